@@ -1,0 +1,3 @@
+"""Loads the project's pytest plugins."""
+
+pytest_plugins = ["fixtures.plugin", "reports.plugin"]

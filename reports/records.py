@@ -1,0 +1,178 @@
+"""What a verdict and a record are: the contract between a run and the roll-up.
+
+One run is one folder::
+
+    run.json              header, planned cells, and, written last, the footer
+    examples/*.parquet    one row per judged example and clause (`EXAMPLE_FIELDS`)
+    exchanges/*.parquet   bytes sent, for every failure and a sample (`EXCHANGE_FIELDS`)
+    answers/*.parquet     bytes received, each distinct answer once per file (`ANSWER_FIELDS`)
+    failures/<signature>/ reproducer, hex dump and details of one distinct failure
+
+This module knows no file: names, columns and the rule that folds examples into a cell.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection
+from dataclasses import dataclass
+
+RECORD_SCHEMA_VERSION = 1
+"""Version of this layout; `run.json` carries it, and a reader refuses one that it does not know."""
+
+
+class Verdict(enum.StrEnum):
+    """What is said of one example (the first four) or of a cell (any)."""
+
+    CONFORMS = "conforms"
+    VIOLATES = "violates"
+    INFORMATIONAL = "informational"
+    INCONCLUSIVE = "inconclusive"
+    KNOWN_VIOLATION = "known_violation"
+    UNEXPECTED_PASS = "unexpected_pass"
+    NOT_APPLICABLE = "not_applicable"
+    FLAKY = "flaky"
+    NOT_RUN = "not_run"
+
+
+EXAMPLE_VERDICTS = (
+    Verdict.CONFORMS,
+    Verdict.VIOLATES,
+    Verdict.INFORMATIONAL,
+    Verdict.INCONCLUSIVE,
+)
+
+
+class Phase(enum.StrEnum):
+    """Why an example ran: drawn to judge, or to make a failure that was found smaller."""
+
+    GENERATE = "generate"
+    SHRINK = "shrink"
+
+
+class ColumnType(enum.Enum):
+    """Type of a column, named once for Arrow, Spark and the JSON Schema."""
+
+    STRING = "string"
+    INT16 = "int16"
+    INT32 = "int32"
+    BINARY = "binary"
+    DATE = "date"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a record table.
+
+    Attributes:
+        name: the column's name.
+        type: its type.
+        nullable: whether a row may leave it empty.
+        dictionary: whether few distinct values make dictionary encoding worth it.
+    """
+
+    name: str
+    type: ColumnType
+    nullable: bool = False
+    dictionary: bool = False
+
+
+def _key(name: str, *, nullable: bool = False) -> Column:
+    return Column(name, ColumnType.STRING, nullable=nullable, dictionary=True)
+
+
+EXAMPLE_FIELDS = (
+    _key("run_id"),
+    Column("run_date", ColumnType.DATE),
+    _key("target"),
+    _key("implementation"),
+    _key("release"),
+    _key("launcher"),
+    _key("listener"),
+    _key("client", nullable=True),
+    _key("clause"),
+    _key("property"),
+    _key("tier"),
+    _key("phase"),
+    Column("example_number", ColumnType.INT32),
+    _key("outcome"),
+    Column("error_code", ColumnType.INT16, nullable=True),
+    _key("verdict"),
+    _key("failure_signature", nullable=True),
+    Column("latency_bucket", ColumnType.INT16, nullable=True),
+)
+"""One row per judged example and clause.
+
+`outcome` is that of the example's last exchange (answer, closed, silent, or none where nothing was
+exchanged); `error_code` that of its last ApiVersions answer; `latency_bucket` the rounded-down binary
+logarithm of the first answer's latency in microseconds, times four.
+"""
+
+EXCHANGE_FIELDS = (
+    _key("run_id"),
+    _key("target"),
+    _key("listener"),
+    _key("clause"),
+    _key("property"),
+    Column("example_number", ColumnType.INT32),
+    Column("step", ColumnType.INT16),
+    _key("outcome"),
+    Column("sent", ColumnType.BINARY),
+    Column("answer_sha256", ColumnType.STRING, nullable=True),
+)
+"""One row per exchange of an example that failed or was sampled; `step` counts from 0."""
+
+ANSWER_FIELDS = (
+    Column("answer_sha256", ColumnType.STRING),
+    Column("received", ColumnType.BINARY),
+)
+"""One row per distinct answer: the bytes behind the size prefix and the prefix itself."""
+
+
+def cell_verdict(
+    verdicts: Collection[Verdict], *, applicable: bool, known_violation: bool
+) -> Verdict:
+    """Fold the verdicts of a cell's judged examples into the cell's own.
+
+    Args:
+        verdicts: the distinct verdicts of its examples, in the generate phase.
+        applicable: False where the target never claimed what the clause is about.
+        known_violation: whether the registry declares the violation.
+
+    Returns:
+        The worst that was seen: a violation weighs more than a doubt, a doubt more than a note.
+    """
+    if not applicable:
+        return Verdict.NOT_APPLICABLE
+    if not verdicts:
+        return Verdict.NOT_RUN
+    if Verdict.VIOLATES in verdicts:
+        return Verdict.KNOWN_VIOLATION if known_violation else Verdict.VIOLATES
+    if Verdict.INCONCLUSIVE in verdicts:
+        return Verdict.INCONCLUSIVE
+    if known_violation:
+        return Verdict.UNEXPECTED_PASS
+    if Verdict.INFORMATIONAL in verdicts:
+        return Verdict.INFORMATIONAL
+    return Verdict.CONFORMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCell:
+    """A cell that a run set out to judge, written down before the first example.
+
+    Attributes:
+        clause: clause id.
+        target: target id.
+        listener: listener name.
+        applicable: whether the target claims what the clause is about.
+        reason: why it does not apply; empty where it does.
+        known_violation: the registry's reason for a declared violation; empty where none is.
+    """
+
+    clause: str
+    target: str
+    listener: str
+    applicable: bool = True
+    reason: str = ""
+    known_violation: str = ""

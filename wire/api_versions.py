@@ -1,0 +1,158 @@
+"""ApiVersions (api key 18), request and response v0-v5.
+
+Sources: KIP-35 (v0), KIP-124 (v1), KIP-219 (v2), KIP-511 (v3), KIP-584 (features), KAFKA-17011 (v4),
+KIP-1242 (v5); the message schemas of release 4.4.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from wire.error_codes import ErrorCode
+from wire.fields import Field, FieldType, Versions, versions
+from wire.primitives import TaggedField
+
+API_VERSIONS_KEY = 18
+NEWEST_VERSION = 5
+FIRST_FLEXIBLE_VERSION = 3
+FIRST_VERSION_WITH_THROTTLE_TIME = 1
+FIRST_VERSION_WITH_CLUSTER_CHECK = 5
+
+_FLEXIBLE = versions(f"{FIRST_FLEXIBLE_VERSION}+")
+_ALWAYS = versions("0+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsRequest:
+    """The body of an ApiVersions request; empty up to v2."""
+
+    client_software_name: str = ""
+    client_software_version: str = ""
+    cluster_id: str | None = None
+    node_id: int = -1
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="client_software_name", type=FieldType.STRING, versions=_FLEXIBLE),
+        Field(name="client_software_version", type=FieldType.STRING, versions=_FLEXIBLE),
+        Field(
+            name="cluster_id",
+            type=FieldType.STRING,
+            versions=versions("5+"),
+            nullable=versions("5+"),
+        ),
+        Field(name="node_id", type=FieldType.INT32, versions=versions("5+"), default=-1),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersion:
+    """The versions in which a broker serves one API, both ends inclusive."""
+
+    api_key: int
+    min_version: int
+    max_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="api_key", type=FieldType.INT16, versions=_ALWAYS),
+        Field(name="min_version", type=FieldType.INT16, versions=_ALWAYS),
+        Field(name="max_version", type=FieldType.INT16, versions=_ALWAYS),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportedFeatureKey:
+    """The levels of a feature that a broker supports, both ends inclusive."""
+
+    name: str
+    min_version: int
+    max_version: int
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="name", type=FieldType.STRING, versions=_FLEXIBLE),
+        Field(name="min_version", type=FieldType.INT16, versions=_FLEXIBLE),
+        Field(name="max_version", type=FieldType.INT16, versions=_FLEXIBLE),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalizedFeatureKey:
+    """The level of a feature that is in force in the cluster. The maximum stands first on the wire."""
+
+    name: str
+    max_version_level: int
+    min_version_level: int
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="name", type=FieldType.STRING, versions=_FLEXIBLE),
+        Field(name="max_version_level", type=FieldType.INT16, versions=_FLEXIBLE),
+        Field(name="min_version_level", type=FieldType.INT16, versions=_FLEXIBLE),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsResponse:
+    """The body of an ApiVersions response."""
+
+    error_code: ErrorCode
+    api_keys: tuple[ApiVersion, ...] = ()
+    throttle_time_ms: int = 0
+    supported_features: tuple[SupportedFeatureKey, ...] = ()
+    finalized_features_epoch: int = -1
+    finalized_features: tuple[FinalizedFeatureKey, ...] = ()
+    zk_migration_ready: bool = False
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="error_code", type=FieldType.INT16, versions=_ALWAYS, convert=ErrorCode),
+        Field(name="api_keys", type=FieldType.ARRAY, versions=_ALWAYS, element=ApiVersion),
+        Field(name="throttle_time_ms", type=FieldType.INT32, versions=versions("1+"), default=0),
+        Field(
+            name="supported_features",
+            type=FieldType.ARRAY,
+            versions=_FLEXIBLE,
+            tag=0,
+            default=(),
+            element=SupportedFeatureKey,
+        ),
+        Field(
+            name="finalized_features_epoch",
+            type=FieldType.INT64,
+            versions=_FLEXIBLE,
+            tag=1,
+            default=-1,
+        ),
+        Field(
+            name="finalized_features",
+            type=FieldType.ARRAY,
+            versions=_FLEXIBLE,
+            tag=2,
+            default=(),
+            element=FinalizedFeatureKey,
+        ),
+        Field(
+            name="zk_migration_ready",
+            type=FieldType.BOOLEAN,
+            versions=_FLEXIBLE,
+            tag=3,
+            default=False,
+        ),
+    )
+
+    def range_of(self, api_key: int) -> ApiVersion | None:
+        """Return the entry of an API, the first one where it stands more than once."""
+        return next((entry for entry in self.api_keys if entry.api_key == api_key), None)

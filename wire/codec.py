@@ -1,0 +1,274 @@
+"""Encoding and decoding of any message that has a field table.
+
+Decoding is strict: what does not follow the schema is a `DecodeError` with the field's path and offsets.
+Encoding is strict too, unless `raw` says which field shall be wrong and with which bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from wire import primitives
+from wire.errors import BufferUnderflow, DecodeError, EncodeError, TrailingBytes, UnexpectedNull
+from wire.fields import Field, FieldType, Message
+from wire.primitives import TaggedField
+
+M = TypeVar("M", bound=Message)
+Reader = Callable[[memoryview, int], tuple[Any, int]]
+Writer = Callable[[Any], bytes]
+
+TAG_SECTION = "tagged_fields"
+"""The name under which `raw` replaces a whole tag section."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where one value stands: for hex dumps and error marks.
+
+    Attributes:
+        field_path: path of the field, outermost first.
+        start: offset of its first byte.
+        end: offset behind its last byte.
+        value: what was read there.
+    """
+
+    field_path: str
+    start: int
+    end: int
+    value: Any
+
+
+Trace = list[Span]
+
+_NUMBERS: Mapping[FieldType, tuple[Reader, Writer]] = {
+    FieldType.BOOLEAN: (primitives.read_boolean, primitives.write_boolean),
+    FieldType.INT8: (primitives.read_int8, primitives.write_int8),
+    FieldType.INT16: (primitives.read_int16, primitives.write_int16),
+    FieldType.INT32: (primitives.read_int32, primitives.write_int32),
+    FieldType.INT64: (primitives.read_int64, primitives.write_int64),
+    FieldType.UUID: (primitives.read_uuid, primitives.write_uuid),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One field of one version, with its type already chosen."""
+
+    field: Field
+    nullable: bool
+    compact: bool
+    read: Reader
+    write: Writer
+
+
+def _step(field: Field, message: type[Message], version: int) -> _Step:
+    flexible = message.FLEXIBLE if field.flexible is None else field.flexible
+    compact = version in flexible
+    if field.type is FieldType.STRING:
+        pair: tuple[Reader, Writer] = (
+            (primitives.read_compact_nullable_string, primitives.write_compact_nullable_string)
+            if compact
+            else (primitives.read_nullable_string, primitives.write_nullable_string)
+        )
+    elif field.type is FieldType.ARRAY:
+        pair = (
+            (primitives.read_compact_array_length, primitives.write_compact_array_length)
+            if compact
+            else (primitives.read_array_length, primitives.write_array_length)
+        )
+    else:
+        pair = _NUMBERS[field.type]
+    return _Step(field, version in field.nullable, compact, *pair)
+
+
+@functools.cache
+def _plan(message: type[Message], version: int) -> tuple[tuple[_Step, ...], dict[int, _Step]]:
+    """The untagged fields of a version in order, and the tagged ones by tag."""
+    present = [field for field in message.FIELDS if version in field.versions]
+    steps = [_step(field, message, version) for field in present]
+    untagged = tuple(step for step in steps if step.field.tag is None)
+    return untagged, {step.field.tag: step for step in steps if step.field.tag is not None}
+
+
+def decode(
+    message: type[M], data: bytes | memoryview, *, version: int, trace: Trace | None = None
+) -> M:
+    """Decode bytes that hold exactly one message.
+
+    Args:
+        message: the class to decode.
+        data: the message's bytes, no more and no less.
+        version: the message's version (for a header: the header version).
+        trace: where given, gets a `Span` for every value.
+
+    Raises:
+        DecodeError: the bytes do not follow the schema; `TrailingBytes` where some are left.
+    """
+    decoded, end = decode_prefix(message, data, version=version, trace=trace)
+    if end != len(data):
+        raise TrailingBytes(f"{len(data) - end} bytes are left", start=end, end=len(data))
+    return decoded
+
+
+def decode_prefix(
+    message: type[M],
+    data: bytes | memoryview,
+    *,
+    version: int,
+    offset: int = 0,
+    trace: Trace | None = None,
+) -> tuple[M, int]:
+    """Decode one message that begins at `offset`; returns it and the offset after it."""
+    return _decode_struct(message, memoryview(data), offset, version, trace, "")
+
+
+def _decode_struct(
+    message: type[M], data: memoryview, offset: int, version: int, trace: Trace | None, path: str
+) -> tuple[M, int]:
+    untagged, tagged = _plan(message, version)
+    values: dict[str, Any] = {}
+    for step in untagged:
+        values[step.field.name], offset = _decode_field(step, data, offset, version, trace, path)
+    if version in message.FLEXIBLE:
+        start = offset
+        try:
+            fields, offset = primitives.read_raw_tagged_fields(data, offset)
+            _decode_tagged(values, tagged, fields, data, version, trace, path)
+        except DecodeError as error:
+            raise error if error.field_path else error.within(TAG_SECTION) from None
+        if trace is not None:
+            tags = values.get("tag_order", ())
+            trace.append(Span(f"{path}{TAG_SECTION}", start, offset, tags))
+    return message(**values), offset
+
+
+def _decode_tagged(
+    values: dict[str, Any],
+    known: Mapping[int, _Step],
+    fields: tuple[tuple[int, int, int], ...],
+    data: memoryview,
+    version: int,
+    trace: Trace | None,
+    path: str,
+) -> None:
+    """Add what a tag section holds to the values of its struct."""
+    if not fields:
+        return
+    unknown: list[TaggedField] = []
+    for tag, start, end in fields:
+        step = known.get(tag)
+        if step is None:
+            unknown.append(TaggedField(tag, bytes(data[start:end])))
+            continue
+        value, after = _decode_field(step, data[:end], start, version, trace, path)
+        if after != end:
+            raise TrailingBytes(
+                f"tag {tag} names {end - start} bytes, its value has {after - start}",
+                start=after,
+                end=end,
+                field_path=step.field.name,
+            )
+        values[step.field.name] = value
+    values["unknown_tagged_fields"] = tuple(unknown)
+    values["tag_order"] = tuple(tag for tag, _, _ in fields)
+
+
+def _decode_field(
+    step: _Step, data: memoryview, offset: int, version: int, trace: Trace | None, path: str
+) -> tuple[Any, int]:
+    field = step.field
+    try:
+        value, end = step.read(data, offset)
+        if value is None:
+            if not step.nullable:
+                raise UnexpectedNull("null is not allowed here", start=offset, end=end)
+        elif field.type is FieldType.ARRAY:
+            value, end = _decode_array(step, value, data, end, version, trace, path)
+        if field.convert is not None:
+            value = field.convert(value)
+    except DecodeError as error:
+        raise error.within(field.name) from None
+    if trace is not None and field.type is not FieldType.ARRAY:
+        trace.append(Span(f"{path}{field.name}", offset, end, value))
+    return value, end
+
+
+def _decode_array(
+    step: _Step,
+    count: int,
+    data: memoryview,
+    offset: int,
+    version: int,
+    trace: Trace | None,
+    path: str,
+) -> tuple[tuple[Any, ...], int]:
+    # Every element takes at least one byte, so a count beyond the bytes left is refused before the loop.
+    if count > len(data) - offset:
+        raise BufferUnderflow(
+            f"{count} elements announced, {len(data) - offset} bytes left",
+            start=offset,
+            end=len(data),
+        )
+    element = step.field.element
+    assert element is not None
+    elements = []
+    for index in range(count):
+        where = f"{path}{step.field.name}[{index}]."
+        try:
+            value, offset = _decode_struct(element, data, offset, version, trace, where)
+        except DecodeError as error:
+            raise error.within(f"[{index}]") from None
+        elements.append(value)
+    return tuple(elements), offset
+
+
+def encode(message: Message, *, version: int, raw: Mapping[str, bytes] | None = None) -> bytes:
+    """Encode a message.
+
+    Args:
+        message: what to write; fields that the version does not have are left out.
+        version: the message's version (for a header: the header version).
+        raw: bytes to write in place of a field, by the field's name; `TAG_SECTION` names the tag section,
+            which is otherwise the known tagged fields that differ from their default and the unknown
+            ones, ascending.
+
+    Raises:
+        EncodeError: a value does not fit its field, or `raw` names a field that this version has not.
+    """
+    untagged, tagged = _plan(type(message), version)
+    replaced = dict(raw or {})
+    parts = []
+    for step in untagged:
+        substitute = replaced.pop(step.field.name, None)
+        parts.append(_encode_field(step, message, version) if substitute is None else substitute)
+    if version in message.FLEXIBLE:
+        section = replaced.pop(TAG_SECTION, None)
+        parts.append(_encode_tagged(tagged, message, version) if section is None else section)
+    if replaced:
+        raise EncodeError(f"version {version} has no field {', '.join(sorted(replaced))}")
+    return b"".join(parts)
+
+
+def _encode_field(step: _Step, message: Message, version: int) -> bytes:
+    field = step.field
+    value = getattr(message, field.name)
+    if value is None and not step.nullable:
+        raise EncodeError(f"{field.name} is not nullable in version {version}")
+    try:
+        if field.type is not FieldType.ARRAY or value is None:
+            return step.write(value)
+        elements = [encode(element, version=version) for element in value]
+        return step.write(len(value)) + b"".join(elements)
+    except EncodeError as error:
+        raise EncodeError(f"{field.name}: {error}") from error
+
+
+def _encode_tagged(tagged: Mapping[int, _Step], message: Message, version: int) -> bytes:
+    fields = list(message.unknown_tagged_fields)
+    for tag, step in tagged.items():
+        if getattr(message, step.field.name) != step.field.default:
+            fields.append(TaggedField(tag, _encode_field(step, message, version)))
+    return primitives.write_raw_tagged_fields(tuple(sorted(fields)))

@@ -1,0 +1,145 @@
+"""What is sent, and what came of it: requests, exchanges and their outcomes, without I/O.
+
+A `Request` keeps both what is meant and the bytes, since the bytes may be wrong on purpose. An `Exchange` is
+one request with what came back for it on its connection.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import encode
+from wire.errors import DecodeError
+from wire.frames import encode_frame
+from wire.headers import RequestHeader, request_header_version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request as it is written to a connection.
+
+    Attributes:
+        data: the bytes, size prefix included.
+        header: the header that is meant; the bytes may say something else.
+        body: the body that is meant, where it is an ApiVersions body.
+        broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
+    """
+
+    data: bytes
+    header: RequestHeader
+    body: ApiVersionsRequest | None = None
+    broken: str = ""
+
+    @property
+    def api_version(self) -> int:
+        """The version of the request that is meant."""
+        return self.header.request_api_version
+
+    @property
+    def correlation_id(self) -> int:
+        """The correlation id that is meant."""
+        return self.header.correlation_id
+
+
+def encode_request(
+    header: RequestHeader,
+    body: ApiVersionsRequest | bytes,
+    *,
+    header_version: int | None = None,
+    raw_header: Mapping[str, bytes] | None = None,
+    raw_body: Mapping[str, bytes] | None = None,
+    trailing: bytes = b"",
+    size: int | None = None,
+    broken: str = "",
+) -> Request:
+    """Encode an ApiVersions request, or one that is wrong on purpose.
+
+    Args:
+        header: the header; its version follows from the api version unless `header_version` says otherwise.
+        body: the message, written in the layout of the api version (of the newest known one for a version
+            that is not known), or the bytes to write instead.
+        header_version: another header version than the right one.
+        raw_header: bytes for fields of the header, as for `wire.codec.encode`.
+        raw_body: bytes for fields of the body.
+        trailing: bytes behind the body, inside the frame.
+        size: another size prefix than the payload's.
+        broken: what is wrong with the result, for the reader of a failure.
+    """
+    api_version = header.request_api_version
+    if header_version is None:
+        header_version = request_header_version(header.request_api_key, api_version)
+    payload = encode(header, version=header_version, raw=raw_header)
+    if isinstance(body, bytes):
+        payload += body
+    else:
+        layout = min(max(api_version, 0), NEWEST_VERSION)
+        payload += encode(body, version=layout, raw=raw_body)
+    return Request(
+        data=encode_frame(payload + trailing, size=size),
+        header=header,
+        body=body if isinstance(body, ApiVersionsRequest) else None,
+        broken=broken,
+    )
+
+
+SENTINEL_CORRELATION_ID = 0x5E471E1
+
+
+def sentinel_for(correlation_id: int) -> Request:
+    """Return the ApiVersions v0 request that follows one whose fate is open.
+
+    Args:
+        correlation_id: that request's own correlation id; the sentinel's is another.
+    """
+    own = SENTINEL_CORRELATION_ID
+    header = RequestHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=0,
+        correlation_id=own if own != correlation_id else own + 1,
+        client_id="sentinel",
+    )
+    return encode_request(header, b"")
+
+
+class Outcome(enum.StrEnum):
+    """What became of a request.
+
+    `IGNORED` and `SILENT` both mean that no answer came; an ignored request is one behind which the
+    sentinel was answered, so that the connection is known to be alive.
+    """
+
+    ANSWER = "answer"
+    CLOSED = "closed"
+    IGNORED = "ignored"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request and what came back for it.
+
+    Attributes:
+        request: what was sent.
+        outcome: what became of it.
+        payload: the answer without its size prefix, where there is one.
+        usable: whether the connection served the sentinel behind the request.
+        stray: bytes that came and are no whole frame, or are more than were asked for.
+        framing_error: what is wrong with the size prefix, where the answer could not be cut out.
+        latency_us: microseconds from the write to the answer.
+    """
+
+    request: Request
+    outcome: Outcome
+    payload: bytes | None = None
+    usable: bool = False
+    stray: bytes = b""
+    framing_error: DecodeError | None = None
+    latency_us: int | None = None
+
+    @property
+    def received(self) -> bytes:
+        """Everything that came for the request: the answer with its size prefix, and stray bytes."""
+        return (b"" if self.payload is None else encode_frame(self.payload)) + self.stray

@@ -1,0 +1,117 @@
+"""Field tables: one table per message drives encoding, decoding and the strategies.
+
+A message is a frozen dataclass with two class attributes: `FIELDS`, a tuple of `Field` in wire order, and
+`FLEXIBLE`, the versions in which strings and arrays are compact and a tag section ends the struct. What a
+version has is never written anywhere else.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from wire.primitives import TaggedField
+
+
+class Versions(NamedTuple):
+    """A range of versions, both ends inclusive; an open end is `None`."""
+
+    first: int
+    last: int | None = None
+
+    def __contains__(self, version: object) -> bool:
+        return (
+            isinstance(version, int)
+            and self.first <= version
+            and (self.last is None or version <= self.last)
+        )
+
+    def __str__(self) -> str:
+        if self.last is None:
+            return f"{self.first}+"
+        return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
+
+
+class _NoVersions(Versions):
+    def __contains__(self, version: object) -> bool:
+        return False
+
+    def __str__(self) -> str:
+        return "none"
+
+
+NO_VERSIONS: Versions = _NoVersions(0, -1)
+
+
+def versions(text: str) -> Versions:
+    """Read Kafka's notation for versions: "3+", "0-2", "4" or "none".
+
+    Raises:
+        ValueError: the text is none of these.
+    """
+    if text == "none":
+        return NO_VERSIONS
+    if text.endswith("+"):
+        return Versions(int(text[:-1]))
+    first, _, last = text.partition("-")
+    return Versions(int(first), int(last or first))
+
+
+class FieldType(enum.Enum):
+    """Types that ApiVersions and the headers are made of, by Kafka's names."""
+
+    BOOLEAN = "bool"
+    INT8 = "int8"
+    INT16 = "int16"
+    INT32 = "int32"
+    INT64 = "int64"
+    UUID = "uuid"
+    STRING = "string"
+    ARRAY = "array"
+
+
+class Message(Protocol):
+    """A dataclass with a field table."""
+
+    FIELDS: ClassVar[tuple[Field, ...]]
+    FLEXIBLE: ClassVar[Versions]
+
+    @property
+    def unknown_tagged_fields(self) -> tuple[TaggedField, ...]:
+        """Tagged fields that the table does not name."""
+
+    @property
+    def tag_order(self) -> tuple[int, ...]:
+        """The tags of a decoded struct in the order in which they stood."""
+
+
+StructClass = type[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One row of a field table.
+
+    Attributes:
+        name: Kafka's schema name, snake_cased; the attribute of the message.
+        type: the field's type.
+        versions: where the field exists.
+        nullable: where it may be null.
+        flexible: where a string is compact, if that is not where the message is flexible.
+        tag: its number where it is a tagged field.
+        default: the value that it has where it does not exist, or is tagged and absent.
+        element: the struct that an array holds.
+        convert: makes the attribute's value from the number read.
+    """
+
+    name: str
+    type: FieldType
+    versions: Versions
+    nullable: Versions = NO_VERSIONS
+    flexible: Versions | None = None
+    tag: int | None = None
+    default: Any = None
+    element: StructClass | None = None
+    convert: Callable[[Any], Any] | None = None

@@ -1,0 +1,71 @@
+"""Request headers v1 and v2, response headers v0 and v1, and which of them a request has.
+
+ClientId keeps its int16 length in every header version; only the tag section is flexible.
+Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header of ApiVersions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from wire.api_versions import API_VERSIONS_KEY, ApiVersionsRequest
+from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
+from wire.primitives import TaggedField
+
+FLEXIBLE_REQUEST_HEADER = 2
+PLAIN_REQUEST_HEADER = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestHeader:
+    """The header of a request."""
+
+    request_api_key: int
+    request_api_version: int
+    correlation_id: int
+    client_id: str | None = None
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = versions("2+")
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="request_api_key", type=FieldType.INT16, versions=versions("0+")),
+        Field(name="request_api_version", type=FieldType.INT16, versions=versions("0+")),
+        Field(name="correlation_id", type=FieldType.INT32, versions=versions("0+")),
+        Field(
+            name="client_id",
+            type=FieldType.STRING,
+            versions=versions("1+"),
+            nullable=versions("1+"),
+            flexible=NO_VERSIONS,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseHeader:
+    """The header of a response; that of ApiVersions is v0 at every version."""
+
+    correlation_id: int
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = versions("1+")
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="correlation_id", type=FieldType.INT32, versions=versions("0+")),
+    )
+
+
+def request_header_version(api_key: int, api_version: int) -> int:
+    """Return the header version of an ApiVersions request, as it follows from its version alone.
+
+    A version that is not known yet counts as flexible, a negative one as not.
+
+    Raises:
+        ValueError: the key is not that of ApiVersions, the only API whose messages this package knows.
+    """
+    if api_key != API_VERSIONS_KEY:
+        raise ValueError(f"no header version is known for api key {api_key}")
+    flexible = api_version in ApiVersionsRequest.FLEXIBLE
+    return FLEXIBLE_REQUEST_HEADER if flexible else PLAIN_REQUEST_HEADER

@@ -1,0 +1,313 @@
+"""Kafka's primitive types: how each is read from and written to bytes, without I/O.
+
+Rules:
+- every `read_x(data, offset)` returns the value and the offset after it, and never reads behind the end;
+- every `write_x(value)` returns the bytes, and raises `EncodeError` for a value that does not fit;
+- a reader raises a `DecodeError` whose offsets name the bytes to blame;
+- lengths are checked against what is left before anything is allocated.
+
+Numbers are big-endian. Source: Kafka protocol guide, "Protocol Primitive Types"; KIP-482 for the compact
+types, the unsigned varint and the tagged fields.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+from uuid import UUID
+
+from wire.errors import (
+    BufferUnderflow,
+    DuplicateTag,
+    EncodeError,
+    InvalidBoolean,
+    InvalidUtf8,
+    NegativeLength,
+    VarintTooLong,
+)
+
+VARINT_MAX_BYTES = 5
+UINT32_MAX = 2**32 - 1
+INT16_MAX = 2**15 - 1
+INT32_MAX = 2**31 - 1
+
+
+class TaggedField(NamedTuple):
+    """A tagged field that the schema does not know: its number and its raw bytes."""
+
+    tag: int
+    data: bytes
+
+
+def _fixed(data: memoryview, offset: int, layout: struct.Struct) -> tuple[int, int]:
+    end = offset + layout.size
+    if end > len(data):
+        raise BufferUnderflow(
+            f"{layout.size} bytes expected, {len(data) - offset} left", start=offset, end=len(data)
+        )
+    return layout.unpack_from(data, offset)[0], end
+
+
+def _packed(value: int, layout: struct.Struct, name: str) -> bytes:
+    try:
+        return layout.pack(value)
+    except struct.error as error:
+        raise EncodeError(f"{value!r} does not fit an {name}") from error
+
+
+_INT8 = struct.Struct(">b")
+_INT16 = struct.Struct(">h")
+_INT32 = struct.Struct(">i")
+_INT64 = struct.Struct(">q")
+
+
+def read_int8(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read a signed byte."""
+    return _fixed(data, offset, _INT8)
+
+
+def read_int16(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read a signed 2-byte number."""
+    return _fixed(data, offset, _INT16)
+
+
+def read_int32(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read a signed 4-byte number."""
+    return _fixed(data, offset, _INT32)
+
+
+def read_int64(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read a signed 8-byte number."""
+    return _fixed(data, offset, _INT64)
+
+
+def write_int8(value: int) -> bytes:
+    """Write a signed byte."""
+    return _packed(value, _INT8, "int8")
+
+
+def write_int16(value: int) -> bytes:
+    """Write a signed 2-byte number."""
+    return _packed(value, _INT16, "int16")
+
+
+def write_int32(value: int) -> bytes:
+    """Write a signed 4-byte number."""
+    return _packed(value, _INT32, "int32")
+
+
+def write_int64(value: int) -> bytes:
+    """Write a signed 8-byte number."""
+    return _packed(value, _INT64, "int64")
+
+
+def read_boolean(data: memoryview, offset: int) -> tuple[bool, int]:
+    """Read one byte that is 0 or 1.
+
+    Raises:
+        InvalidBoolean: the byte is neither.
+    """
+    value, end = read_int8(data, offset)
+    if value not in (0, 1):
+        raise InvalidBoolean(f"{value} is not a boolean", start=offset, end=end)
+    return bool(value), end
+
+
+def write_boolean(value: bool) -> bytes:
+    """Write 0 or 1."""
+    return b"\x01" if value else b"\x00"
+
+
+def read_uuid(data: memoryview, offset: int) -> tuple[UUID, int]:
+    """Read 16 bytes, most significant first."""
+    raw, end = read_bytes(data, offset, 16)
+    return UUID(bytes=bytes(raw)), end
+
+
+def write_uuid(value: UUID) -> bytes:
+    """Write 16 bytes, most significant first."""
+    return value.bytes
+
+
+def read_unsigned_varint(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read one unsigned varint: base 128, least significant group first, 1 to 5 bytes.
+
+    A longer form than needed is accepted, as no source forbids it.
+
+    Args:
+        data: what is decoded.
+        offset: index of the first byte, counted from 0.
+
+    Returns:
+        The value (0 to 2**32 - 1) and the offset after it.
+
+    Raises:
+        BufferUnderflow: the bytes end inside the varint.
+        VarintTooLong: the fifth byte has its continuation bit, or bits above 2**32.
+    """
+    value = 0
+    for index in range(VARINT_MAX_BYTES):
+        position = offset + index
+        if position >= len(data):
+            raise BufferUnderflow("the varint has no last byte", start=offset, end=len(data))
+        byte = data[position]
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            if value > UINT32_MAX:
+                break
+            return value, position + 1
+    raise VarintTooLong("the varint does not fit 32 bits", start=offset, end=position + 1)
+
+
+def write_unsigned_varint(value: int) -> bytes:
+    """Write the shortest unsigned varint of a value from 0 to 2**32 - 1."""
+    if not 0 <= value <= UINT32_MAX:
+        raise EncodeError(f"{value!r} does not fit an unsigned varint")
+    groups = bytearray()
+    while value >= 0x80:
+        groups.append(value & 0x7F | 0x80)
+        value >>= 7
+    groups.append(value)
+    return bytes(groups)
+
+
+def write_long_unsigned_varint(value: int, size: int) -> bytes:
+    """Write a varint in `size` bytes (2 to 5), padded with empty groups: legal, but not the shortest."""
+    if not 0 <= value < 1 << 7 * size:
+        raise EncodeError(f"{value!r} does not fit a varint of {size} bytes")
+    groups = [value >> 7 * index & 0x7F | 0x80 for index in range(size)]
+    groups[-1] &= 0x7F
+    return bytes(groups)
+
+
+def read_bytes(data: memoryview, offset: int, length: int) -> tuple[memoryview, int]:
+    """Read `length` bytes without copying them."""
+    end = offset + length
+    if end > len(data):
+        raise BufferUnderflow(
+            f"{length} bytes expected, {len(data) - offset} left", start=offset, end=len(data)
+        )
+    return data[offset:end], end
+
+
+def _text(data: memoryview, offset: int, length: int) -> tuple[str, int]:
+    raw, end = read_bytes(data, offset, length)
+    try:
+        return str(raw, "utf-8"), end
+    except UnicodeDecodeError as error:
+        raise InvalidUtf8(
+            f"not UTF-8: {error.reason}", start=offset + error.start, end=offset + error.end
+        ) from error
+
+
+def _utf8(value: str) -> bytes:
+    try:
+        raw = value.encode()
+    except UnicodeEncodeError as error:
+        raise EncodeError(f"{value!r} cannot be written as UTF-8") from error
+    if len(raw) > INT16_MAX:
+        raise EncodeError(f"a string of {len(raw)} bytes is longer than {INT16_MAX}")
+    return raw
+
+
+def read_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
+    """Read an int16 length and that many bytes of UTF-8; length -1 is null.
+
+    Raises:
+        NegativeLength: the length is below -1.
+    """
+    length, start = read_int16(data, offset)
+    if length == -1:
+        return None, start
+    if length < 0:
+        raise NegativeLength(f"string length {length}", start=offset, end=start)
+    return _text(data, start, length)
+
+
+def write_nullable_string(value: str | None) -> bytes:
+    """Write an int16 length and the UTF-8 bytes; null is length -1."""
+    if value is None:
+        return write_int16(-1)
+    raw = _utf8(value)
+    return write_int16(len(raw)) + raw
+
+
+def read_compact_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
+    """Read a varint of the length plus one and that many bytes of UTF-8; varint 0 is null."""
+    length_plus_one, start = read_unsigned_varint(data, offset)
+    if length_plus_one == 0:
+        return None, start
+    return _text(data, start, length_plus_one - 1)
+
+
+def write_compact_nullable_string(value: str | None) -> bytes:
+    """Write a varint of the length plus one and the UTF-8 bytes; null is varint 0."""
+    if value is None:
+        return write_unsigned_varint(0)
+    raw = _utf8(value)
+    return write_unsigned_varint(len(raw) + 1) + raw
+
+
+def read_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
+    """Read the int32 count of an array; -1 is a null array.
+
+    Raises:
+        NegativeLength: the count is below -1.
+    """
+    count, end = read_int32(data, offset)
+    if count == -1:
+        return None, end
+    if count < 0:
+        raise NegativeLength(f"array count {count}", start=offset, end=end)
+    return count, end
+
+
+def write_array_length(count: int | None) -> bytes:
+    """Write the int32 count of an array; null is -1."""
+    return write_int32(-1 if count is None else count)
+
+
+def read_compact_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
+    """Read the varint count plus one of a compact array; 0 is a null array."""
+    count_plus_one, end = read_unsigned_varint(data, offset)
+    return (None if count_plus_one == 0 else count_plus_one - 1), end
+
+
+def write_compact_array_length(count: int | None) -> bytes:
+    """Write the varint count plus one of a compact array; null is 0."""
+    return write_unsigned_varint(0 if count is None else count + 1)
+
+
+def read_raw_tagged_fields(
+    data: memoryview, offset: int
+) -> tuple[tuple[tuple[int, int, int], ...], int]:
+    """Read a tag section without its meaning.
+
+    Returns:
+        For each field, as they stand: its tag, and the offsets of its first byte and behind its last;
+        and the offset after the section.
+
+    Raises:
+        DuplicateTag: a tag stands twice. Their order is not checked here.
+    """
+    count, offset = read_unsigned_varint(data, offset)
+    fields: list[tuple[int, int, int]] = []
+    seen: set[int] = set()
+    for _ in range(count):
+        tag_offset = offset
+        tag, offset = read_unsigned_varint(data, offset)
+        if tag in seen:
+            raise DuplicateTag(f"tag {tag} stands twice", start=tag_offset, end=offset)
+        seen.add(tag)
+        size, start = read_unsigned_varint(data, offset)
+        _, offset = read_bytes(data, start, size)
+        fields.append((tag, start, offset))
+    return tuple(fields), offset
+
+
+def write_raw_tagged_fields(fields: tuple[TaggedField, ...]) -> bytes:
+    """Write a tag section in the order given, which a valid one has ascending."""
+    section = [write_unsigned_varint(len(fields))]
+    for tag, data in fields:
+        section += (write_unsigned_varint(tag), write_unsigned_varint(len(data)), data)
+    return b"".join(section)
