@@ -43,6 +43,19 @@ EXAMPLE_VERDICTS = (
 )
 
 
+class Refusal(enum.StrEnum):
+    """Why a reader refuses a run folder as a whole, so that no row of it changes a cell."""
+
+    NO_HEADER = "no_header"
+    DAMAGED_HEADER = "damaged_header"
+    FOREIGN_SCHEMA = "foreign_schema"
+    INVALID_HEADER = "invalid_header"
+    CUT_OFF = "cut_off"
+    ROW_COUNT_DIFFERS = "row_count_differs"
+    INVALID_ROWS = "invalid_rows"
+    DUPLICATE_RUN_ID = "duplicate_run_id"
+
+
 class Phase(enum.StrEnum):
     """Why an example ran: drawn to judge, or to make a failure that was found smaller."""
 

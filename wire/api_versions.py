@@ -36,8 +36,10 @@ class ApiVersionsRequest:
 
     FLEXIBLE: ClassVar[Versions] = _FLEXIBLE
     FIELDS: ClassVar[tuple[Field, ...]] = (
-        Field(name="client_software_name", type=FieldType.STRING, versions=_FLEXIBLE),
-        Field(name="client_software_version", type=FieldType.STRING, versions=_FLEXIBLE),
+        Field(name="client_software_name", type=FieldType.STRING, versions=_FLEXIBLE, default=""),
+        Field(
+            name="client_software_version", type=FieldType.STRING, versions=_FLEXIBLE, default=""
+        ),
         Field(
             name="cluster_id",
             type=FieldType.STRING,

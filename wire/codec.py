@@ -28,11 +28,15 @@ TAG_SECTION = "tagged_fields"
 class Span:
     """Where one value stands: for hex dumps and error marks.
 
+    The spans of a decoded message follow each other without gap or overlap: an array's own span is its
+    count, that of a tag section (`TAG_SECTION`) is its count too, and the number and size of the field
+    at position i in it are `tagged_fields[i]`.
+
     Attributes:
         field_path: path of the field, outermost first.
         start: offset of its first byte.
         end: offset behind its last byte.
-        value: what was read there.
+        value: what was read there; of `tagged_fields[i]` the tag.
     """
 
     field_path: str
@@ -59,7 +63,6 @@ class _Step:
 
     field: Field
     nullable: bool
-    compact: bool
     read: Reader
     write: Writer
 
@@ -81,7 +84,7 @@ def _step(field: Field, message: type[Message], version: int) -> _Step:
         )
     else:
         pair = _NUMBERS[field.type]
-    return _Step(field, version in field.nullable, compact, *pair)
+    return _Step(field, version in field.nullable, *pair)
 
 
 @functools.cache
@@ -133,35 +136,40 @@ def _decode_struct(
     for step in untagged:
         values[step.field.name], offset = _decode_field(step, data, offset, version, trace, path)
     if version in message.FLEXIBLE:
-        start = offset
         try:
-            fields, offset = primitives.read_raw_tagged_fields(data, offset)
-            _decode_tagged(values, tagged, fields, data, version, trace, path)
+            offset = _decode_tag_section(values, tagged, data, offset, version, trace, path)
         except DecodeError as error:
             raise error if error.field_path else error.within(TAG_SECTION) from None
-        if trace is not None:
-            tags = values.get("tag_order", ())
-            trace.append(Span(f"{path}{TAG_SECTION}", start, offset, tags))
     return message(**values), offset
 
 
-def _decode_tagged(
+def _decode_tag_section(
     values: dict[str, Any],
     known: Mapping[int, _Step],
-    fields: tuple[tuple[int, int, int], ...],
     data: memoryview,
+    offset: int,
     version: int,
     trace: Trace | None,
     path: str,
-) -> None:
-    """Add what a tag section holds to the values of its struct."""
+) -> int:
+    """Add what a tag section holds to the values of its struct; returns the offset after it."""
+    fields, section_end = primitives.read_raw_tagged_fields(data, offset)
+    if trace is not None:
+        count_end = fields[0].offset if fields else section_end
+        trace.append(Span(f"{path}{TAG_SECTION}", offset, count_end, len(fields)))
     if not fields:
-        return
+        return section_end
     unknown: list[TaggedField] = []
-    for tag, start, end in fields:
+    for index, (tag, tag_offset, start, end) in enumerate(fields):
+        if trace is not None:
+            trace.append(Span(f"{path}{TAG_SECTION}[{index}]", tag_offset, start, tag))
         step = known.get(tag)
         if step is None:
-            unknown.append(TaggedField(tag, bytes(data[start:end])))
+            raw = bytes(data[start:end])
+            if trace is not None:
+                name = f"{path}unknown_tagged_fields[{len(unknown)}]"
+                trace.append(Span(name, start, end, raw))
+            unknown.append(TaggedField(tag, raw))
             continue
         value, after = _decode_field(step, data[:end], start, version, trace, path)
         if after != end:
@@ -173,7 +181,8 @@ def _decode_tagged(
             )
         values[step.field.name] = value
     values["unknown_tagged_fields"] = tuple(unknown)
-    values["tag_order"] = tuple(tag for tag, _, _ in fields)
+    values["tag_order"] = tuple(field.tag for field in fields)
+    return section_end
 
 
 def _decode_field(
@@ -182,17 +191,16 @@ def _decode_field(
     field = step.field
     try:
         value, end = step.read(data, offset)
-        if value is None:
-            if not step.nullable:
-                raise UnexpectedNull("null is not allowed here", start=offset, end=end)
-        elif field.type is FieldType.ARRAY:
-            value, end = _decode_array(step, value, data, end, version, trace, path)
+        if value is None and not step.nullable:
+            raise UnexpectedNull("null is not allowed here", start=offset, end=end)
         if field.convert is not None:
             value = field.convert(value)
+        if trace is not None:
+            trace.append(Span(f"{path}{field.name}", offset, end, value))
+        if field.type is FieldType.ARRAY and value is not None:
+            value, end = _decode_array(step, value, data, end, version, trace, path)
     except DecodeError as error:
         raise error.within(field.name) from None
-    if trace is not None and field.type is not FieldType.ARRAY:
-        trace.append(Span(f"{path}{field.name}", offset, end, value))
     return value, end
 
 
@@ -231,12 +239,14 @@ def encode(message: Message, *, version: int, raw: Mapping[str, bytes] | None = 
     Args:
         message: what to write; fields that the version does not have are left out.
         version: the message's version (for a header: the header version).
-        raw: bytes to write in place of a field, by the field's name; `TAG_SECTION` names the tag section,
-            which is otherwise the known tagged fields that differ from their default and the unknown
-            ones, ascending.
+        raw: bytes to write in place of a field, by the field's name; those of a tagged field stand behind
+            its tag and size, also where its value is the default. `TAG_SECTION` names the whole tag
+            section, which is otherwise the known tagged fields that differ from their default and the
+            unknown ones, ascending.
 
     Raises:
-        EncodeError: a value does not fit its field, or `raw` names a field that this version has not.
+        EncodeError: a value does not fit its field, an unknown tag is a known one or stands twice, or `raw`
+            names what this version has not (or a tagged field beside `TAG_SECTION`).
     """
     untagged, tagged = _plan(type(message), version)
     replaced = dict(raw or {})
@@ -246,9 +256,11 @@ def encode(message: Message, *, version: int, raw: Mapping[str, bytes] | None = 
         parts.append(_encode_field(step, message, version) if substitute is None else substitute)
     if version in message.FLEXIBLE:
         section = replaced.pop(TAG_SECTION, None)
-        parts.append(_encode_tagged(tagged, message, version) if section is None else section)
+        if section is None:
+            section = _encode_tag_section(tagged, message, version, replaced)
+        parts.append(section)
     if replaced:
-        raise EncodeError(f"version {version} has no field {', '.join(sorted(replaced))}")
+        raise EncodeError(f"version {version} has no place for {', '.join(sorted(replaced))}")
     return b"".join(parts)
 
 
@@ -266,9 +278,20 @@ def _encode_field(step: _Step, message: Message, version: int) -> bytes:
         raise EncodeError(f"{field.name}: {error}") from error
 
 
-def _encode_tagged(tagged: Mapping[int, _Step], message: Message, version: int) -> bytes:
-    fields = list(message.unknown_tagged_fields)
+def _encode_tag_section(
+    tagged: Mapping[int, _Step], message: Message, version: int, replaced: dict[str, bytes]
+) -> bytes:
+    fields: list[TaggedField] = []
+    taken = set(tagged)
+    for unknown in message.unknown_tagged_fields:
+        if unknown.tag in taken:
+            raise EncodeError(f"tag {unknown.tag} is a known one or stands twice")
+        taken.add(unknown.tag)
+        fields.append(unknown)
     for tag, step in tagged.items():
-        if getattr(message, step.field.name) != step.field.default:
-            fields.append(TaggedField(tag, _encode_field(step, message, version)))
+        data = replaced.pop(step.field.name, None)
+        if data is None and getattr(message, step.field.name) != step.field.default:
+            data = _encode_field(step, message, version)
+        if data is not None:
+            fields.append(TaggedField(tag, data))
     return primitives.write_raw_tagged_fields(tuple(sorted(fields)))

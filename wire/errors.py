@@ -6,6 +6,9 @@ fault it is, the target's or ours, is not for this layer to say.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 
 class WireError(Exception):
     """Base of everything this package raises."""
@@ -25,7 +28,7 @@ class DecodeError(WireError):
     """
 
     def __init__(self, problem: str, *, start: int, end: int, field_path: str = "") -> None:
-        super().__init__(problem, start, end, field_path)
+        super().__init__(problem)
         self.problem = problem
         self.start = start
         self.end = end
@@ -34,6 +37,13 @@ class DecodeError(WireError):
     def __str__(self) -> str:
         where = f"{self.field_path}: " if self.field_path else ""
         return f"{where}{self.problem} (bytes {self.start} to {self.end})"
+
+    def __reduce__(self) -> tuple[Callable[[str], DecodeError], tuple[str]]:
+        # Without this neither a copy nor another process gets it: the offsets are keyword-only.
+        make = functools.partial(
+            type(self), start=self.start, end=self.end, field_path=self.field_path
+        )
+        return make, (self.problem,)
 
     def within(self, field: str) -> DecodeError:
         """Put the name of the enclosing field in front of the path; returns the error itself."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
-from wire.errors import DecodeError
+from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame
 from wire.headers import RequestHeader, request_header_version
 
@@ -67,12 +67,18 @@ def encode_request(
         trailing: bytes behind the body, inside the frame.
         size: another size prefix than the payload's.
         broken: what is wrong with the result, for the reader of a failure.
+
+    Raises:
+        EncodeError: a value does not fit its field, or bytes are given for one that is not there.
+        ValueError: the header version of another API is not given.
     """
     api_version = header.request_api_version
     if header_version is None:
         header_version = request_header_version(header.request_api_key, api_version)
     payload = encode(header, version=header_version, raw=raw_header)
     if isinstance(body, bytes):
+        if raw_body:
+            raise EncodeError(f"a body of bytes has no place for {', '.join(sorted(raw_body))}")
         payload += body
     else:
         layout = min(max(api_version, 0), NEWEST_VERSION)
@@ -143,3 +149,20 @@ class Exchange:
     def received(self) -> bytes:
         """Everything that came for the request: the answer with its size prefix, and stray bytes."""
         return (b"" if self.payload is None else encode_frame(self.payload)) + self.stray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing that was done on a connection, so that it can be done again.
+
+    Attributes:
+        connection: which connection of the example, counted from 0; the first step on it opens it.
+        pieces: what was written, write by write; nothing for the step that closes the connection.
+        exchanges: what came of each request, in order; empty where no answer was awaited.
+        sentinel: whether the last piece ends with a sentinel behind the one request.
+    """
+
+    connection: int
+    pieces: tuple[bytes, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    sentinel: bool = False

@@ -8,6 +8,7 @@ version has is never written anywhere else.
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -31,18 +32,13 @@ class Versions(NamedTuple):
     def __str__(self) -> str:
         if self.last is None:
             return f"{self.first}+"
+        if self.last < self.first:
+            return "none"
         return str(self.first) if self.first == self.last else f"{self.first}-{self.last}"
 
 
-class _NoVersions(Versions):
-    def __contains__(self, version: object) -> bool:
-        return False
-
-    def __str__(self) -> str:
-        return "none"
-
-
-NO_VERSIONS: Versions = _NoVersions(0, -1)
+NO_VERSIONS = Versions(0, -1)
+_RANGE = re.compile(r"(?P<first>[0-9]+)(?:(?P<open>\+)|-(?P<last>[0-9]+))?")
 
 
 def versions(text: str) -> Versions:
@@ -53,10 +49,14 @@ def versions(text: str) -> Versions:
     """
     if text == "none":
         return NO_VERSIONS
-    if text.endswith("+"):
-        return Versions(int(text[:-1]))
-    first, _, last = text.partition("-")
-    return Versions(int(first), int(last or first))
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a range of versions")
+    first = int(found["first"])
+    last = None if found["open"] else int(found["last"] or first)
+    if last is not None and last < first:
+        raise ValueError(f"{text!r} ends before it begins")
+    return Versions(first, last)
 
 
 class FieldType(enum.Enum):

@@ -24,7 +24,7 @@ class RequestHeader:
     request_api_key: int
     request_api_version: int
     correlation_id: int
-    client_id: str | None = None
+    client_id: str | None = ""
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
     tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
@@ -39,6 +39,7 @@ class RequestHeader:
             versions=versions("1+"),
             nullable=versions("1+"),
             flexible=NO_VERSIONS,
+            default="",
         ),
     )
 

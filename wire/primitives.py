@@ -29,7 +29,6 @@ from wire.errors import (
 VARINT_MAX_BYTES = 5
 UINT32_MAX = 2**32 - 1
 INT16_MAX = 2**15 - 1
-INT32_MAX = 2**31 - 1
 
 
 class TaggedField(NamedTuple):
@@ -37,6 +36,22 @@ class TaggedField(NamedTuple):
 
     tag: int
     data: bytes
+
+
+class RawTaggedField(NamedTuple):
+    """Where one field of a tag section stands.
+
+    Attributes:
+        tag: its number.
+        offset: offset of its first byte, which is that of the number.
+        start: offset of its data, behind the number and the size.
+        end: offset behind its data.
+    """
+
+    tag: int
+    offset: int
+    start: int
+    end: int
 
 
 def _fixed(data: memoryview, offset: int, layout: struct.Struct) -> tuple[int, int]:
@@ -262,9 +277,15 @@ def read_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
     return count, end
 
 
+def _not_negative(count: int) -> int:
+    if count < 0:
+        raise EncodeError(f"{count!r} is not a count")
+    return count
+
+
 def write_array_length(count: int | None) -> bytes:
     """Write the int32 count of an array; null is -1."""
-    return write_int32(-1 if count is None else count)
+    return write_int32(-1 if count is None else _not_negative(count))
 
 
 def read_compact_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
@@ -275,23 +296,20 @@ def read_compact_array_length(data: memoryview, offset: int) -> tuple[int | None
 
 def write_compact_array_length(count: int | None) -> bytes:
     """Write the varint count plus one of a compact array; null is 0."""
-    return write_unsigned_varint(0 if count is None else count + 1)
+    return write_unsigned_varint(0 if count is None else _not_negative(count) + 1)
 
 
-def read_raw_tagged_fields(
-    data: memoryview, offset: int
-) -> tuple[tuple[tuple[int, int, int], ...], int]:
+def read_raw_tagged_fields(data: memoryview, offset: int) -> tuple[tuple[RawTaggedField, ...], int]:
     """Read a tag section without its meaning.
 
     Returns:
-        For each field, as they stand: its tag, and the offsets of its first byte and behind its last;
-        and the offset after the section.
+        The fields in the order in which they stand, and the offset after the section.
 
     Raises:
         DuplicateTag: a tag stands twice. Their order is not checked here.
     """
     count, offset = read_unsigned_varint(data, offset)
-    fields: list[tuple[int, int, int]] = []
+    fields: list[RawTaggedField] = []
     seen: set[int] = set()
     for _ in range(count):
         tag_offset = offset
@@ -301,7 +319,7 @@ def read_raw_tagged_fields(
         seen.add(tag)
         size, start = read_unsigned_varint(data, offset)
         _, offset = read_bytes(data, start, size)
-        fields.append((tag, start, offset))
+        fields.append(RawTaggedField(tag, tag_offset, start, offset))
     return tuple(fields), offset
 
 

@@ -1,0 +1,173 @@
+"""The catalogue: every clause that is judged, declared once in this folder's TOML files.
+
+Ids are permanent: `SOURCE.slug`, and the source is what stands before the dot. Unknown keys, missing keys,
+empty values and ids that stand twice are errors when the catalogue is loaded.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import functools
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wire.fields import Versions, versions
+
+FOLDER = Path(__file__).parent
+_ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
+_KEYS = ("id", "roles", "level", "applies_to", "statement", "location", "meaning")
+
+
+class CatalogueError(Exception):
+    """A clause file does not follow the schema, or a clause id is not in the catalogue."""
+
+
+class Role(enum.StrEnum):
+    """Who has to keep a clause."""
+
+    BROKER = "broker"
+    CLIENT = "client"
+    TOOL = "tool"
+    SCHEMA = "schema"
+
+
+class Level(enum.StrEnum):
+    """How binding a clause is; PIN: the sources are silent, Apache Kafka's behaviour is pinned."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+    PIN = "PIN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """One thing that must hold.
+
+    Attributes:
+        id: permanent name, such as "KIP-35.keys-unique".
+        roles: who has to keep it.
+        level: how binding it is.
+        applies_to: versions of ApiVersions; it applies where the target advertises the first of them.
+        statement: what must hold, in one sentence.
+        location: where the source says so.
+        meaning: what breaks for a user when it is violated.
+        not_tested: why it cannot be judged from outside; empty for a clause that is judged.
+    """
+
+    id: str
+    roles: tuple[Role, ...]
+    level: Level
+    applies_to: Versions
+    statement: str
+    location: str
+    meaning: str
+    not_tested: str = ""
+
+    @property
+    def source(self) -> str:
+        """The document or part that the clause comes from, such as "KIP-35"."""
+        return self.id.partition(".")[0]
+
+    def applies_at(self, max_version: int) -> bool:
+        """Tell whether a target that serves ApiVersions up to `max_version` has to keep it."""
+        return max_version >= self.applies_to.first
+
+
+class Catalogue:
+    """All clauses, by id, in the order of their files."""
+
+    def __init__(self, clauses: Iterable[Clause], *, sha256: str = "") -> None:
+        """Take the clauses.
+
+        Args:
+            clauses: the clauses in order.
+            sha256: hash of the files that they came from, hexadecimal.
+
+        Raises:
+            CatalogueError: an id stands twice.
+        """
+        self.sha256 = sha256
+        self._by_id: dict[str, Clause] = {}
+        for clause in clauses:
+            if clause.id in self._by_id:
+                raise CatalogueError(f"clause {clause.id} is declared twice")
+            self._by_id[clause.id] = clause
+
+    def __iter__(self) -> Iterator[Clause]:
+        return iter(self._by_id.values())
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __contains__(self, clause_id: str) -> bool:
+        return clause_id in self._by_id
+
+    def __getitem__(self, clause_id: str) -> Clause:
+        clause = self._by_id.get(clause_id)
+        if clause is None:
+            near = difflib.get_close_matches(clause_id, self._by_id, n=3, cutoff=0.3)
+            hint = f"; the nearest are {', '.join(near)}" if near else ""
+            raise CatalogueError(f"no clause {clause_id!r} in the catalogue{hint}")
+        return clause
+
+
+def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
+    """Make a clause of one `[[clause]]` table.
+
+    Args:
+        entry: the table.
+        where: the file, for the message of an error.
+
+    Raises:
+        CatalogueError: a key is unknown, missing, empty or has a value that it cannot have.
+    """
+    name = f"{where}: clause {entry.get('id', '(no id)')!r}"
+    unknown = sorted(set(entry) - {*_KEYS, "not_tested"})
+    missing = [key for key in _KEYS if not entry.get(key)]
+    if unknown or missing:
+        raise CatalogueError(f"{name}: unknown keys {unknown}, missing or empty keys {missing}")
+    if not _ID.fullmatch(entry["id"]):
+        raise CatalogueError(f"{name}: an id is SOURCE.words-with-hyphens")
+    try:
+        return Clause(
+            id=entry["id"],
+            roles=tuple(Role(role) for role in entry["roles"]),
+            level=Level(entry["level"]),
+            applies_to=versions(entry["applies_to"]),
+            statement=entry["statement"],
+            location=entry["location"],
+            meaning=entry["meaning"],
+            not_tested=entry.get("not_tested", ""),
+        )
+    except ValueError as error:
+        raise CatalogueError(f"{name}: {error}") from error
+
+
+def load_catalogue(folder: Path = FOLDER) -> Catalogue:
+    """Load every TOML file of a folder, in the order of their names."""
+    digest = hashlib.sha256()
+    clauses: list[Clause] = []
+    for path in sorted(folder.glob("*.toml")):
+        content = path.read_bytes()
+        digest.update(content)
+        try:
+            table = tomllib.loads(content.decode())
+        except ValueError as error:
+            raise CatalogueError(f"{path.name}: {error}") from error
+        if set(table) != {"clause"}:
+            raise CatalogueError(f"{path.name}: holds {sorted(table)}, not only [[clause]] tables")
+        clauses += (parse_clause(entry, where=path.name) for entry in table["clause"])
+    return Catalogue(clauses, sha256=digest.hexdigest())
+
+
+@functools.cache
+def catalogue() -> Catalogue:
+    """Return the project's own catalogue, loaded once."""
+    return load_catalogue()

@@ -1,0 +1,79 @@
+"""The layout of answers: where the error code stands, the flexible body, the fixed header."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conformance.judging import assume_served, decode_answer, error_code_of
+from fixtures.broker import Broker
+from strategies.api_versions import (
+    INT16_MIN,
+    api_versions_requests,
+    build_request,
+    unknown_versions,
+)
+from strategies.software_names import Software, legal_software_texts, software
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Request
+from wire.primitives import INT16_MAX
+
+KNOWN_ANSWERS = (
+    ErrorCode.NONE,
+    ErrorCode.UNSUPPORTED_VERSION,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.REBOOTSTRAP_REQUIRED,
+    ErrorCode.UNKNOWN_SERVER_ERROR,
+)
+"""Every error that the sources name for an answer to ApiVersions."""
+
+
+@pytest.mark.clause("KIP-35.error-code-first")
+@given(
+    sent=api_versions_requests(
+        versions=st.one_of(
+            st.integers(0, NEWEST_VERSION),
+            unknown_versions(),
+            st.integers(INT16_MIN, INT16_MAX),
+        )
+    )
+)
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=99))
+@example(sent=build_request(version=-1))
+def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:
+    """The body of every answer begins with an error code that ApiVersions can have."""
+    assert error_code_of(broker.exchange(sent)) in KNOWN_ANSWERS
+
+
+@pytest.mark.clause("KIP-511.v3-body-flexible")
+@given(
+    sent=api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
+    )
+)
+@example(sent=build_request(version=3))
+@example(sent=build_request(version=3, software=Software("name", "v" * 30)))
+def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
+    """From v3 the body of an answer decodes exactly in the flexible encoding."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version, exactly=True)
+    assert answer.throttle_time_ms >= 0
+
+
+@pytest.mark.clause("KIP-511.response-header-fixed")
+@given(
+    sent=api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
+    )
+)
+@example(sent=build_request(version=3))
+@example(sent=build_request(version=3, software=Software("n" * 30, "1")))
+def test_response_header_has_no_tag_section(broker: Broker, sent: Request) -> None:
+    """The body follows the correlation id at once: it decodes from the fifth byte, at every version."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    answer = decode_answer(exchange, api_version=sent.api_version)
+    assert answer.error_code in KNOWN_ANSWERS

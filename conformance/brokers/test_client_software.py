@@ -1,0 +1,90 @@
+"""Client software names and versions: which are accepted, which are refused, and how."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.judging import assume_served, decode_answer, error_code_of
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request
+from strategies.broken_requests import requests_with_null_name
+from strategies.software_names import (
+    Software,
+    edge_punctuation_texts,
+    illegal_software_texts,
+    legal_software_texts,
+    software,
+    software_with_one,
+)
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome, Request
+
+ILLEGAL_REQUESTS = api_versions_requests(
+    min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())
+)
+
+
+@pytest.mark.clause("KIP-511.names-accepted")
+@given(
+    sent=api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
+    )
+)
+@example(sent=build_request(version=3, software=Software("a", "9")))
+@example(sent=build_request(version=3, software=Software("a.b--c", "1..2")))
+def test_legal_name_is_accepted(broker: Broker, sent: Request) -> None:
+    """A broker serves a client whose software name and version are legal."""
+    assume_served(broker, sent)
+    assert error_code_of(broker.exchange(sent)) is ErrorCode.NONE
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-511.names-refused")
+@given(sent=ILLEGAL_REQUESTS)
+@example(sent=build_request(version=3, software=Software("", "1")))
+@example(sent=build_request(version=3, software=Software("a", "")))
+@example(sent=build_request(version=3, software=Software("a_b", "1")))
+@example(sent=build_request(version=3, software=Software("a\n", "1")))
+def test_illegal_name_is_refused(broker: Broker, sent: Request) -> None:
+    """A broker answers an illegal software name or version with INVALID_REQUEST."""
+    assume_served(broker, sent)
+    assert error_code_of(broker.exchange(sent)) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-511.edge-punctuation")
+@given(
+    sent=api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(edge_punctuation_texts())
+    )
+)
+@example(sent=build_request(version=3, software=Software("-a", "1")))
+@example(sent=build_request(version=3, software=Software("a", "1.")))
+def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> None:
+    """A broker answers a software name or version with a dot or hyphen at an edge with INVALID_REQUEST."""
+    assume_served(broker, sent)
+    assert error_code_of(broker.exchange(sent)) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-511.refusal-in-request-version")
+@given(sent=ILLEGAL_REQUESTS)
+@example(sent=build_request(version=3, software=Software("", "")))
+def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request) -> None:
+    """A refused name is answered in the request's version with an empty table, on a usable connection."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    answer = decode_answer(exchange, api_version=sent.api_version, exactly=True)
+    assert answer.api_keys == ()
+    assert exchange.usable, "the connection serves nothing behind the refusal"
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-511.null-name-refused")
+@given(sent=requests_with_null_name())
+def test_null_name_closes_the_connection(broker: Broker, sent: Request) -> None:
+    """A broker closes the connection where the software name or version is null."""
+    assume_served(broker, sent)
+    assert broker.exchange(sent).outcome is Outcome.CLOSED

@@ -1,0 +1,113 @@
+"""Frames: sizes, order and pieces, and what a malformed one does to others."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_served,
+    decode_answer,
+    payload_of,
+    stable_part,
+)
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.broken_requests import frames_with_wrong_size, malformed_requests
+from strategies.header_fields import plain_client_ids, unknown_tagged_fields
+from strategies.software_names import legal_software_texts, software
+from wire.exchange import Outcome, Request
+from wire.frames import encode_frame
+
+LONGEST_REQUEST_BYTES = 64
+EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
+
+
+@pytest.mark.clause("PROTOCOL.answers-in-order")
+@given(
+    versions=st.lists(st.integers(0, 9), min_size=3, max_size=8),
+    cuts=st.lists(st.integers(1, 8 * LONGEST_REQUEST_BYTES), max_size=4),
+)
+@example(versions=[0, 3, 99, 0], cuts=[])
+def test_pipelined_requests_are_answered_in_order(
+    broker: Broker, versions: list[int], cuts: list[int]
+) -> None:
+    """A broker answers pipelined requests one by one, in the order in which they were sent."""
+    sent = [
+        build_request(version=version, correlation_id=1000 + place)
+        for place, version in enumerate(versions)
+    ]
+    answers = [payload_of(exchange) for exchange in broker.converse(sent, cuts=cuts)]
+    answered = [int.from_bytes(answer[:4], signed=True) for answer in answers]
+    assert answered == [request.correlation_id for request in sent]
+
+
+@pytest.mark.clause("PROTOCOL.size-prefix-exact")
+@given(sent=api_versions_requests(client_ids=plain_client_ids()))
+@example(sent=build_request(version=0))
+def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
+    """An answer's size prefix covers its header and body, no byte more and no byte less."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    decode_answer(exchange, api_version=sent.api_version, exactly=True)
+    assert exchange.stray == b"", "bytes came that belong to no answer"
+
+
+@pytest.mark.clause("PROTOCOL.split-independent")
+@given(
+    sent=api_versions_requests(),
+    cuts=st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE),
+)
+@example(sent=build_request(version=0), cuts=EVERY_BYTE)
+def test_pieces_of_a_request_do_not_matter(
+    broker: Broker, sent: Request, cuts: list[int] | range
+) -> None:
+    """A broker gives the same answer to a request however it is cut into pieces."""
+    assume_served(broker, sent)
+    (whole,) = broker.converse([sent])
+    (in_pieces,) = broker.converse([sent], cuts=cuts)
+    expected = decode_answer(whole, api_version=sent.api_version)
+    assert stable_part(decode_answer(in_pieces, api_version=sent.api_version)) == stable_part(
+        expected
+    )
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
+@given(broken=malformed_requests() | frames_with_wrong_size())
+@example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
+def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None:
+    """A malformed request disturbs no other connection, and a new connection is served after it."""
+    plain = build_request(version=0)
+    with broker.connect() as bystander:
+        assume(bystander.exchange(plain).outcome is Outcome.ANSWER)
+        with broker.connect() as offender:
+            if len(broken.data) == 4 + int.from_bytes(broken.data[:4], signed=True):
+                # A whole frame: its end is awaited, so that whatever it does has been done.
+                offender.exchange(broken)
+            else:
+                offender.send(broken)
+        after = bystander.exchange(plain)
+    assert after.outcome is Outcome.ANSWER, "a malformed request disturbed another connection"
+    newcomer = broker.exchange(plain)
+    assert newcomer.outcome is Outcome.ANSWER, "no new connection is served after it"
+
+
+@pytest.mark.clause("PROTOCOL.well-formed-never-closed")
+@given(
+    sent=api_versions_requests(
+        versions=st.integers(0, 5) | unknown_versions(),
+        client_ids=plain_client_ids(),
+        software=software(names=legal_software_texts()),
+        header_tags=st.just(()) | unknown_tagged_fields(),
+        body_tags=st.just(()) | unknown_tagged_fields(),
+    )
+)
+@example(sent=build_request(version=3, client_id=None))
+@example(sent=build_request(version=99))
+def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request) -> None:
+    """A broker answers a well-formed request of any version and serves the next one behind it."""
+    exchange = broker.exchange(sent)
+    assert exchange.outcome is Outcome.ANSWER
+    assert exchange.usable, "the request was answered, but the next one on the connection was not"

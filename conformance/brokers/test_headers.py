@@ -1,0 +1,65 @@
+"""Request headers: what of them comes back, what of them must not matter, and which one it has to be."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.judging import assume_served, decode_answer, error_code_of, payload_of, stable_part
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request
+from strategies.broken_requests import (
+    flexible_requests_with_old_header,
+    requests_with_compact_client_id,
+)
+from strategies.header_fields import client_ids, correlation_ids
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome, Request
+
+
+@pytest.mark.clause("PROTOCOL.correlation-id-echoed")
+@given(sent=api_versions_requests(correlation_ids=correlation_ids()))
+@example(sent=build_request(version=0, correlation_id=-1))
+@example(sent=build_request(version=0, correlation_id=-(2**31)))
+def test_correlation_id_comes_back(broker: Broker, sent: Request) -> None:
+    """A broker returns any correlation id in the first four bytes of its answer."""
+    echoed = int.from_bytes(payload_of(broker.exchange(sent))[:4], signed=True)
+    assert echoed == sent.correlation_id
+
+
+@pytest.mark.clause("PROTOCOL.client-id-free")
+@given(sent=api_versions_requests(client_ids=client_ids()))
+@example(sent=build_request(version=0, client_id=None))
+@example(sent=build_request(version=0, client_id=""))
+@example(sent=build_request(version=0, client_id="é"))
+@example(sent=build_request(version=0, client_id="a" * 32767))
+@example(sent=build_request(version=0, client_id='name:with*marks,="?'))
+def test_client_id_does_not_change_the_answer(broker: Broker, sent: Request) -> None:
+    """A broker gives any client id the answer that it gives a plain one."""
+    assume_served(broker, sent)
+    version = sent.api_version
+    plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    answer = decode_answer(broker.exchange(sent), api_version=version)
+    assert stable_part(answer) == stable_part(plain)
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.client-id-old-encoding")
+@given(sent=requests_with_compact_client_id())
+def test_compact_client_id_is_not_understood(broker: Broker, sent: Request) -> None:
+    """A broker does not serve a flexible request whose client id has a compact length."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    served = exchange.outcome is Outcome.ANSWER and error_code_of(exchange) is ErrorCode.NONE
+    assert not served, "the compact client id was understood"
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-482.header-version-from-request-version")
+@given(sent=flexible_requests_with_old_header())
+def test_old_header_on_a_flexible_version_is_not_accepted(broker: Broker, sent: Request) -> None:
+    """A broker does not serve a flexible version that comes with the header of the older ones."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    served = exchange.outcome is Outcome.ANSWER and error_code_of(exchange) is ErrorCode.NONE
+    assert not served, "header v1 was accepted for a flexible version"

@@ -1,0 +1,78 @@
+"""The whole target against the reference model of its release."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.judging import decode_answer, key_ranges
+from fixtures.broker import Broker
+from reference_model.state_machine import Reaction, reactions, response_for
+from strategies.api_versions import INT16_MIN, api_versions_requests, build_request
+from strategies.broken_requests import (
+    flexible_requests_with_old_header,
+    malformed_requests,
+    mutated_requests,
+)
+from strategies.cluster_ids import requests_with_cluster_ids
+from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
+from strategies.software_names import (
+    edge_punctuation_texts,
+    illegal_software_texts,
+    legal_software_texts,
+    software,
+)
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES
+from wire.primitives import INT16_MAX
+
+ANY_REQUESTS = st.one_of(
+    api_versions_requests(
+        versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
+        correlation_ids=correlation_ids(),
+        client_ids=client_ids(max_bytes=300),
+        software=software(
+            names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
+        ),
+        header_tags=st.just(()) | unknown_tagged_fields(),
+        body_tags=st.just(()) | unknown_tagged_fields(),
+    ),
+    requests_with_cluster_ids(),
+    malformed_requests(),
+    mutated_requests(),
+    flexible_requests_with_old_header(),
+)
+
+
+def follows(exchange: Exchange, reaction: Reaction, broker: Broker) -> bool:
+    """Tell whether an exchange went the way of one allowed reaction."""
+    if exchange.outcome is not reaction.outcome:
+        return False
+    if reaction.outcome is not Outcome.ANSWER:
+        return True
+    answer = decode_answer(exchange, api_version=reaction.layout, exactly=True)
+    expected = response_for(reaction, broker.profile)
+    table_is_known = bool(broker.profile.api_keys)
+    return (
+        exchange.usable
+        and answer.error_code is expected.error_code
+        and (not table_is_known or key_ranges(answer) == key_ranges(expected))
+    )
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("MODEL.agrees-with-reference")
+@given(sent=ANY_REQUESTS)
+@example(sent=build_request(version=5, cluster_id="nobody", node_id=7))
+@example(sent=build_request(version=3, client_id='name:with*marks,="?'))
+def test_target_does_what_the_model_allows(broker: Broker, sent: Request) -> None:
+    """Every request gets one of the answers that the reference model of the release allows."""
+    try:
+        allowed = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)
+    except ValueError:
+        # The model has no word on it, so it is not sent either.
+        assume(condition=False)
+        raise
+    exchange = broker.exchange(sent)
+    assert any(follows(exchange, reaction, broker) for reaction in allowed), allowed

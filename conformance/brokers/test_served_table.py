@@ -1,0 +1,136 @@
+"""The table of served APIs: that it is there, that it is sound, and that it is always the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_served,
+    assume_unserved,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+    stable_part,
+)
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.header_fields import plain_client_ids
+from strategies.software_names import Software, illegal_software_texts, software_with_one
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Request
+
+SERVED_REQUESTS = api_versions_requests()
+
+
+@pytest.mark.clause("KIP-35.v0-always-served")
+@given(sent=api_versions_requests(max_version=0, client_ids=plain_client_ids()))
+@example(sent=build_request(version=0))
+def test_v0_is_served(broker: Broker, sent: Request) -> None:
+    """A broker answers v0 without an error and with a table that is not empty."""
+    answer = decode_answer(broker.exchange(sent), api_version=0)
+    assert answer.error_code is ErrorCode.NONE
+    assert answer.api_keys
+
+
+@pytest.mark.clause("KIP-35.table-lists-itself")
+@given(sent=SERVED_REQUESTS)
+@example(sent=build_request(version=0))
+def test_table_lists_api_versions_from_v0(broker: Broker, sent: Request) -> None:
+    """The table has an entry for ApiVersions, and its minimum is 0."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    own_range = answer.range_of(API_VERSIONS_KEY)
+    assert own_range is not None
+    assert own_range.min_version == 0
+
+
+@pytest.mark.clause("KIP-35.ranges-ordered")
+@given(sent=SERVED_REQUESTS)
+@example(sent=build_request(version=0))
+def test_ranges_are_ordered(broker: Broker, sent: Request) -> None:
+    """No entry of the table has a negative minimum or a maximum below its minimum."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    wrong = [entry for entry in answer.api_keys if not 0 <= entry.min_version <= entry.max_version]
+    assert wrong == []
+
+
+@pytest.mark.clause("KIP-35.keys-unique")
+@given(sent=SERVED_REQUESTS)
+@example(sent=build_request(version=0))
+def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
+    """No api key stands twice in the table."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    counts = Counter(entry.api_key for entry in answer.api_keys)
+    assert [key for key, count in counts.items() if count > 1] == []
+
+
+@pytest.mark.clause("KIP-35.same-table-at-every-version")
+@given(versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=6))
+@example(versions=[0, 1, 2, 3, 4, 5])
+def test_table_is_the_same_at_every_version(broker: Broker, versions: list[int]) -> None:
+    """The ranges are the same at every version, on one connection and on another."""
+    served = [version for version in versions if version <= broker.max_version]
+    assume(served)
+    sent = [build_request(version=version) for version in served]
+    first = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
+    for exchange in broker.converse(sent):
+        answer = decode_answer(exchange, api_version=exchange.request.api_version)
+        assert key_ranges(answer) == key_ranges(first)
+
+
+@pytest.mark.clause("KIP-35.per-connection")
+@given(
+    unsettling=api_versions_requests(versions=unknown_versions()),
+    version=st.integers(0, NEWEST_VERSION),
+)
+@example(unsettling=build_request(version=99), version=0)
+def test_one_connection_does_not_change_another(
+    broker: Broker, unsettling: Request, version: int
+) -> None:
+    """What one connection was refused does not change the answers on another."""
+    assume(version <= broker.max_version)
+    assume_unserved(broker, unsettling)
+    sent = build_request(version=version)
+    (undisturbed,) = broker.converse([sent])
+    with broker.connect() as refused:
+        refused.converse([build_request(version=0), unsettling])
+        (answered,) = broker.converse([sent])
+    expected = decode_answer(undisturbed, api_version=version)
+    assert stable_part(decode_answer(answered, api_version=version)) == stable_part(expected)
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-35.trailing-bytes")
+@given(sent=api_versions_requests(trailing=st.binary(min_size=1, max_size=40)))
+@example(sent=build_request(version=0, trailing=b"\0"))
+def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
+    """A broker serves a request that has bytes behind its body."""
+    assume_served(broker, sent)
+    assert error_code_of(broker.exchange(sent)) is ErrorCode.NONE
+
+
+@pytest.mark.clause("KIP-511.older-versions-unchanged")
+@given(
+    refused=software_with_one(illegal_software_texts()),
+    versions=st.lists(st.integers(0, 2), min_size=1, max_size=3),
+)
+@example(refused=Software("", ""), versions=[0])
+def test_versions_without_a_name_are_never_refused_for_one(
+    broker: Broker, refused: Software, versions: list[int]
+) -> None:
+    """v0 to v2 are served on a connection whose name was refused before."""
+    served = [version for version in versions if version <= broker.max_version]
+    assume(served)
+    nameless = [build_request(version=version) for version in served]
+    with broker.connect() as connection:
+        connection.converse([build_request(version=3, software=refused)])
+        exchanges = connection.converse(nameless)
+    codes = [error_code_of(exchange) for exchange in exchanges]
+    assert ErrorCode.INVALID_REQUEST not in codes

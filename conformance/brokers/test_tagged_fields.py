@@ -1,0 +1,87 @@
+"""Tagged fields: unknown ones in requests, those in answers, and tag sections that lie."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_served,
+    decode_answer,
+    error_code_of,
+    stable_part,
+    tag_orders,
+)
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request
+from strategies.broken_requests import requests_with_tag_overrun
+from strategies.header_fields import unknown_tagged_fields
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome, Request
+from wire.primitives import TaggedField
+
+ONE_TAG = (TaggedField(100, b"\x01"),)
+TAGGED_DEFAULTS = {
+    field.tag: (field.name, field.default)
+    for field in ApiVersionsResponse.FIELDS
+    if field.tag is not None
+}
+
+
+@pytest.mark.clause("KIP-482.unknown-tags-ignored")
+@given(
+    sent=api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION,
+        header_tags=st.just(()) | unknown_tagged_fields(),
+        body_tags=st.just(()) | unknown_tagged_fields(),
+    )
+)
+@example(sent=build_request(version=3, header_tags=ONE_TAG))
+@example(sent=build_request(version=3, body_tags=ONE_TAG))
+def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) -> None:
+    """A broker answers a request with unknown tagged fields as it does one without."""
+    assume_served(broker, sent)
+    version = sent.api_version
+    plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    answer = decode_answer(broker.exchange(sent), api_version=version)
+    assert stable_part(answer) == stable_part(plain)
+
+
+@pytest.mark.clause("KIP-482.tags-ascending-in-answers")
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
+@example(sent=build_request(version=3))
+def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
+    """The tags of every tag section in an answer ascend, each at most once."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    for tags in tag_orders(answer):
+        assert tags == tuple(sorted(set(tags)))
+
+
+@pytest.mark.clause("KIP-482.default-tags-omitted")
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
+@example(sent=build_request(version=3))
+def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> None:
+    """An answer carries no known tagged field that has its default value."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    sent_defaults = [
+        name
+        for tag, (name, default) in TAGGED_DEFAULTS.items()
+        if tag in answer.tag_order and getattr(answer, name) == default
+    ]
+    assert sent_defaults == []
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-482.tag-overrun-refused")
+@given(sent=requests_with_tag_overrun())
+def test_tag_section_beyond_the_frame_is_refused(broker: Broker, sent: Request) -> None:
+    """A broker closes or answers with an error where a tag section reaches beyond the frame."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    assert exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER), "the target hangs"
+    if exchange.outcome is Outcome.ANSWER:
+        assert error_code_of(exchange) is not ErrorCode.NONE, "the request was served"

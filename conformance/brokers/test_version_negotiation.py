@@ -1,0 +1,120 @@
+"""Versions that are not served: the error, its layout and the way back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_unserved,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+    payload_of,
+)
+from fixtures.broker import Broker
+from strategies.api_versions import (
+    api_versions_requests,
+    build_request,
+    negative_versions,
+    unknown_versions,
+)
+from wire.api_versions import API_VERSIONS_KEY
+from wire.error_codes import ErrorCode
+from wire.exchange import Request
+
+UNKNOWN_REQUESTS = api_versions_requests(versions=unknown_versions())
+UNKNOWN_EXAMPLES = [build_request(version=version) for version in (6, 99, 32767)]
+
+
+@pytest.mark.clause("KIP-35.unknown-version-gives-35")
+@given(
+    sent=api_versions_requests(
+        versions=unknown_versions(), bodies=st.none() | st.binary(max_size=40)
+    )
+)
+@example(sent=build_request(version=99, body=b"\xff\xff"))
+@example(sent=build_request(version=32767))
+def test_unknown_version_gets_unsupported_version(broker: Broker, sent: Request) -> None:
+    """A broker answers any version above its highest with UNSUPPORTED_VERSION."""
+    assume_unserved(broker, sent)
+    assert error_code_of(broker.exchange(sent)) is ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.clause("KIP-35.negative-version-gives-35")
+@given(sent=api_versions_requests(versions=negative_versions()))
+@example(sent=build_request(version=-1))
+def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request) -> None:
+    """A broker answers a negative version with UNSUPPORTED_VERSION."""
+    assert error_code_of(broker.exchange(sent)) is ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.clause("KIP-35.revert-to-v0-on-same-connection")
+@given(sent=UNKNOWN_REQUESTS)
+@example(sent=UNKNOWN_EXAMPLES[1])
+def test_refused_connection_reverts_to_v0(broker: Broker, sent: Request) -> None:
+    """After an unsupported version the same connection serves v0 and then every other version."""
+    assume_unserved(broker, sent)
+    versions = (0, *range(broker.max_version + 1))
+    fallback = [build_request(version=version, correlation_id=version) for version in versions]
+    with broker.connect() as connection:
+        connection.converse([sent])
+        exchanges = connection.converse(fallback)
+    codes = [error_code_of(exchange) for exchange in exchanges]
+    assert codes == [ErrorCode.NONE] * len(fallback)
+
+
+@pytest.mark.clause("KIP-511.unsupported-version-answered-in-v0")
+@given(sent=UNKNOWN_REQUESTS)
+@example(sent=UNKNOWN_EXAMPLES[0])
+def test_unknown_version_is_answered_in_v0(broker: Broker, sent: Request) -> None:
+    """A broker writes its answer to a version that it does not know in the v0 layout."""
+    assume_unserved(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=0, exactly=True)
+    assert answer.error_code is not ErrorCode.NONE
+
+
+@pytest.mark.clause("KIP-511.unsupported-version-names-range")
+@given(sent=UNKNOWN_REQUESTS)
+@example(sent=UNKNOWN_EXAMPLES[0])
+def test_refusal_names_the_served_range(broker: Broker, sent: Request) -> None:
+    """A broker lists ApiVersions in its answer to a version that it does not know."""
+    assume_unserved(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=0)
+    assert answer.range_of(API_VERSIONS_KEY) is not None
+
+
+@pytest.mark.clause("KIP-511.unsupported-range-is-true")
+@given(sent=UNKNOWN_REQUESTS)
+@example(sent=UNKNOWN_EXAMPLES[0])
+def test_refusal_names_the_range_that_a_success_lists(broker: Broker, sent: Request) -> None:
+    """The range of ApiVersions in a refusal is the one that a success lists."""
+    assume_unserved(broker, sent)
+    served = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
+    refused = decode_answer(broker.exchange(sent), api_version=0)
+    named = key_ranges(refused).get(API_VERSIONS_KEY)
+    # That the range is named at all is a clause of its own.
+    assert named in (None, key_ranges(served).get(API_VERSIONS_KEY))
+
+
+@pytest.mark.clause("KIP-511.unsupported-table-is-only-itself")
+@given(sent=UNKNOWN_REQUESTS)
+@example(sent=UNKNOWN_EXAMPLES[0])
+def test_refusal_lists_nothing_else(broker: Broker, sent: Request) -> None:
+    """The table of a refusal has no entry but that of ApiVersions."""
+    assume_unserved(broker, sent)
+    refused = decode_answer(broker.exchange(sent), api_version=0)
+    assert key_ranges(refused).keys() <= {API_VERSIONS_KEY}
+
+
+@pytest.mark.clause("KIP-511.unparsed-when-unsupported")
+@given(
+    sent=api_versions_requests(versions=unknown_versions(), bodies=st.binary(max_size=40)),
+)
+@example(sent=build_request(version=99, body=b"\xff\xff"))
+def test_body_of_an_unknown_version_does_not_matter(broker: Broker, sent: Request) -> None:
+    """A broker answers an unknown version with any body as it does one without a body."""
+    assume_unserved(broker, sent)
+    bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
+    assert payload_of(broker.exchange(sent)) == payload_of(broker.exchange(bare))

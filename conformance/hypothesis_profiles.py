@@ -1,0 +1,41 @@
+"""Hypothesis' settings: a profile for each place, and what a tier changes of it.
+
+The profile is chosen by `KAFKA_CONFORMANCE_PROFILE`, else it is `ci` where `CI` is set, else `dev`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, Phase, settings
+
+EXAMPLES_PER_PROPERTY = 100
+DEEP_EXAMPLES_PER_PROPERTY = 1000
+
+_COMMON = settings(
+    deadline=None,
+    report_multiple_bugs=False,
+    print_blob=True,
+    max_examples=EXAMPLES_PER_PROPERTY,
+    # Versions are drawn from all that exist; a release that serves one of six rejects five.
+    suppress_health_check=[HealthCheck.filter_too_much],
+)
+
+
+def load_profile(tier: str) -> None:
+    """Register the profiles and load the one for this place, changed as the tier asks.
+
+    Args:
+        tier: "smoke" runs the pinned examples alone; "deep" draws ten times as many as the others.
+    """
+    settings.register_profile("dev", parent=_COMMON)
+    settings.register_profile("ci", parent=_COMMON, derandomize=True, database=None)
+    settings.register_profile("explore", parent=_COMMON, derandomize=False)
+    place = os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+    chosen = settings.get_profile(place)
+    if tier == "smoke":
+        chosen = settings(chosen, phases=(Phase.explicit,))
+    elif tier == "deep":
+        chosen = settings(chosen, max_examples=DEEP_EXAMPLES_PER_PROPERTY)
+    settings.register_profile("kafka-conformance", parent=chosen)
+    settings.load_profile("kafka-conformance")

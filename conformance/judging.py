@@ -1,0 +1,144 @@
+"""From a target's bytes to what a property asserts on.
+
+What the bytes cannot be read as is the target's fault: a `MalformedAnswer`, which is an AssertionError. Faults
+on our side are `fixtures.errors.HarnessError` and never come from here.
+"""
+
+from __future__ import annotations
+
+from hypothesis import assume
+
+from fixtures.broker import Broker
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode, decode_prefix
+from wire.error_codes import ErrorCode
+from wire.errors import BufferUnderflow, DecodeError
+from wire.exchange import Exchange, Outcome, Request
+from wire.fields import Message
+from wire.headers import ResponseHeader
+
+RESPONSE_HEADER_BYTES = 4
+ERROR_CODE_BYTES = 2
+_DUMP_BYTES = 48
+
+
+class MalformedAnswer(AssertionError):
+    """The target's bytes are not the answer that they have to be.
+
+    Attributes:
+        exchange: the exchange that they belong to.
+        decode_error: what is wrong with them, with offsets into the frame's payload; None where there is
+            no answer at all.
+    """
+
+    def __init__(self, exchange: Exchange, problem: str, error: DecodeError | None = None) -> None:
+        super().__init__(problem)
+        self.exchange = exchange
+        self.decode_error = error
+
+
+def payload_of(exchange: Exchange) -> bytes:
+    """Return the answer's payload.
+
+    Raises:
+        MalformedAnswer: there is no whole answer.
+    """
+    if exchange.framing_error is not None and exchange.payload is None:
+        raise MalformedAnswer(
+            exchange, f"the answer's frame: {exchange.framing_error}", exchange.framing_error
+        )
+    if exchange.payload is None:
+        what = {
+            Outcome.CLOSED: "closed the connection",
+            Outcome.IGNORED: "ignored the request",
+        }.get(exchange.outcome, "fell silent")
+        stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
+        raise MalformedAnswer(exchange, f"the target {what} instead of answering{stray}")
+    return exchange.payload
+
+
+def decode_answer(
+    exchange: Exchange, *, api_version: int, exactly: bool = False
+) -> ApiVersionsResponse:
+    """Decode an answer in the layout of a version.
+
+    Args:
+        exchange: the exchange.
+        api_version: the layout's version.
+        exactly: whether bytes behind the body are an error. That they are is the matter of clauses of their
+            own, so that other properties read on.
+
+    Raises:
+        MalformedAnswer: there is no answer, or it does not decode.
+    """
+    payload = payload_of(exchange)
+    body = payload[RESPONSE_HEADER_BYTES:]
+    try:
+        decode(ResponseHeader, payload[:RESPONSE_HEADER_BYTES], version=0)
+        if exactly:
+            return decode(ApiVersionsResponse, body, version=api_version)
+        return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
+    except DecodeError as error:
+        error.start += RESPONSE_HEADER_BYTES
+        error.end += RESPONSE_HEADER_BYTES
+        raise MalformedAnswer(
+            exchange, f"the answer is no ApiVersions response v{api_version}: {error}", error
+        ) from error
+
+
+def error_code_of(exchange: Exchange) -> ErrorCode:
+    """Read the error code of an answer, which stands at the same place in every version.
+
+    Raises:
+        MalformedAnswer: there is no answer, or it is too short for an error code.
+    """
+    payload = payload_of(exchange)
+    end = RESPONSE_HEADER_BYTES + ERROR_CODE_BYTES
+    if len(payload) < end:
+        error = BufferUnderflow(
+            "no error code", start=len(payload), end=len(payload), field_path="error_code"
+        )
+        raise MalformedAnswer(exchange, f"the answer is too short: {error}", error)
+    return ErrorCode(int.from_bytes(payload[RESPONSE_HEADER_BYTES:end], signed=True))
+
+
+def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
+    """Return the table of an answer as key to (min_version, max_version)."""
+    return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+
+
+def assume_served(broker: Broker, *sent: Request) -> None:
+    """Reject the example unless the target serves the version of every request."""
+    assume(all(0 <= request.api_version <= broker.max_version for request in sent))
+
+
+def assume_unserved(broker: Broker, sent: Request) -> None:
+    """Reject the example unless the version lies above what the target serves."""
+    assume(sent.api_version > broker.max_version)
+
+
+def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
+    """Return the tags of every tag section of an answer in the order in which they stand."""
+    structs: tuple[Message, ...] = (
+        answer,
+        *answer.api_keys,
+        *answer.supported_features,
+        *answer.finalized_features,
+    )
+    return tuple(struct.tag_order for struct in structs)
+
+
+def stable_part(answer: ApiVersionsResponse) -> tuple[object, ...]:
+    """Return what two answers of one broker must have in common.
+
+    Left out are the epoch of the features, which follows the cluster's log, and the throttle time; the
+    orders of table and features, which no source fixes, are made the same.
+    """
+    return (
+        answer.error_code,
+        sorted(key_ranges(answer).items()),
+        sorted((f.name, f.min_version, f.max_version) for f in answer.supported_features),
+        sorted(
+            (f.name, f.min_version_level, f.max_version_level) for f in answer.finalized_features
+        ),
+    )

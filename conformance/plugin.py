@@ -1,0 +1,249 @@
+"""Brings targets, properties and records together: plans the cells, judges the examples, names the failures."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import allure
+import pytest
+
+from clauses.catalogue import Clause, Level, Role, catalogue
+from conformance.examples import PropertyJudge
+from conformance.hypothesis_profiles import load_profile
+from fixtures.broker import Broker
+from fixtures.errors import HarnessError
+from fixtures.plugin import TARGETS, ListenerOfTarget, tier_of
+from fixtures.targets import KnownViolation, Target
+from reports.exit_status import gates
+from reports.failures import Failure, render_exchange, render_reproducer
+from reports.plugin import RECORDER, clauses_of
+from reports.recorder import Cell, CellKey, RunRecorder, TargetFacts
+from reports.records import PlannedCell
+from reports.run_writer import RunWriter, clause_facts
+
+SEVERITIES = {
+    Level.MUST: allure.severity_level.CRITICAL,
+    Level.SHOULD: allure.severity_level.NORMAL,
+    Level.MAY: allure.severity_level.MINOR,
+    Level.PIN: allure.severity_level.MINOR,
+}
+JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
+"""The judge of the property that runs."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load Hypothesis' settings before a test module is imported."""
+    load_profile(tier_of(config))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Check the clauses that are named, leave out what the tier leaves out, and plan the cells."""
+    judged = [item for item in items if list(item.iter_markers("clause"))]
+    if not judged:
+        return
+    tier = tier_of(config)
+    if tier == "gentle":
+        left_out = [item for item in judged if item.get_closest_marker("malformed")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+        judged = [item for item in judged if item not in left_out]
+    cells = {}
+    for item in judged:
+        listener = _listener_of(item)
+        for clause in clauses_of(item):
+            planned = _plan(clause, listener)
+            cells[CellKey(planned.clause, planned.target, planned.listener)] = (
+                planned,
+                clause.level.value,
+            )
+        _judge_examples(item)
+    if config.option.collectonly:
+        return
+    writer = RunWriter(
+        Path(config.getoption("--runs")),
+        catalogue=catalogue(),
+        tier=tier,
+        seed=config.getoption("--hypothesis-seed", None),
+    )
+    recorder = RunRecorder(writer, tier=tier)
+    named = {key.clause for key in cells}
+    order = {clause.id: place for place, clause in enumerate(catalogue())}
+    in_order = sorted(cells, key=lambda key: order[key.clause])
+    recorder.plan(
+        (cells[key] for key in in_order),
+        [
+            clause_facts(clause, role=Role.BROKER.value)
+            for clause in catalogue()
+            if clause.id in named
+        ],
+    )
+    recorder.stale_expectations = stale_expectations(
+        {listener.target.id: listener.target for listener in config.stash[TARGETS]}.values()
+    )
+    config.stash[RECORDER] = recorder
+
+
+def stale_expectations(targets: Any) -> list[str]:
+    """Name the declared violations that have expired or whose clause does not exist."""
+    today = datetime.now(UTC).date()
+    stale = []
+    for target in targets:
+        for known in target.known_violations:
+            if known.clause not in catalogue():
+                stale.append(f"{target.id} declares {known.clause}, which no catalogue has")
+            elif known.expires <= today:
+                stale.append(f"{target.id} declares {known.clause} until {known.expires}")
+    return stale
+
+
+def _listener_of(item: pytest.Item) -> ListenerOfTarget:
+    chosen = item.callspec.params["broker"]  # type: ignore[attr-defined]
+    assert isinstance(chosen, ListenerOfTarget)
+    return chosen
+
+
+def known_violation_of(target: Target, clause: str) -> KnownViolation | None:
+    """Return the registry's entry for a clause that a target is known to violate."""
+    return next((known for known in target.known_violations if known.clause == clause), None)
+
+
+def _plan(clause: Clause, listener: ListenerOfTarget) -> PlannedCell:
+    known = known_violation_of(listener.target, clause.id)
+    return PlannedCell(
+        clause=clause.id,
+        target=listener.target.id,
+        listener=listener.listener,
+        known_violation="" if known is None else f"{known.reason} ({known.link})",
+    )
+
+
+def _judge_examples(item: pytest.Item) -> None:
+    """Put the judge between Hypothesis and the test's body; done once per test function."""
+    handle = getattr(item.obj, "hypothesis", None)  # type: ignore[attr-defined]
+    if handle is None:
+        raise pytest.UsageError(f"{item.nodeid}: a property is a @given test")
+    body = handle.inner_test
+    if not hasattr(body, "judged"):
+        handle.inner_test = _judged(body)
+
+
+def _judged(body: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(body)
+    def run(**values: Any) -> None:
+        JUDGE.get().judge(body, values)
+
+    run.judged = True  # type: ignore[attr-defined]
+    return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Skip what does not apply to the target, and judge the rest."""
+    recorder = item.config.stash.get(RECORDER, None)
+    clauses = clauses_of(item)
+    if recorder is None or not clauses:
+        return (yield)
+    broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
+    _note_target(recorder, broker)
+    for clause in clauses:
+        if not clause.applies_at(broker.max_version):
+            reason = (
+                f"applies from ApiVersions v{clause.applies_to.first}, "
+                f"the target serves up to v{broker.max_version}"
+            )
+            recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
+            pytest.skip(f"not applicable: {reason}")
+        _label(clause, broker.target)
+    judge = PropertyJudge(recorder, broker, clauses, _name_of(item))
+    JUDGE.set(judge)
+    return (yield)
+
+
+def _label(clause: Clause, target: Target) -> None:
+    """Tell Allure which clause a result is of; without Allure's option this does nothing."""
+    text = f"{clause.statement}\n\n{clause.meaning}\n\n{clause.location}"
+    label: Any = allure.dynamic
+    label.title(f"{clause.id} on {target.id}")
+    label.tag(clause.id, clause.level.value)
+    label.severity(SEVERITIES[clause.level])
+    label.description(text)
+
+
+def _name_of(item: pytest.Item) -> str:
+    return str(item.function.__name__)  # type: ignore[attr-defined]
+
+
+def _note_target(recorder: RunRecorder, broker: Broker) -> None:
+    target = broker.target
+    if target.id not in recorder.targets:
+        recorder.target_started(
+            TargetFacts(
+                id=target.id,
+                implementation=target.implementation,
+                release=target.release,
+                launcher=broker.running.launcher,
+                artefacts=dict(broker.running.artefacts),
+            )
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep a failure's evidence, and let only what gates show as failed."""
+    report = yield
+    recorder = item.config.stash.get(RECORDER, None)
+    clauses = clauses_of(item)
+    if recorder is None or not clauses or call.excinfo is None or report.skipped:
+        return report
+    listener = _listener_of(item)
+    keys = [CellKey(clause.id, listener.target.id, listener.listener) for clause in clauses]
+    violated = [key for key in keys if recorder.cells[key].failures]
+    if not violated:
+        problem = _problem(call.excinfo.value)
+        first = all(problem not in cell.problems for cell in recorder.cells.values())
+        for key in keys:
+            recorder.inconclusive(key, _name_of(item), problem)
+        if not first:
+            report.longrepr = f"inconclusive: {problem}"
+        return report
+    for key in violated:
+        recorder.write_failures(key)
+        for failure in recorder.cells[key].failures.values():
+            _attach(failure)
+    excuse = _excuse([recorder.cells[key] for key in violated], item.config)
+    if excuse:
+        report.outcome = "skipped"
+        report.wasxfail = excuse
+    return report
+
+
+def _problem(error: BaseException) -> str:
+    if isinstance(error, HarnessError):
+        return f"{type(error).__name__}: {error}"
+    first_line = str(error).partition("\n")[0]
+    return f"a fault of this suite, please report it: {type(error).__name__}: {first_line}"
+
+
+def _attach(failure: Failure) -> None:
+    text = allure.attachment_type.TEXT
+    allure.attach(render_exchange(failure.steps), "exchange.txt", text)
+    allure.attach(render_reproducer(failure), "reproducer.py", text)
+    allure.attach(failure.example, "example.txt", text)
+
+
+def _excuse(cells: list[Cell], config: pytest.Config) -> str:
+    """Return why violated cells do not fail the run; empty where one does."""
+    strict = config.getoption("--strict-should")
+    excuses = [
+        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
+        for cell in cells
+    ]
+    return "; ".join(excuses) if all(excuses) else ""

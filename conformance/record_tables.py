@@ -1,0 +1,96 @@
+"""Writes what running brokers advertise into the reference model's recorded tables."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from fixtures.broker import Broker, probe_request
+from fixtures.launchers import choose_launcher, launch
+from fixtures.targets import Target
+from reference_model.profile import FOLDER, release_order
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode
+from wire.headers import ResponseHeader
+
+KEY_COLUMNS = ("release", "quorum", "listener")
+TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")
+FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalized_level")
+RESPONSE_HEADER_BYTES = 4
+
+Row = Mapping[str, str | int]
+
+
+def advertised(broker: Broker) -> ApiVersionsResponse:
+    """Return what a broker answers at the highest version that it serves."""
+    version = broker.max_version
+    with broker.connect() as connection:
+        payload = connection.exchange(probe_request(version)).payload or b""
+    decode(ResponseHeader, payload[:RESPONSE_HEADER_BYTES], version=0)
+    return decode(ApiVersionsResponse, payload[RESPONSE_HEADER_BYTES:], version=version)
+
+
+def record_tables(targets: Iterable[Target], launcher: str, folder: Path = FOLDER) -> None:
+    """Start each target and replace its rows in `advertised.csv` and `features.csv`.
+
+    Args:
+        targets: Apache Kafka releases of the registry.
+        launcher: "auto", "process" or "container".
+        folder: where the two files stand.
+    """
+    for target in targets:
+        chosen, _ = choose_launcher(target, launcher)
+        with launch(target, chosen) as running:
+            answer = advertised(Broker(running, "plaintext"))
+        key: dict[str, str | int] = {
+            "release": target.release,
+            "quorum": target.quorum or "",
+            "listener": "plaintext",
+        }
+        table: list[Row] = [
+            {
+                **key,
+                "api_key": entry.api_key,
+                "min_version": entry.min_version,
+                "max_version": entry.max_version,
+            }
+            for entry in answer.api_keys
+        ]
+        levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+        features: list[Row] = [
+            {
+                **key,
+                "name": feature.name,
+                "min_version": feature.min_version,
+                "max_version": feature.max_version,
+                "finalized_level": levels.get(feature.name, 0),
+            }
+            for feature in answer.supported_features
+        ]
+        _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, table, "api_key")
+        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, features, "name")
+
+
+def _replace_rows(
+    file: Path, columns: tuple[str, ...], key: Row, rows: Iterable[Row], last: str
+) -> None:
+    kept: list[Row] = []
+    if file.exists():
+        with file.open(newline="") as lines:
+            kept = [
+                row
+                for row in csv.DictReader(lines)
+                if any(row[column] != key[column] for column in KEY_COLUMNS)
+            ]
+    everything = sorted((*kept, *rows), key=lambda row: _order(row, last))
+    with file.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(everything)
+
+
+def _order(row: Row, last: str) -> tuple[object, ...]:
+    value = str(row[last])
+    rank = int(value) if value.lstrip("-").isdigit() else 0
+    return release_order(str(row["release"])), row["quorum"], row["listener"], rank, value

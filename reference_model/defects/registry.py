@@ -1,0 +1,115 @@
+"""What a planted defect is, and what its module writes it with.
+
+A defect is one function that changes one `Handling` (or, at `Stage.READ`, the answers of one read) and names
+the clauses that it breaks. `--broker reference+<name>` runs the reference broker with it; exactly those clauses
+must fail. `MODEL.agrees-with-reference` may fail beside them, as every defect departs from the model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from reference_model.request_parser import Unreadable, parse_body
+from reference_model.state_machine import Handling, Listing, Reaction, Stage, Tampering
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defect:
+    """A planted defect.
+
+    Attributes:
+        name: what stands behind `reference+`.
+        breaks: ids of the clauses that it violates.
+        description: what it does wrong, in one sentence.
+        tampering: how it does it.
+    """
+
+    name: str
+    breaks: tuple[str, ...]
+    description: str
+    tampering: Tampering
+
+
+DEFECTS: dict[str, Defect] = {}
+"""Every planted defect, by name."""
+
+Act = Callable[[Any], None]
+
+
+def defect(stage: Stage, *breaks: str) -> Callable[[Act], Act]:
+    """Register the decorated function, whose docstring says what it does wrong.
+
+    Args:
+        stage: when it acts.
+        breaks: ids of the clauses that it violates.
+    """
+
+    def register(act: Act) -> Act:
+        name = act.__name__.replace("_", "-")
+        DEFECTS[name] = Defect(
+            name=name,
+            breaks=breaks,
+            description=(act.__doc__ or "").strip(),
+            tampering=Tampering(stage=stage, act=act),
+        )
+        return act
+
+    return register
+
+
+def version_of(handling: Handling) -> int:
+    """The request's version; -1 where the header does not read."""
+    return handling.header.api_version if handling.header is not None else -1
+
+
+def succeeds(handling: Handling) -> bool:
+    """Whether the request is answered without an error."""
+    reaction = handling.reaction
+    return reaction.outcome is Outcome.ANSWER and reaction.error_code is ErrorCode.NONE
+
+
+def is_refused_version(handling: Handling) -> bool:
+    """Whether the request is answered with UNSUPPORTED_VERSION."""
+    return handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def replace_response(handling: Handling, **changes: Any) -> None:
+    """Answer with other values."""
+    assert handling.response is not None
+    handling.response = dataclasses.replace(handling.response, **changes)
+
+
+def replace_reaction(handling: Handling, **changes: Any) -> None:
+    """Decide otherwise."""
+    handling.reaction = dataclasses.replace(handling.reaction, **changes)
+
+
+def success_in(version: int) -> Reaction:
+    """The whole table in the layout of a version."""
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-35.same-table-at-every-version",
+        layout=version,
+        listing=Listing.EVERYTHING,
+    )
+
+
+def body_of(handling: Handling) -> ApiVersionsRequest | None:
+    """The body of a flexible request, where it reads by the rules."""
+    header = handling.header
+    if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:
+        return None
+    try:
+        body = parse_body(memoryview(handling.payload), header, handling.broker.profile.traits)
+    except Unreadable:
+        return None
+    return ApiVersionsRequest(
+        client_software_name=body.client_software_name,
+        client_software_version=body.client_software_version,
+    )

@@ -1,0 +1,54 @@
+"""What a run's exit status says; 0 to 5 keep pytest's meaning."""
+
+from __future__ import annotations
+
+import enum
+
+import pytest
+
+from reports.recorder import Cell, RunRecorder
+from reports.records import Verdict
+
+
+class ExitStatus(enum.IntEnum):
+    """Exit statuses beyond pytest's."""
+
+    HARNESS_ERROR = 10
+    INCOMPLETE = 11
+    STALE_EXPECTATION = 12
+
+
+def gates(cell: Cell, *, strict: bool) -> bool:
+    """Tell whether a violated cell fails the run.
+
+    A MUST does; a SHOULD with `--strict-should`; a PIN too, as only a target that is bound by it gets `violates`.
+    """
+    return cell.level in ("MUST", "PIN") or (cell.level == "SHOULD" and strict)
+
+
+def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:
+    """Return the exit status: the gravest of what the cells say.
+
+    Args:
+        recorder: the run.
+        pytest_status: what pytest would exit with.
+        strict: whether a SHOULD gates.
+    """
+    if pytest_status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return pytest_status
+    if not recorder.cells:
+        return pytest.ExitCode.NO_TESTS_COLLECTED
+    cells = recorder.cells.values()
+    verdicts = {cell.verdict for cell in cells}
+    violated = any(
+        cell.verdict is Verdict.VIOLATES and gates(cell, strict=strict) for cell in cells
+    )
+    if violated or Verdict.UNEXPECTED_PASS in verdicts:
+        return pytest.ExitCode.TESTS_FAILED
+    if Verdict.INCONCLUSIVE in verdicts:
+        return ExitStatus.HARNESS_ERROR
+    if Verdict.NOT_RUN in verdicts:
+        return ExitStatus.INCOMPLETE
+    if recorder.stale_expectations:
+        return ExitStatus.STALE_EXPECTATION
+    return pytest.ExitCode.OK

@@ -1,0 +1,182 @@
+"""What is kept of one distinct failure: enough to understand it, to show it again and to pin it.
+
+`failures/<signature>/` of a run folder holds
+
+- `reproducer.py`: one file, standard library only, that does the same again;
+- `exchange.txt`: what was sent and received, as an annotated hex dump;
+- `example.txt`: the drawn values, as Hypothesis' `@example` takes them;
+- `failure.json`: the facts, for other programs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from reports.hex_dump import dump_answer, dump_request, layout_of_answer
+from wire.exchange import Exchange, Outcome, Step, sentinel_for
+
+TEMPLATES = Path(__file__).parent / "templates"
+REPRODUCER_SILENCE_S = 2
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?\d+")
+_SIGNATURE_DIGITS = 16
+
+
+def signature_of(
+    *, clause: str, target: str, listener: str, property_name: str, kind: str, message: str
+) -> str:
+    """Return what equal failures of one listener have in common: 16 hexadecimal digits.
+
+    Args:
+        clause: the clause's id.
+        target: the target's id.
+        listener: the listener's name.
+        property_name: the test function's name.
+        kind: class of the exception.
+        message: its message; numbers in its first line do not count.
+    """
+    first_line = message.partition("\n")[0]
+    text = "\0".join((clause, target, listener, property_name, kind, _NUMBERS.sub("#", first_line)))
+    return hashlib.sha256(text.encode()).hexdigest()[:_SIGNATURE_DIGITS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One distinct failure, with its smallest example.
+
+    Attributes:
+        signature: see `signature_of`.
+        clause: the clause's id.
+        statement: what the clause says.
+        property_name: the test function's name.
+        target: the target's id.
+        listener: the listener's name.
+        verdict: what is said of it.
+        kind: class of the exception.
+        message: its message.
+        example: the drawn values.
+        steps: what was done.
+    """
+
+    signature: str
+    clause: str
+    statement: str
+    property_name: str
+    target: str
+    listener: str
+    verdict: str
+    kind: str
+    message: str
+    example: str
+    steps: tuple[Step, ...]
+
+    @property
+    def first_line(self) -> str:
+        """The message's first line."""
+        return self.message.partition("\n")[0]
+
+
+def recorded_answers(step: Step) -> list[str]:
+    """Return what came in a step: answers in hexadecimal, or a word for each that did not come."""
+    answers = [
+        exchange.received.hex() if exchange.outcome is Outcome.ANSWER else exchange.outcome.value
+        for exchange in step.exchanges
+    ]
+    if step.sentinel:
+        answers.append("answered" if step.exchanges[0].usable else "unanswered")
+    return answers
+
+
+def _sentinel_id(step: Step) -> str:
+    if not step.sentinel:
+        return ""
+    return sentinel_for(step.exchanges[0].request.correlation_id).data[8:12].hex()
+
+
+def render_reproducer(failure: Failure) -> str:
+    """Return the source of a script that does the steps of a failure again."""
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
+    )
+    steps = [
+        {
+            "connection": step.connection,
+            "pieces": [piece.hex() for piece in step.pieces],
+            "sentinel": _sentinel_id(step),
+            "recorded": recorded_answers(step),
+        }
+        for step in failure.steps
+    ]
+    return templates.get_template("reproducer.py.j2").render(
+        clause=failure.clause,
+        statement=_harmless(failure.statement),
+        target=_harmless(failure.target),
+        listener=_harmless(failure.listener),
+        message=_harmless(failure.first_line),
+        silence_s=REPRODUCER_SILENCE_S,
+        steps=steps,
+    )
+
+
+def _harmless(text: str) -> str:
+    """Make a text safe inside a docstring, whatever a target put into it."""
+    return text.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
+
+
+def render_exchange(steps: Sequence[Step]) -> str:
+    """Return an annotated hex dump of everything that was sent and received."""
+    lines: list[str] = []
+    for step in steps:
+        if not step.pieces:
+            lines += [f"connection {step.connection}: closed by us", ""]
+            continue
+        if len(step.pieces) > 1:
+            sizes = ", ".join(str(len(piece)) for piece in step.pieces)
+            lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")
+        if not step.exchanges:
+            lines += [f"connection {step.connection}: sent, no answer awaited"]
+            lines += [*dump_request(b"".join(step.pieces)), ""]
+        for exchange in step.exchanges:
+            lines += _dump_exchange(step, exchange)
+    return "\n".join(lines)
+
+
+def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
+    broken = f" ({exchange.request.broken})" if exchange.request.broken else ""
+    lines = [
+        f"connection {step.connection}: sent{broken}",
+        *dump_request(exchange.request.data),
+        f"connection {step.connection}: {exchange.outcome.value}",
+    ]
+    if exchange.payload is not None:
+        layout = layout_of_answer(exchange.payload, exchange.request.api_version)
+        lines += dump_answer(exchange.received, api_version=layout)
+    elif exchange.stray:
+        lines.append(f"  stray bytes {exchange.stray.hex(' ')}")
+    if step.sentinel:
+        lines.append(f"  the request behind it: {recorded_answers(step)[-1]}")
+    return [*lines, ""]
+
+
+def facts(failure: Failure) -> Mapping[str, Any]:
+    """Return all of a failure but its steps, for `failure.json`."""
+    names = (field.name for field in fields(failure) if field.name != "steps")
+    return {name: getattr(failure, name) for name in names}
+
+
+def write_failure(folder: Path, failure: Failure) -> Path:
+    """Write the four files of a failure; returns the folder that they are in."""
+    place = folder / failure.signature
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "reproducer.py").write_text(render_reproducer(failure))
+    (place / "exchange.txt").write_text(render_exchange(failure.steps))
+    (place / "example.txt").write_text(failure.example + "\n")
+    (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
+    return place

@@ -1,0 +1,96 @@
+"""An annotated hex dump: offset, bytes, and the field that they are, line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wire.api_versions import (
+    API_VERSIONS_KEY,
+    NEWEST_VERSION,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from wire.codec import Span, Trace, decode_prefix
+from wire.errors import DecodeError
+from wire.frames import SIZE_BYTES
+from wire.headers import RequestHeader, ResponseHeader, request_header_version
+
+BYTES_PER_LINE = 16
+LONGEST_VALUE = 60
+
+
+def _lines(data: bytes, spans: Trace, error: DecodeError | None) -> list[str]:
+    lines = []
+    position = 0
+    for span in sorted(spans, key=lambda span: span.start):
+        if span.start < position:
+            continue
+        lines += _dump(data, span, marked=False)
+        position = span.end
+    if position < len(data) or error is not None:
+        what = "not decoded" if error is None else f"<-- {error}"
+        rest = Span("", position, len(data), None)
+        lines += _dump(data, rest, marked=error is not None, note=what)
+    return lines
+
+
+def _dump(data: bytes, span: Span, *, marked: bool, note: str = "") -> list[str]:
+    value = repr(span.value)
+    if len(value) > LONGEST_VALUE:
+        value = f"{value[:LONGEST_VALUE]}..."
+    text = note or f"{span.field_path} = {value}"
+    lines = []
+    for start in range(span.start, max(span.end, span.start + 1), BYTES_PER_LINE):
+        piece = data[start : min(start + BYTES_PER_LINE, span.end)].hex(" ")
+        mark = ">" if marked else " "
+        lines.append(f"{mark} {start:6}  {piece:<47}  {text}".rstrip())
+        text = ""
+    return lines
+
+
+def _traced(data: bytes, read: Callable[[Trace], None]) -> list[str]:
+    """Dump a frame whose payload `read` decodes, as far as it gets."""
+    trace: Trace = []
+    error = None
+    try:
+        read(trace)
+    except DecodeError as found:
+        error = found
+        error.start += SIZE_BYTES
+        error.end += SIZE_BYTES
+    size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
+    moved = [Span(s.field_path, s.start + SIZE_BYTES, s.end + SIZE_BYTES, s.value) for s in trace]
+    return _lines(data, [size, *moved], error)
+
+
+def dump_request(data: bytes) -> list[str]:
+    """Dump a request frame, as an ApiVersions request where it is one."""
+    payload = memoryview(data)[SIZE_BYTES:]
+
+    def read(trace: Trace) -> None:
+        key = int.from_bytes(payload[:2], signed=True)
+        version = int.from_bytes(payload[2:4], signed=True)
+        header_version = 1 if key != API_VERSIONS_KEY else request_header_version(key, version)
+        _, offset = decode_prefix(RequestHeader, payload, version=header_version, trace=trace)
+        if key == API_VERSIONS_KEY and 0 <= version <= NEWEST_VERSION:
+            decode_prefix(ApiVersionsRequest, payload, version=version, offset=offset, trace=trace)
+
+    return _traced(data, read)
+
+
+def dump_answer(data: bytes, *, api_version: int) -> list[str]:
+    """Dump an answer frame in the layout of a version of ApiVersions."""
+    payload = memoryview(data)[SIZE_BYTES:]
+
+    def read(trace: Trace) -> None:
+        _, offset = decode_prefix(ResponseHeader, payload, version=0, trace=trace)
+        decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=offset, trace=trace)
+
+    return _traced(data, read)
+
+
+def layout_of_answer(payload: bytes, api_version: int) -> int:
+    """Return the version in whose layout an answer is to be read: v0 for UNSUPPORTED_VERSION."""
+    refused = payload[4:6] == b"\x00\x23"
+    known = 0 <= api_version <= NEWEST_VERSION
+    return api_version if known and not refused else 0

@@ -1,0 +1,89 @@
+"""Pytest plugin that keeps the run folder, shows the verdicts and sets the exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clauses.catalogue import CatalogueError, Clause, catalogue
+from reports.exit_status import exit_status_of
+from reports.recorder import RunRecorder
+from reports.terminal import failure_lines, summary_markdown, verdict_table
+
+RECORDER = pytest.StashKey[RunRecorder]()
+"""The run's recorder; there is none where nothing is judged."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the records."""
+    group = parser.getgroup("kafka-conformance", "Kafka conformance: records")
+    group.addoption(
+        "--runs",
+        default="runs",
+        metavar="DIR",
+        help="folder that the run's own folder is made in (default: runs)",
+    )
+    group.addoption(
+        "--strict-should",
+        action="store_true",
+        help="a violated SHOULD fails the run too",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marks."""
+    config.addinivalue_line("markers", "clause(id): the clause of the catalogue that a test judges")
+    config.addinivalue_line(
+        "markers", "malformed: sends what no well-behaved client sends; left out in the gentle tier"
+    )
+
+
+def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
+    """Return the clauses that a test names.
+
+    Raises:
+        pytest.UsageError: one is not in the catalogue.
+    """
+    try:
+        return tuple(catalogue()[mark.args[0]] for mark in item.iter_markers("clause"))
+    except CatalogueError as error:
+        raise pytest.UsageError(f"{item.nodeid}: {error}") from error
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Set the exit status from the cells, and write the footer last."""
+    recorder = session.config.stash.get(RECORDER, None)
+    if recorder is None:
+        return
+    recorder.stopped = exitstatus == pytest.ExitCode.INTERRUPTED
+    session.exitstatus = exit_status_of(
+        recorder, pytest_status=exitstatus, strict=session.config.getoption("--strict-should")
+    )
+    (recorder.writer.folder / "summary.md").write_text(summary_markdown(recorder))
+    if recorder.stopped:
+        # Cut off: what was judged is kept, and without a footer no reader takes it for a whole run.
+        recorder.writer.flush()
+    else:
+        recorder.finish(int(session.exitstatus))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the verdict table, the failures, and where the records lie."""
+    recorder = terminalreporter.config.stash.get(RECORDER, None)
+    if recorder is None:
+        return
+    terminalreporter.section("verdicts")
+    for line in verdict_table(recorder, width=terminalreporter._tw.fullwidth):
+        terminalreporter.write_line(line)
+    for line in failure_lines(recorder):
+        terminalreporter.write_line(line)
+    folder = recorder.writer.folder
+    terminalreporter.write_line("")
+    terminalreporter.write_line(f"records: {folder}")
+    if recorder.stopped:
+        terminalreporter.write_line("the run was interrupted; the grid refuses its folder by name")
+    else:
+        out = Path("report")
+        terminalreporter.write_line(f"report:  kafka-conformance grid {folder} --out {out}")

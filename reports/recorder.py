@@ -1,0 +1,252 @@
+"""One run as it goes: cells, judged examples, failures, and what the whole of it amounts to."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from reports.failures import Failure, write_failure
+from reports.records import Phase, PlannedCell, Verdict, cell_verdict
+from reports.run_writer import RunWriter
+from wire.exchange import Exchange, Step
+
+SAMPLED_EXAMPLES_PER_PROPERTY = 3
+LATENCY_BUCKETS_PER_OCTAVE = 4
+
+
+class CellKey(NamedTuple):
+    """What a cell is found by."""
+
+    clause: str
+    target: str
+    listener: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Cell:
+    """One cell while a run goes on.
+
+    Attributes:
+        planned: what was planned, with what was learned of its applicability since.
+        level: how binding its clause is.
+        verdicts: judged examples by verdict, in the generate phase.
+        failures: its distinct failures by signature, each with the smallest example so far.
+        problems: why it is inconclusive, each reason once.
+    """
+
+    planned: PlannedCell
+    level: str
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    problems: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is said of the cell so far."""
+        return cell_verdict(
+            self.verdicts.keys(),
+            applicable=self.planned.applicable,
+            known_violation=bool(self.planned.known_violation),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFacts:
+    """What a record says of a target: it names the target, and how it was reached beside it.
+
+    Attributes:
+        id: the registry's id.
+        implementation: family of the target.
+        release: its release.
+        launcher: how it was started.
+        artefacts: what ran, pinned: name to SHA-256.
+    """
+
+    id: str
+    implementation: str
+    release: str
+    launcher: str
+    artefacts: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedExample:
+    """One example with its verdict.
+
+    Attributes:
+        key: its cell.
+        property_name: the test function's name.
+        number: counted from 1 within the property on this target.
+        phase: whether it was drawn to judge or to shrink.
+        verdict: what is said of it.
+        steps: what was done.
+        failure: the failure, for a violation or an informational difference.
+    """
+
+    key: CellKey
+    property_name: str
+    number: int
+    phase: Phase
+    verdict: Verdict
+    steps: Sequence[Step]
+    failure: Failure | None = None
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """All exchanges of the example, in order."""
+        return [exchange for step in self.steps for exchange in step.exchanges]
+
+
+def latency_bucket(latency_us: int) -> int:
+    """Return four times the binary logarithm of a latency in microseconds, rounded down."""
+    return math.floor(LATENCY_BUCKETS_PER_OCTAVE * math.log2(max(latency_us, 1)))
+
+
+def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
+    for exchange in reversed(exchanges):
+        if exchange.payload is not None and len(exchange.payload) >= 6:
+            return int.from_bytes(exchange.payload[4:6], signed=True)
+    return None
+
+
+class RunRecorder:
+    """Takes everything that a run learns, and keeps it on disk as it comes.
+
+    Attributes:
+        cells: the planned cells, in the order of the plan.
+        targets: targets that started, by id.
+        stopped: whether the run was interrupted.
+        stale_expectations: declared violations that are out of date, one sentence each.
+    """
+
+    def __init__(self, writer: RunWriter, *, tier: str) -> None:
+        self.cells: dict[CellKey, Cell] = {}
+        self.targets: dict[str, TargetFacts] = {}
+        self.stopped = False
+        self.stale_expectations: list[str] = []
+        self.writer = writer
+        self._tier = tier
+        self._sampled: Counter[tuple[CellKey, str]] = Counter()
+
+    def plan(self, cells: Iterable[tuple[PlannedCell, str]], clauses: list[Any]) -> None:
+        """Write down what will be judged, before the first example.
+
+        Args:
+            cells: each planned cell with the level of its clause.
+            clauses: what the header says of each clause.
+        """
+        for planned, level in cells:
+            key = CellKey(planned.clause, planned.target, planned.listener)
+            self.cells[key] = Cell(planned=planned, level=level)
+        self.writer.header["clauses"] = clauses
+        self._write_header()
+
+    def target_started(self, facts: TargetFacts) -> None:
+        """Note what runs, and how."""
+        self.targets[facts.id] = facts
+        self.writer.header["targets"].append(dataclasses.asdict(facts))
+        self._write_header()
+
+    def not_applicable(self, key: CellKey, reason: str) -> None:
+        """Note that the target never claimed what a clause is about."""
+        cell = self.cells[key]
+        cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
+
+    def not_covered(self, key: CellKey) -> None:
+        """Note that a cell fails in another way than the one that is declared for it."""
+        cell = self.cells[key]
+        cell.planned = dataclasses.replace(cell.planned, known_violation="")
+
+    def inconclusive(self, key: CellKey, property_name: str, reason: str) -> None:
+        """Note that a property could not be judged at all."""
+        cell = self.cells[key]
+        cell.problems.setdefault(reason)
+        self.judged(
+            JudgedExample(
+                key=key,
+                property_name=property_name,
+                number=0,
+                phase=Phase.GENERATE,
+                verdict=Verdict.INCONCLUSIVE,
+                steps=(),
+            )
+        )
+
+    def judged(self, example: JudgedExample) -> None:
+        """Take one judged example."""
+        cell = self.cells[example.key]
+        if example.phase is Phase.GENERATE:
+            cell.verdicts[example.verdict] += 1
+        if example.failure is not None:
+            cell.failures[example.failure.signature] = example.failure
+        exchanges = example.exchanges
+        latency_us = exchanges[0].latency_us if exchanges else None
+        facts = self.targets.get(example.key.target)
+        self.writer.examples.add(
+            {
+                "run_id": self.writer.run_id,
+                "run_date": self.writer.run_date,
+                "target": example.key.target,
+                "implementation": facts.implementation if facts else "unknown",
+                "release": facts.release if facts else "unknown",
+                "launcher": facts.launcher if facts else "none",
+                "listener": example.key.listener,
+                "client": None,
+                "clause": example.key.clause,
+                "property": example.property_name,
+                "tier": self._tier,
+                "phase": example.phase.value,
+                "example_number": example.number,
+                "outcome": exchanges[-1].outcome.value if exchanges else "none",
+                "error_code": _last_error_code(exchanges),
+                "verdict": example.verdict.value,
+                "failure_signature": example.failure.signature if example.failure else None,
+                "latency_bucket": None if latency_us is None else latency_bucket(latency_us),
+            }
+        )
+        self._keep_exchanges(example)
+
+    def _keep_exchanges(self, example: JudgedExample) -> None:
+        """Keep the bytes of every failure that was drawn, and of the first examples of a property."""
+        place = (example.key, example.property_name)
+        failed = example.failure is not None and example.phase is Phase.GENERATE
+        if not failed and self._sampled[place] >= SAMPLED_EXAMPLES_PER_PROPERTY:
+            return
+        self._sampled[place] += 1
+        for number, exchange in enumerate(example.exchanges):
+            self.writer.add_exchange(
+                {
+                    "run_id": self.writer.run_id,
+                    "target": example.key.target,
+                    "listener": example.key.listener,
+                    "clause": example.key.clause,
+                    "property": example.property_name,
+                    "example_number": example.number,
+                    "step": number,
+                    "outcome": exchange.outcome.value,
+                    "sent": exchange.request.data,
+                },
+                exchange.received or None,
+            )
+
+    def write_failures(self, key: CellKey) -> None:
+        """Write the folders of a cell's failures, as small as they are by now."""
+        for failure in self.cells[key].failures.values():
+            write_failure(self.writer.folder / "failures", failure)
+
+    def finish(self, exit_status: int) -> None:
+        """Write what is left and the footer."""
+        self._note_cells()
+        self.writer.close(exit_status)
+
+    def _write_header(self) -> None:
+        self._note_cells()
+        self.writer.write_header()
+
+    def _note_cells(self) -> None:
+        cells = [dataclasses.asdict(cell.planned) for cell in self.cells.values()]
+        self.writer.header["planned_cells"] = cells

@@ -1,0 +1,139 @@
+"""The verdicts in the terminal and as Markdown: a compact table, and the failures last."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.table import Table
+
+from reports.recorder import Cell, CellKey, RunRecorder
+from reports.records import Verdict
+from reports.words import SYMBOLS, WORDS
+
+LONGEST_BYTES = 48
+
+
+def cell_text(cell: Cell, *, with_word: bool) -> str:
+    """Return a cell as symbol, word and, where it helps, a count."""
+    verdict = cell.verdict
+    text = SYMBOLS[verdict]
+    if with_word:
+        text += f" {WORDS[verdict]}"
+    if verdict in (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION):
+        text += f" {len(cell.failures)}"
+    return text
+
+
+def _columns(recorder: RunRecorder) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
+
+
+def _column_name(target: str, listener: str) -> str:
+    return target if listener == "plaintext" else f"{target} {listener}"
+
+
+def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[str]:
+    """Give the lines of a table of clauses by targets; many targets are shown by symbol alone."""
+    columns = _columns(recorder)
+    few = len(columns) <= 2
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    table.add_column("clause", no_wrap=True)
+    table.add_column("level", no_wrap=True)
+    for number, (target, listener) in enumerate(columns, 1):
+        table.add_column(_column_name(target, listener) if few else str(number), no_wrap=True)
+    table.add_column("examples", justify="right")
+    for clause in dict.fromkeys(key.clause for key in recorder.cells):
+        row = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
+        cells = [cell for cell in row if cell is not None]
+        table.add_row(
+            clause,
+            cells[0].level,
+            *("" if cell is None else cell_text(cell, with_word=few) for cell in row),
+            str(sum(cell.verdicts.total() for cell in cells)),
+        )
+    yield from _rendered(table, width)
+    if not few:
+        yield ""
+        for number, column in enumerate(columns, 1):
+            yield f"{number:3} {_column_name(*column)}"
+    yield ""
+    counts = Counter(cell.verdict for cell in recorder.cells.values())
+    yield ", ".join(
+        f"{count} {SYMBOLS[verdict]} {WORDS[verdict]}" for verdict, count in counts.most_common()
+    )
+
+
+def _rendered(table: Table, width: int) -> Iterator[str]:
+    console = Console(file=io.StringIO(), width=max(width, 100), force_terminal=False)
+    with console.capture() as captured:
+        console.print(table)
+    yield from (line.rstrip() for line in captured.get().splitlines())
+
+
+def failure_lines(recorder: RunRecorder) -> Iterator[str]:
+    """Give what failed or was not judged: clause, one sentence, the bytes, and how to show it again."""
+    for key, cell in recorder.cells.items():
+        if cell.verdict in (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.INFORMATIONAL):
+            yield from _failures(recorder, key, cell)
+        elif cell.verdict is Verdict.UNEXPECTED_PASS:
+            yield ""
+            yield f"{SYMBOLS[cell.verdict]} {key.clause} on {key.target}: declared as violated, but it holds"
+            yield f"  declared because: {cell.planned.known_violation}"
+    yield from _problems(recorder)
+
+
+def _failures(recorder: RunRecorder, key: CellKey, cell: Cell) -> Iterator[str]:
+    for failure in cell.failures.values():
+        yield ""
+        yield f"{SYMBOLS[cell.verdict]} {key.clause} on {key.target} ({key.listener}): {WORDS[cell.verdict]}"
+        if cell.planned.known_violation:
+            yield f"  known because: {cell.planned.known_violation}"
+        yield f"  the clause: {failure.statement}"
+        yield f"  seen: {failure.first_line}"
+        for step in failure.steps:
+            for exchange in step.exchanges:
+                sent, received = exchange.request.data.hex(), exchange.received.hex()
+                yield f"  sent {_short(sent)}"
+                yield f"  got  {_short(received) if received else exchange.outcome.value}"
+        place = recorder.writer.folder / "failures" / failure.signature
+        yield f"  again: python {place / 'reproducer.py'} HOST:PORT"
+
+
+def _short(text: str) -> str:
+    limit = 2 * LONGEST_BYTES
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text) // 2} bytes)"
+
+
+def _problems(recorder: RunRecorder) -> Iterator[str]:
+    affected: dict[str, list[CellKey]] = {}
+    for key, cell in recorder.cells.items():
+        for problem in cell.problems:
+            affected.setdefault(problem, []).append(key)
+    for problem, keys in affected.items():
+        yield ""
+        yield f"{SYMBOLS[Verdict.INCONCLUSIVE]} {len(keys)} cells on {keys[0].target} are inconclusive:"
+        yield f"  {problem}"
+    for stale in recorder.stale_expectations:
+        yield ""
+        yield f"! stale expectation: {stale}"
+
+
+def summary_markdown(recorder: RunRecorder) -> str:
+    """Return the verdict table as Markdown."""
+    columns = _columns(recorder)
+    names = [_column_name(*column) for column in columns]
+    lines = [
+        f"# Run {recorder.writer.run_id}",
+        "",
+        "| clause | level | " + " | ".join(names) + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for clause in dict.fromkeys(key.clause for key in recorder.cells):
+        row = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
+        texts = ["" if cell is None else cell_text(cell, with_word=True) for cell in row]
+        level = next(cell.level for cell in row if cell is not None)
+        lines.append(f"| {clause} | {level} | " + " | ".join(texts) + " |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,33 @@
+"""The symbol and the short word of each verdict: the same in the terminal, in Markdown and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reports.records import Verdict
+
+SYMBOLS: Mapping[Verdict, str] = {
+    Verdict.CONFORMS: "✓",
+    Verdict.INFORMATIONAL: "≈",
+    Verdict.VIOLATES: "✕",
+    Verdict.KNOWN_VIOLATION: "⚑",
+    Verdict.UNEXPECTED_PASS: "!",
+    Verdict.NOT_APPLICABLE: "–",
+    Verdict.FLAKY: "~",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.NOT_RUN: "○",
+}
+"""Verdict to the one character that stands for it."""
+
+WORDS: Mapping[Verdict, str] = {
+    Verdict.CONFORMS: "conforms",
+    Verdict.INFORMATIONAL: "informational",
+    Verdict.VIOLATES: "violates",
+    Verdict.KNOWN_VIOLATION: "known",
+    Verdict.UNEXPECTED_PASS: "unexpected pass",
+    Verdict.NOT_APPLICABLE: "n/a",
+    Verdict.FLAKY: "flaky",
+    Verdict.INCONCLUSIVE: "inconclusive",
+    Verdict.NOT_RUN: "not run",
+}
+"""Verdict to its short word."""

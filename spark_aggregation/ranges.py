@@ -1,0 +1,164 @@
+"""Range statements: for each clause, from which release to which an implementation keeps it.
+
+The releases judged are put in order, and neighbours with the same verdict become one span. A statement
+begins with where the clause holds and then lists every span that says otherwise::
+
+    since 0.10.0.1, the oldest judged
+    since 2.4.0, not before; known violation 4.4.0
+    0.10.0.1 only; informational 0.11.0.3 to 4.4.0
+    not applicable in any release judged
+
+"Not before" is said only when the release just before was judged and does not hold it. A release in
+which the clause ends (no longer claimed, or violated without being declared) closes the range; a
+declared violation or a missing verdict is an exception inside it.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reports.records import Verdict
+
+_HOLDS = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
+_ENDS = (Verdict.NOT_APPLICABLE, Verdict.VIOLATES, Verdict.INFORMATIONAL)
+_KNOWN_NOT_TO_HOLD = (*_ENDS, Verdict.KNOWN_VIOLATION)
+_GROUP = ("clause", "implementation", "listener")
+
+
+def range_statements(cells: DataFrame, targets: DataFrame) -> DataFrame:
+    """Say in words where each clause holds.
+
+    Args:
+        cells: as `grid.grid_cells` gives them.
+        targets: as `grid.grid_targets` gives them.
+
+    Returns:
+        One row per `clause`, `implementation` and `listener`: `statement`, `first_held` and `last_held`
+        (releases, null where it holds in none), `releases` (how many were judged).
+    """
+    spans = _spans(_ordered_cells(cells, targets))
+    exceptions = _exceptions(_with_place(spans))
+    return (
+        _bounds(spans)
+        .join(exceptions, on=list(_GROUP), how="left")
+        .select(
+            *_GROUP,
+            F.concat_ws("; ", _held_range(), "exceptions").alias("statement"),
+            "first_held",
+            "last_held",
+            "releases",
+        )
+    )
+
+
+def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
+    """Give each cell its `position` among the releases, from 1, and the `label` of its release."""
+    described = targets.select("target", "listener", "implementation", "release", "release_order")
+    by_release = Window.partitionBy(*_GROUP).orderBy("release_order", "release", "target")
+    same_release = Window.partitionBy(*_GROUP, "release")
+    ambiguous = F.count("target").over(same_release) > 1
+    return cells.join(described, on=["target", "listener"], how="inner").select(
+        *_GROUP,
+        "verdict",
+        F.row_number().over(by_release).alias("position"),
+        F.when(ambiguous, F.col("target")).when(~ambiguous, F.col("release")).alias("label"),
+    )
+
+
+def _spans(ordered: DataFrame) -> DataFrame:
+    """Join neighbours of equal verdict: one row per span, `first` and `last` by position."""
+    by_position = Window.partitionBy(*_GROUP).orderBy("position")
+    by_position_and_verdict = Window.partitionBy(*_GROUP, "verdict").orderBy("position")
+    # Inside a span both row numbers grow alike, so their difference names the span.
+    span = F.row_number().over(by_position) - F.row_number().over(by_position_and_verdict)
+    return (
+        ordered.withColumn("span", span)
+        .groupBy(*_GROUP, "verdict", "span")
+        .agg(
+            F.min("position").alias("first"),
+            F.max("position").alias("last"),
+            F.min_by("label", "position").alias("first_label"),
+            F.max_by("label", "position").alias("last_label"),
+        )
+        .drop("span")
+    )
+
+
+def _span_text() -> Column:
+    single = F.col("first") == F.col("last")
+    return F.when(single, F.col("first_label")).when(
+        ~single, F.concat_ws(" to ", "first_label", "last_label")
+    )
+
+
+def _with_place(spans: DataFrame) -> DataFrame:
+    """Add `before` and `after`: whether a span lies outside the releases in which the clause holds."""
+    group = Window.partitionBy(*_GROUP)
+    first_held = F.min(F.when(_is(_HOLDS), F.col("first"))).over(group)
+    last_held = F.max(F.when(_is(_HOLDS), F.col("last"))).over(group)
+    return spans.withColumns(
+        {
+            "before": F.coalesce(F.col("last") < first_held, F.lit(False)),
+            "after": F.coalesce(F.col("first") > last_held, F.lit(False)),
+        }
+    )
+
+
+def _exceptions(spans: DataFrame) -> DataFrame:
+    """One text per clause that lists, verdict by verdict, where it does not simply hold."""
+    outside = F.col("before") | F.col("after")
+    # "Not before" and a closed range have said this much already.
+    told = _is((Verdict.NOT_APPLICABLE,)) & outside
+    listed = spans.where(~_is((Verdict.CONFORMS,)) & ~told)
+    part = F.struct("first", _span_text().alias("text"))
+    texts = F.transform(F.array_sort(F.collect_list(part)), lambda span: span["text"])
+    per_verdict = listed.groupBy(*_GROUP, "verdict").agg(
+        F.min("first").alias("first"), F.concat_ws(", ", texts).alias("spans")
+    )
+    words = F.concat_ws(" ", F.translate("verdict", "_", " "), "spans")
+    sentence = F.struct("first", "verdict", words.alias("words"))
+    sentences = F.transform(F.array_sort(F.collect_list(sentence)), lambda item: item["words"])
+    return per_verdict.groupBy(*_GROUP).agg(F.concat_ws("; ", sentences).alias("exceptions"))
+
+
+def _bounds(spans: DataFrame) -> DataFrame:
+    """One row per clause: where it first and last holds, and what lies just outside."""
+    held = F.when(_is(_HOLDS), F.col("first"))
+    bounds = spans.groupBy(*_GROUP).agg(
+        F.max("last").alias("releases"),
+        F.min(held).alias("first_held_at"),
+        F.max(F.when(_is(_HOLDS), F.col("last"))).alias("last_held_at"),
+        F.min_by("first_label", held).alias("first_held"),
+        F.max_by("last_label", held).alias("last_held"),
+        F.collect_list(F.struct("first", "last", "verdict")).alias("spans"),
+    )
+    ended = F.exists(
+        "spans",
+        lambda span: (span["first"] > F.col("last_held_at")) & span["verdict"].isin(*_ENDS),
+    )
+    not_before = F.exists(
+        "spans",
+        lambda span: (span["last"] == F.col("first_held_at") - 1)
+        & span["verdict"].isin(*_KNOWN_NOT_TO_HOLD),
+    )
+    return bounds.withColumns({"ended": ended, "not_before": not_before})
+
+
+def _held_range() -> Column:
+    """The statement's first part; null where something was judged and the clause holds nowhere."""
+    first, last = F.col("first_held"), F.col("last_held")
+    every = (F.col("first_held_at") == 1) & ~F.col("ended")
+    return (
+        F.when(F.col("first_held_at").isNull(), F.lit(None))
+        .when(F.col("releases") == 1, F.concat(first, F.lit(", the only release judged")))
+        .when(every, F.concat(F.lit("since "), first, F.lit(", the oldest judged")))
+        .when(F.col("ended") & (first == last), F.concat(first, F.lit(" only")))
+        .when(F.col("ended"), F.concat_ws(" to ", first, last))
+        .when(F.col("not_before"), F.concat(F.lit("since "), first, F.lit(", not before")))
+        .when(~F.col("not_before"), F.concat(F.lit("since "), first))
+    )
+
+
+def _is(verdicts: tuple[Verdict, ...]) -> Column:
+    return F.col("verdict").isin(*verdicts)

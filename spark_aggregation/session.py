@@ -1,0 +1,76 @@
+"""The only place where a Spark session is made."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+_NEEDED_MODULE = "jdk.incubator.vector"
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
+_SETTINGS = {
+    "spark.app.name": "kafka-conformance",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+_LOCAL_SETTINGS = {
+    "spark.master": "local[*]",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # Partial aggregates leave few rows to shuffle; 200 partitions cost seconds of empty tasks.
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+}
+
+
+class SparkUnavailable(RuntimeError):
+    """Spark's Java virtual machine does not start here; the message says what to do."""
+
+
+def start_session() -> SparkSession:
+    """Start, or give again, the process's Spark session.
+
+    Under `spark-submit` the cluster's own settings stand; otherwise everything runs in this process on
+    all cores and binds to loopback alone.
+
+    Raises:
+        SparkUnavailable: there is no Java, or it is a cut-down runtime.
+    """
+    settings = dict(_SETTINGS)
+    # spark-submit hands its gateway to the driver in this variable; a setting of ours would win
+    # over those of its command line.
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        settings |= _LOCAL_SETTINGS
+    try:
+        return SparkSession.builder.config(map=dict(settings)).getOrCreate()
+    except PySparkRuntimeError as error:
+        raise SparkUnavailable(_why_java_fails()) from error
+
+
+def _why_java_fails() -> str:
+    java = _java()
+    if java is None:
+        return "Spark needs a JDK of version 17 or later: no java on PATH, and JAVA_HOME is not set"
+    modules = subprocess.run(
+        [java, "--list-modules"], capture_output=True, text=True, check=False, timeout=60
+    ).stdout
+    if _NEEDED_MODULE not in modules:
+        return (
+            f"Spark needs a full JDK of version 17 or later: {java} is a cut-down runtime without "
+            f"the module {_NEEDED_MODULE}; set JAVA_HOME to a full one"
+        )
+    return f"Spark's Java virtual machine did not start with {java}; its own message stands above"
+
+
+def _java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        return shutil.which("java", path=str(Path(home) / "bin"))
+    return shutil.which("java")

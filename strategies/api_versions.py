@@ -1,0 +1,106 @@
+"""Well-formed ApiVersions requests, of versions that are served and of versions that are not.
+
+What is not asked for is fixed: a property draws just the dimensions that its clause is about, so that a
+failure points at that clause.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from strategies.header_fields import PLAIN_CLIENT_ID
+from strategies.software_names import PLAIN_SOFTWARE, Software
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.exchange import Request, encode_request
+from wire.headers import RequestHeader
+from wire.primitives import INT16_MAX, TaggedField
+
+INT16_MIN = -INT16_MAX - 1
+ORDINARY_CORRELATION_IDS = st.integers(0, 1_000_000)
+
+
+def unknown_versions() -> st.SearchStrategy[int]:
+    """Versions from 1 to 32767, with those right above each release's maximum drawn often.
+
+    A test rejects the ones that its target serves.
+    """
+    return st.integers(NEWEST_VERSION + 1, INT16_MAX) | st.integers(1, NEWEST_VERSION + 3)
+
+
+def negative_versions() -> st.SearchStrategy[int]:
+    """Versions from -32768 to -1."""
+    return st.integers(INT16_MIN, -1)
+
+
+def api_versions_requests(
+    *,
+    min_version: int = 0,
+    max_version: int = NEWEST_VERSION,
+    versions: st.SearchStrategy[int] | None = None,
+    correlation_ids: st.SearchStrategy[int] = ORDINARY_CORRELATION_IDS,
+    client_ids: st.SearchStrategy[str | None] | None = None,
+    software: st.SearchStrategy[Software] | None = None,
+    header_tags: st.SearchStrategy[tuple[TaggedField, ...]] | None = None,
+    body_tags: st.SearchStrategy[tuple[TaggedField, ...]] | None = None,
+    bodies: st.SearchStrategy[bytes | None] | None = None,
+    trailing: st.SearchStrategy[bytes] | None = None,
+) -> st.SearchStrategy[Request]:
+    """ApiVersions requests.
+
+    Args:
+        min_version: lowest version drawn, where `versions` is not given.
+        max_version: highest version drawn, where `versions` is not given.
+        versions: the versions.
+        correlation_ids: the correlation ids.
+        client_ids: the client ids; a plain one if not given.
+        software: client software name and version; plain ones if not given.
+        header_tags: unknown tagged fields of the header; only flexible versions carry them.
+        body_tags: unknown tagged fields of the body, likewise.
+        bodies: bytes in place of the body; None keeps the body.
+        trailing: bytes behind the body.
+    """
+    return st.builds(
+        build_request,
+        version=st.integers(min_version, max_version) if versions is None else versions,
+        correlation_id=correlation_ids,
+        client_id=st.just(PLAIN_CLIENT_ID) if client_ids is None else client_ids,
+        software=st.just(PLAIN_SOFTWARE) if software is None else software,
+        header_tags=st.just(()) if header_tags is None else header_tags,
+        body_tags=st.just(()) if body_tags is None else body_tags,
+        body=st.none() if bodies is None else bodies,
+        trailing=st.just(b"") if trailing is None else trailing,
+    )
+
+
+def build_request(
+    *,
+    version: int,
+    correlation_id: int = 7,
+    client_id: str | None = PLAIN_CLIENT_ID,
+    software: Software = PLAIN_SOFTWARE,
+    header_tags: tuple[TaggedField, ...] = (),
+    body_tags: tuple[TaggedField, ...] = (),
+    body: bytes | None = None,
+    trailing: bytes = b"",
+    cluster_id: str | None = None,
+    node_id: int = -1,
+    broken: str = "",
+) -> Request:
+    """Return one ApiVersions request; what a strategy builds and what a pinned example is written with."""
+    header = RequestHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+        unknown_tagged_fields=header_tags,
+    )
+    message = ApiVersionsRequest(
+        client_software_name=software.name,
+        client_software_version=software.version,
+        cluster_id=cluster_id,
+        node_id=node_id,
+        unknown_tagged_fields=body_tags,
+    )
+    return encode_request(
+        header, message if body is None else body, trailing=trailing, broken=broken
+    )

@@ -1,0 +1,224 @@
+"""Requests that are wrong on purpose. Each says in `broken` what is wrong with it.
+
+Announced sizes stay small or are refused before anything is allocated: some releases allocate what a size
+says before they check it.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from strategies.api_versions import build_request
+from strategies.header_fields import PLAIN_CLIENT_ID
+from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
+from wire.api_versions import (
+    API_VERSIONS_KEY,
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersionsRequest,
+)
+from wire.codec import TAG_SECTION
+from wire.exchange import Request, encode_request
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+from wire.primitives import write_compact_nullable_string, write_unsigned_varint
+
+LARGEST_HARMLESS_SIZE = 65536
+LARGEST_TAG_COUNT = 2**31 - 1
+SOCKET_REQUEST_MAX_BYTES = 104857600
+KEYS_NOBODY_KNOWS = st.integers(2000, 32767) | st.integers(-32768, -1)
+FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
+
+_BODY = ApiVersionsRequest(
+    client_software_name=PLAIN_SOFTWARE.name, client_software_version=PLAIN_SOFTWARE.version
+)
+
+
+def _header(version: int, *, client_id: str | None = PLAIN_CLIENT_ID) -> RequestHeader:
+    return RequestHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=version,
+        correlation_id=7,
+        client_id=client_id,
+    )
+
+
+def _tag_section(count: int, tag: int, size: int, data: bytes) -> bytes:
+    return b"".join((*map(write_unsigned_varint, (count, tag, size)), data))
+
+
+def _overrunning_sections() -> st.SearchStrategy[bytes]:
+    """Tag sections that end before their count, or before a field's size, is used up."""
+    too_many = st.builds(
+        lambda count, data: _tag_section(count, 1, len(data), data),
+        st.integers(2, LARGEST_TAG_COUNT),
+        st.binary(max_size=8),
+    )
+    too_long = st.builds(
+        lambda data, surplus: _tag_section(1, 1, len(data) + surplus, data),
+        st.binary(max_size=8),
+        st.integers(40, LARGEST_HARMLESS_SIZE),
+    )
+    none_there = st.integers(1, LARGEST_TAG_COUNT).map(write_unsigned_varint)
+    return too_many | too_long | none_there
+
+
+def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
+    """Flexible requests whose last tag section reaches beyond the frame, or whose header's does."""
+    in_body = st.builds(
+        lambda version, section: encode_request(
+            _header(version),
+            _BODY,
+            raw_body={TAG_SECTION: section},
+            broken="the body's tag section reaches beyond the frame",
+        ),
+        FLEXIBLE_VERSIONS,
+        _overrunning_sections(),
+    )
+    # Without a body nothing can be taken for the missing tags.
+    in_header = st.builds(
+        lambda version, section: encode_request(
+            _header(version),
+            b"",
+            raw_header={TAG_SECTION: section},
+            broken="the header's tag section reaches beyond the frame",
+        ),
+        FLEXIBLE_VERSIONS,
+        _overrunning_sections(),
+    )
+    return in_body | in_header
+
+
+def flexible_requests_with_old_header() -> st.SearchStrategy[Request]:
+    """Requests of a flexible version whose header has no tag section."""
+    return st.builds(
+        lambda version, client_id: encode_request(
+            _header(version, client_id=client_id),
+            _BODY,
+            header_version=PLAIN_REQUEST_HEADER,
+            broken="header v1 on a flexible version",
+        ),
+        FLEXIBLE_VERSIONS,
+        st.none() | st.text(st.sampled_from("abc-"), max_size=20),
+    )
+
+
+def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
+    """Flexible requests whose client id has a compact length, which no header version has."""
+    return st.builds(
+        lambda version, client_id: encode_request(
+            _header(version, client_id=client_id),
+            _BODY,
+            raw_header={"client_id": write_compact_nullable_string(client_id)},
+            broken="compact client id",
+        ),
+        FLEXIBLE_VERSIONS,
+        st.none() | st.text(st.sampled_from("abc-"), max_size=60),
+    )
+
+
+def requests_with_null_name() -> st.SearchStrategy[Request]:
+    """Requests whose client software name or version is null, which neither may be."""
+
+    def build(version: int, field: str, other: str) -> Request:
+        body = ApiVersionsRequest(client_software_name=other, client_software_version=other)
+        null = {field: write_unsigned_varint(0)}
+        return encode_request(_header(version), body, raw_body=null, broken=f"null {field}")
+
+    return st.builds(
+        build,
+        FLEXIBLE_VERSIONS,
+        st.sampled_from(("client_software_name", "client_software_version")),
+        legal_software_texts(),
+    )
+
+
+def truncated_requests() -> st.SearchStrategy[Request]:
+    """Whole frames whose payload ends somewhere inside header or body."""
+
+    def cut(version: int, share: float) -> Request:
+        whole = build_request(version=version)
+        payload = whole.data[SIZE_BYTES:]
+        kept = int(share * len(payload))
+        return Request(
+            data=encode_frame(payload[:kept]),
+            header=whole.header,
+            broken=f"cut after {kept} of {len(payload)} bytes",
+        )
+
+    return st.builds(cut, FLEXIBLE_VERSIONS, st.floats(0, 1, exclude_max=True))
+
+
+def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
+    """Requests with an api key that no release and no vendor has."""
+
+    def build(api_key: int, api_version: int, body: bytes) -> Request:
+        header = RequestHeader(
+            request_api_key=api_key, request_api_version=api_version, correlation_id=7
+        )
+        return encode_request(
+            header,
+            body,
+            header_version=PLAIN_REQUEST_HEADER,
+            broken=f"unknown api key {api_key}",
+        )
+
+    return st.builds(build, KEYS_NOBODY_KNOWS, st.integers(0, 5), st.binary(max_size=20))
+
+
+def malformed_requests() -> st.SearchStrategy[Request]:
+    """Whole frames that no broker can serve, of every kind in this module."""
+    return st.one_of(
+        truncated_requests(),
+        requests_for_unknown_apis(),
+        requests_with_null_name(),
+        requests_with_tag_overrun(),
+        requests_with_compact_client_id(),
+    )
+
+
+def frames_with_wrong_size() -> st.SearchStrategy[Request]:
+    """Bytes whose size prefix is negative, above every limit, or more than what follows."""
+    whole = build_request(version=0)
+    payload = whole.data[SIZE_BYTES:]
+    sizes = st.one_of(
+        st.integers(-(2**31), -1),
+        st.integers(SOCKET_REQUEST_MAX_BYTES + 1, 2**31 - 1),
+        st.integers(len(payload) + 1, LARGEST_HARMLESS_SIZE),
+    )
+    return sizes.map(
+        lambda size: Request(
+            data=encode_frame(payload, size=size),
+            header=whole.header,
+            broken=f"size prefix {size} on {len(payload)} bytes",
+        )
+    )
+
+
+def mutated_requests() -> st.SearchStrategy[Request]:
+    """ApiVersions requests with a few bytes of the payload replaced, put in or taken out.
+
+    The api key stays that of ApiVersions, so that a mutation never becomes a request that does something.
+    """
+    key_bytes = 2
+
+    def mutate(whole: Request, share: float, removed: int, added: bytes) -> Request:
+        payload = whole.data[SIZE_BYTES:]
+        start = key_bytes + int(share * (len(payload) - key_bytes))
+        mutated = payload[:start] + added + payload[start + removed :]
+        return Request(
+            data=encode_frame(mutated),
+            header=whole.header,
+            broken=f"{removed} bytes at {start} replaced by {added.hex() or 'nothing'}",
+        )
+
+    whole = st.builds(
+        lambda version: build_request(version=version), st.integers(0, NEWEST_VERSION + 1)
+    )
+    return st.builds(
+        mutate,
+        whole,
+        st.floats(0, 1),
+        st.integers(0, 4),
+        st.binary(max_size=4),
+    )

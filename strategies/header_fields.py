@@ -1,0 +1,54 @@
+"""Values for the fields of request headers, and the tagged fields that headers and bodies may carry."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from wire.primitives import INT16_MAX, UINT32_MAX, TaggedField
+
+INT32_MIN = -(2**31)
+INT32_MAX = 2**31 - 1
+PLAIN_CLIENT_ID = "kafka-conformance"
+FIRST_TAG_NOBODY_KNOWS = 100
+"""No tag of ApiVersions or of a header is as large, in any known version."""
+
+
+def correlation_ids(
+    *, min_value: int = INT32_MIN, max_value: int = INT32_MAX
+) -> st.SearchStrategy[int]:
+    """Correlation ids, any int32 unless bounded."""
+    return st.integers(min_value, max_value)
+
+
+def client_ids(*, max_bytes: int = INT16_MAX) -> st.SearchStrategy[str | None]:
+    """Client ids: null, empty, short ones of any characters, and long ones up to `max_bytes` of UTF-8."""
+    short = st.text(st.characters(codec="utf-8"), max_size=min(20, max_bytes // 4))
+    long = st.builds(
+        lambda character, count: character * (count // len(character.encode())),
+        st.sampled_from("aé漢𝄞"),
+        st.integers(4, max_bytes),
+    )
+    return st.one_of(st.none(), st.just(""), short, long)
+
+
+def plain_client_ids(*, max_size: int = 40) -> st.SearchStrategy[str | None]:
+    """Client ids that no release has trouble with: null, empty, or letters, digits, dots and hyphens."""
+    letters = st.sampled_from("abcXYZ019.-")
+    return st.none() | st.text(letters, max_size=max_size)
+
+
+def unknown_tagged_fields(
+    *, max_fields: int = 4, max_bytes: int = 40
+) -> st.SearchStrategy[tuple[TaggedField, ...]]:
+    """Tagged fields that no schema knows, ascending, each tag once."""
+    field = st.builds(
+        TaggedField,
+        st.one_of(
+            st.integers(FIRST_TAG_NOBODY_KNOWS, 300),
+            # 2.4 to 2.7 refuse tags in a body that are negative as signed numbers.
+            st.integers(FIRST_TAG_NOBODY_KNOWS, UINT32_MAX >> 1),
+        ),
+        st.binary(max_size=max_bytes),
+    )
+    fields = st.lists(field, min_size=1, max_size=max_fields, unique_by=lambda field: field.tag)
+    return fields.map(lambda drawn: tuple(sorted(drawn)))

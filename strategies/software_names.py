@@ -1,0 +1,69 @@
+"""Client software names and versions: legal, with punctuation at an edge, and illegal.
+
+Source: KIP-511, validation of the fields.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import NamedTuple
+
+from hypothesis import strategies as st
+
+_ALPHANUMERIC = string.ascii_letters + string.digits
+_LEGAL = _ALPHANUMERIC + ".-"
+
+
+class Software(NamedTuple):
+    """A client software name and version, as ApiVersions v3 and later carry them."""
+
+    name: str
+    version: str
+
+
+PLAIN_SOFTWARE = Software("kafka-conformance", "0.1.0")
+
+
+def legal_software_texts() -> st.SearchStrategy[str]:
+    """Texts that a broker must accept as name or version, up to 200 characters."""
+    edge = st.sampled_from(_ALPHANUMERIC)
+    short = st.text(st.sampled_from(_LEGAL), max_size=12)
+    middle = short | st.builds(lambda text, count: text * count, short, st.integers(1, 16))
+    return edge | st.builds(lambda first, text, last: first + text + last, edge, middle, edge)
+
+
+def edge_punctuation_texts() -> st.SearchStrategy[str]:
+    """Texts of legal characters with a dot or a hyphen at the beginning, at the end, or at both."""
+    mark = st.sampled_from(".-")
+    middle = st.text(st.sampled_from(_LEGAL), max_size=8)
+    return st.one_of(
+        mark,
+        st.builds(lambda first, text: first + text, mark, middle),
+        st.builds(lambda text, last: text + last, middle, mark),
+    )
+
+
+def illegal_software_texts() -> st.SearchStrategy[str]:
+    """The empty text, and texts with a character that is no letter, digit, dot or hyphen in them."""
+    around = st.text(st.sampled_from(_LEGAL), max_size=6)
+    common = st.sampled_from("_ /+@:,;='\"\\\n\0é")
+    any_other = st.characters(codec="utf-8", exclude_characters=_LEGAL)
+    with_one = st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)
+    return st.just("") | with_one
+
+
+def software(
+    *, names: st.SearchStrategy[str], versions: st.SearchStrategy[str] | None = None
+) -> st.SearchStrategy[Software]:
+    """Name and version; both drawn from `names` where `versions` is not given."""
+    return st.builds(Software, names, names if versions is None else versions)
+
+
+def software_with_one(
+    texts: st.SearchStrategy[str],
+) -> st.SearchStrategy[Software]:
+    """Name and version of which exactly one is drawn from `texts`, and the other is a plain legal one."""
+    return st.one_of(
+        st.builds(Software, texts, st.just(PLAIN_SOFTWARE.version)),
+        st.builds(Software, st.just(PLAIN_SOFTWARE.name), texts),
+    )

@@ -1,0 +1,164 @@
+"""Generated messages of every class and version, from the field tables alone.
+
+Independent of `strategies/`, so that neither can hide the other's faults.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+from uuid import UUID
+
+from hypothesis import strategies as st
+
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
+from wire.fields import NO_VERSIONS, Field, FieldType, Message, Versions, versions
+from wire.headers import RequestHeader, ResponseHeader
+from wire.primitives import UINT32_MAX, TaggedField
+
+_NUMBERS = {
+    FieldType.BOOLEAN: st.booleans(),
+    FieldType.INT8: st.integers(-(2**7), 2**7 - 1),
+    FieldType.INT16: st.integers(-(2**15), 2**15 - 1),
+    FieldType.INT32: st.integers(-(2**31), 2**31 - 1),
+    FieldType.INT64: st.integers(-(2**63), 2**63 - 1),
+    FieldType.UUID: st.uuids(),
+}
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """An element of `EveryType`, with a tagged field of its own."""
+
+    left: int
+    right: bool = True
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = versions("1+")
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="left", type=FieldType.INT8, versions=versions("0+")),
+        Field(name="right", type=FieldType.BOOLEAN, versions=versions("1+"), tag=300, default=True),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveryType:
+    """A message with every field type and every option, also those that no Kafka message here has."""
+
+    a_boolean: bool
+    an_int8: int
+    an_int64: int
+    a_uuid: UUID
+    a_string: str
+    a_nullable_string: str | None
+    a_plain_string: str | None = None
+    a_nullable_array: tuple[Pair, ...] | None
+    a_tagged_string: str | None = "tagged"
+    a_tagged_array: tuple[Pair, ...] | None = None
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = field(default=(), compare=False, repr=False)
+
+    FLEXIBLE: ClassVar[Versions] = versions("1+")
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="a_boolean", type=FieldType.BOOLEAN, versions=versions("0+")),
+        Field(name="an_int8", type=FieldType.INT8, versions=versions("0+")),
+        Field(name="an_int64", type=FieldType.INT64, versions=versions("0+")),
+        Field(name="a_uuid", type=FieldType.UUID, versions=versions("0+")),
+        Field(name="a_string", type=FieldType.STRING, versions=versions("0+")),
+        Field(
+            name="a_nullable_string",
+            type=FieldType.STRING,
+            versions=versions("0+"),
+            nullable=versions("0+"),
+        ),
+        Field(
+            name="a_plain_string",
+            type=FieldType.STRING,
+            versions=versions("1"),
+            nullable=versions("1"),
+            flexible=NO_VERSIONS,
+        ),
+        Field(
+            name="a_nullable_array",
+            type=FieldType.ARRAY,
+            versions=versions("0+"),
+            nullable=versions("0+"),
+            element=Pair,
+        ),
+        Field(
+            name="a_tagged_string",
+            type=FieldType.STRING,
+            versions=versions("1+"),
+            nullable=versions("1+"),
+            tag=1,
+            default="tagged",
+        ),
+        Field(
+            name="a_tagged_array",
+            type=FieldType.ARRAY,
+            versions=versions("2+"),
+            nullable=versions("2+"),
+            tag=200,
+            element=Pair,
+        ),
+    )
+
+
+class Layout(NamedTuple):
+    """A message class in one version."""
+
+    message: type[Any]
+    version: int
+
+    def __str__(self) -> str:
+        return f"{self.message.__name__}-v{self.version}"
+
+
+KAFKA_LAYOUTS = (
+    *(Layout(ApiVersionsRequest, version) for version in range(NEWEST_VERSION + 1)),
+    *(Layout(ApiVersionsResponse, version) for version in range(NEWEST_VERSION + 1)),
+    *(Layout(RequestHeader, version) for version in range(3)),
+    *(Layout(ResponseHeader, version) for version in range(2)),
+)
+LAYOUTS = (*KAFKA_LAYOUTS, *(Layout(EveryType, version) for version in range(3)))
+
+
+@functools.cache
+def messages(layout: Layout, *, unknown_tags: bool = True) -> st.SearchStrategy[Any]:
+    """Messages that only have what their version has."""
+    message, version = layout
+    values = {
+        each.name: _values(each, version, unknown_tags)
+        for each in message.FIELDS
+        if version in each.versions
+    }
+    if unknown_tags and version in message.FLEXIBLE:
+        values["unknown_tagged_fields"] = _unknown_tagged_fields(message)
+    return st.builds(message, **values)
+
+
+def _values(each: Field, version: int, unknown_tags: bool) -> st.SearchStrategy[Any]:
+    values: st.SearchStrategy[Any]
+    if each.type is FieldType.ARRAY:
+        assert each.element is not None
+        elements = messages(Layout(each.element, version), unknown_tags=unknown_tags)
+        values = st.lists(elements, max_size=3).map(tuple)
+    elif each.type is FieldType.STRING:
+        values = TEXT
+    else:
+        values = _NUMBERS[each.type]
+    if each.convert is not None:
+        values = values.map(each.convert)
+    return st.none() | values if version in each.nullable else values
+
+
+def _unknown_tagged_fields(message: type[Message]) -> st.SearchStrategy[tuple[TaggedField, ...]]:
+    known = {each.tag for each in message.FIELDS}
+    tags = st.integers(0, 300) | st.integers(0, UINT32_MAX)
+    fields = st.dictionaries(
+        tags.filter(lambda tag: tag not in known), st.binary(max_size=5), max_size=3
+    )
+    return fields.map(lambda found: tuple(TaggedField(*each) for each in sorted(found.items())))

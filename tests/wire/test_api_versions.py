@@ -1,0 +1,88 @@
+"""ApiVersions: literals of every version, the constants beside the tables, and the lookup of a range."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.wire.generated_messages import KAFKA_LAYOUTS, Layout
+from wire import api_versions
+from wire.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from wire.codec import decode, encode
+from wire.error_codes import ErrorCode
+
+REQUEST = ApiVersionsRequest(
+    client_software_name="kc", client_software_version="1", cluster_id="C", node_id=2
+)
+RESPONSE = ApiVersionsResponse(
+    error_code=ErrorCode.UNSUPPORTED_VERSION,
+    api_keys=(ApiVersion(api_key=18, min_version=0, max_version=5),),
+    throttle_time_ms=9,
+    supported_features=(SupportedFeatureKey(name="f", min_version=1, max_version=2),),
+    finalized_features_epoch=3,
+    finalized_features=(FinalizedFeatureKey(name="f", max_version_level=2, min_version_level=1),),
+    zk_migration_ready=True,
+)
+_TAGS = "04 00 08 02 0266 0001 0002 00 01 08 0000000000000003 02 08 02 0266 0002 0001 00 03 01 01"
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param(0, "", id="v0"),
+        pytest.param(2, "", id="v2"),
+        pytest.param(3, "03 6b63 02 31 00", id="v3"),
+        pytest.param(4, "03 6b63 02 31 00", id="v4"),
+        pytest.param(5, "03 6b63 02 31 02 43 00000002 00", id="v5"),
+    ],
+)
+def test_request_has_its_literal_bytes(version: int, expected: str) -> None:
+    """A request is empty up to v2, names the software from v3 and the cluster from v5."""
+    assert encode(REQUEST, version=version) == bytes.fromhex(expected)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param(0, "0023 00000001 0012 0000 0005", id="v0"),
+        pytest.param(1, "0023 00000001 0012 0000 0005 00000009", id="v1"),
+        pytest.param(2, "0023 00000001 0012 0000 0005 00000009", id="v2"),
+        pytest.param(3, f"0023 02 0012 0000 0005 00 00000009 {_TAGS}", id="v3"),
+        pytest.param(4, f"0023 02 0012 0000 0005 00 00000009 {_TAGS}", id="v4"),
+        pytest.param(5, f"0023 02 0012 0000 0005 00 00000009 {_TAGS}", id="v5"),
+    ],
+)
+def test_response_has_its_literal_bytes(version: int, expected: str) -> None:
+    """An answer has the throttle time from v1 and the features, maximum level first, from v3."""
+    assert encode(RESPONSE, version=version) == bytes.fromhex(expected)
+    if version >= api_versions.FIRST_FLEXIBLE_VERSION:
+        assert decode(ApiVersionsResponse, bytes.fromhex(expected), version=version) == RESPONSE
+
+
+def test_constants_agree_with_the_tables() -> None:
+    """The named versions are those of the field tables."""
+    fields = {each.name: each for each in (*ApiVersionsRequest.FIELDS, *ApiVersionsResponse.FIELDS)}
+    first = api_versions.FIRST_VERSION_WITH_CLUSTER_CHECK
+    assert fields["cluster_id"].versions.first == fields["node_id"].versions.first == first
+    assert (
+        fields["throttle_time_ms"].versions.first == api_versions.FIRST_VERSION_WITH_THROTTLE_TIME
+    )
+    for message in (ApiVersionsRequest, ApiVersionsResponse, ApiVersion):
+        assert message.FLEXIBLE.first == api_versions.FIRST_FLEXIBLE_VERSION
+    assert Layout(ApiVersionsRequest, api_versions.NEWEST_VERSION) in KAFKA_LAYOUTS
+
+
+def test_range_of_an_api_is_its_first_entry() -> None:
+    """A lookup gives the first entry of an API, and none where it is not listed."""
+    first = ApiVersion(api_key=18, min_version=0, max_version=5)
+    second = ApiVersion(api_key=18, min_version=1, max_version=2)
+    other = ApiVersion(api_key=0, min_version=3, max_version=13)
+    response = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=(other, first, second))
+    assert response.range_of(18) is first
+    assert response.range_of(0) is other
+    assert response.range_of(1) is None

@@ -1,0 +1,189 @@
+"""Requests as bytes, right and wrong on purpose, and what an exchange says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.wire.generated_messages import TEXT
+from tests.wire.golden_bytes import load_vectors
+from wire.api_versions import ApiVersionsRequest
+from wire.codec import TAG_SECTION, decode, decode_prefix
+from wire.errors import EncodeError
+from wire.exchange import (
+    SENTINEL_CORRELATION_ID,
+    Exchange,
+    Outcome,
+    Request,
+    encode_request,
+    sentinel_for,
+)
+from wire.frames import FrameReader
+from wire.headers import RequestHeader, request_header_version
+
+BODY = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+
+
+def _header(api_version: int, api_key: int = 18) -> RequestHeader:
+    return RequestHeader(
+        request_api_key=api_key,
+        request_api_version=api_version,
+        correlation_id=7,
+        client_id="probe",
+    )
+
+
+_V3_HEADER = "0012 0003 00000007 0005 70726f6265 00"
+
+
+@pytest.mark.parametrize(
+    "vector",
+    load_vectors("kafka-clients-4.4.0.json")["request_payloads"],
+    ids=lambda vector: vector["id"],
+)
+def test_request_is_that_of_the_clients_library(vector: dict[str, Any]) -> None:
+    """A well-formed request has the bytes and the header version of Kafka's own client."""
+    sent = encode_request(_header(vector["api_version"]), BODY)
+    payload = bytes.fromhex(vector["hex"])
+    assert sent.data == len(payload).to_bytes(4) + payload
+    assert request_header_version(18, vector["api_version"]) == vector["header_version"]
+    assert (sent.api_version, sent.correlation_id) == (vector["api_version"], 7)
+    assert (sent.body, sent.broken) == (BODY, "")
+
+
+@pytest.mark.parametrize(
+    ("api_version", "wrong", "expected"),
+    [
+        pytest.param(3, {"size": 3}, f"00000003 {_V3_HEADER} 0261 0231 00", id="size"),
+        pytest.param(3, {"size": -1}, f"ffffffff {_V3_HEADER} 0261 0231 00", id="negative-size"),
+        pytest.param(
+            3, {"trailing": b"\xee"}, f"00000016 {_V3_HEADER} 0261 0231 00 ee", id="trailing"
+        ),
+        pytest.param(
+            3,
+            {"header_version": 1},
+            "00000014 0012 0003 00000007 0005 70726f6265 0261 0231 00",
+            id="header-version",
+        ),
+        pytest.param(
+            0,
+            {"header_version": 2},
+            "00000010 0012 0000 00000007 0005 70726f6265 00",
+            id="flexible-header-for-v0",
+        ),
+        pytest.param(
+            3,
+            {"raw_header": {"client_id": b"\xff\xfe"}},
+            "00000010 0012 0003 00000007 fffe 00 0261 0231 00",
+            id="raw-header",
+        ),
+        pytest.param(
+            3,
+            {"raw_body": {"client_software_name": b"\x00", TAG_SECTION: b""}},
+            f"00000013 {_V3_HEADER} 00 0231",
+            id="raw-body",
+        ),
+        pytest.param(
+            6,
+            {},
+            "0000001a 0012 0006 00000007 0005 70726f6265 00 0261 0231 00 ffffffff 00",
+            id="unknown-version-in-the-newest-layout",
+        ),
+        pytest.param(
+            -1,
+            {},
+            "0000000f 0012 ffff 00000007 0005 70726f6265",
+            id="negative-version-in-the-first",
+        ),
+    ],
+)
+def test_wrong_request_has_its_literal_bytes(
+    api_version: int, wrong: dict[str, Any], expected: str
+) -> None:
+    """What is wrong on purpose stands in the bytes; what is meant stands beside them."""
+    sent = encode_request(_header(api_version), BODY, broken="said so", **wrong)
+    assert sent.data == bytes.fromhex(expected)
+    assert (sent.header, sent.body, sent.broken) == (_header(api_version), BODY, "said so")
+
+
+def test_body_of_bytes_is_written_as_it_is() -> None:
+    """Bytes stand in the place of a body, which then is not known; any API may be asked so."""
+    sent = encode_request(_header(9, api_key=3), b"\xca\xfe", header_version=1)
+    assert sent.data == bytes.fromhex("00000011 0003 0009 00000007 0005 70726f6265 cafe")
+    assert sent.body is None
+
+
+def test_header_version_of_another_api_has_to_be_given() -> None:
+    """The header version of a request to another API is not guessed."""
+    with pytest.raises(ValueError, match="api key 3"):
+        encode_request(_header(9, api_key=3), b"")
+
+
+def test_raw_for_a_field_that_is_not_there_is_refused() -> None:
+    """A body of v0 has no field that could be wrong."""
+    with pytest.raises(EncodeError):
+        encode_request(_header(0), BODY, raw_body={"client_software_name": b""})
+
+
+def test_raw_for_a_body_of_bytes_is_refused() -> None:
+    """A body that is bytes has no field that could be wrong."""
+    with pytest.raises(EncodeError):
+        encode_request(_header(3), b"", raw_body={"client_software_name": b""})
+
+
+@given(api_version=st.integers(-(2**15), 2**15 - 1), name=TEXT, trailing=st.binary(max_size=3))
+def test_request_reads_back_as_meant(api_version: int, name: str, trailing: bytes) -> None:
+    """A request's frame holds its header, its body and what trails, for every version."""
+    body = ApiVersionsRequest(client_software_name=name)
+    sent = encode_request(_header(api_version), body, trailing=trailing)
+    reader = FrameReader()
+    reader.receive_data(sent.data)
+    payload = reader.next_payload()
+    assert payload is not None
+    assert reader.unread == b""
+    header, end = decode_prefix(
+        RequestHeader, payload, version=request_header_version(18, api_version)
+    )
+    assert header == sent.header
+    layout = min(max(api_version, 0), 5)
+    decoded, end = decode_prefix(ApiVersionsRequest, payload, version=layout, offset=end)
+    assert decoded == (body if layout >= 3 else ApiVersionsRequest())
+    assert payload[end:] == trailing
+
+
+@pytest.mark.parametrize("correlation_id", [0, SENTINEL_CORRELATION_ID, -1])
+def test_sentinel_is_a_v0_request_with_another_correlation_id(correlation_id: int) -> None:
+    """The sentinel is well-formed and cannot be taken for the request before it."""
+    sentinel = sentinel_for(correlation_id)
+    header = decode(RequestHeader, sentinel.data[4:], version=1)
+    assert header == sentinel.header
+    assert (header.request_api_key, header.request_api_version) == (18, 0)
+    assert header.correlation_id != correlation_id
+
+
+def test_sentinel_has_its_literal_bytes() -> None:
+    """The sentinel behind an ordinary request is always the same."""
+    assert sentinel_for(7).data == bytes.fromhex(
+        "00000012 0012 0000 05e471e1 0008 73656e74696e656c"
+    )
+
+
+@pytest.mark.parametrize(
+    ("payload", "stray", "received"),
+    [
+        pytest.param(None, b"", "", id="nothing"),
+        pytest.param(b"\x01\x02", b"", "00000002 0102", id="answer"),
+        pytest.param(b"", b"\x09", "00000000 09", id="empty-answer-and-stray"),
+        pytest.param(None, b"\x00\x00", "0000", id="stray"),
+    ],
+)
+def test_received_is_everything_that_came(
+    payload: bytes | None, stray: bytes, received: str
+) -> None:
+    """An exchange gives what came for it as it stood on the connection."""
+    request = Request(data=b"", header=_header(0))
+    exchange = Exchange(request=request, outcome=Outcome.CLOSED, payload=payload, stray=stray)
+    assert exchange.received == bytes.fromhex(received)

@@ -1,0 +1,120 @@
+"""Field tables and the notation of versions."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wire.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from wire.fields import NO_VERSIONS, FieldType, Versions, versions
+from wire.headers import RequestHeader, ResponseHeader
+
+TABLES = (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    ApiVersion,
+    SupportedFeatureKey,
+    FinalizedFeatureKey,
+    RequestHeader,
+    ResponseHeader,
+)
+EACH_TABLE = pytest.mark.parametrize("message", TABLES, ids=lambda each: each.__name__)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3+", Versions(3, None)),
+        ("0-2", Versions(0, 2)),
+        ("4", Versions(4, 4)),
+        ("10-12", Versions(10, 12)),
+        ("none", NO_VERSIONS),
+    ],
+)
+def test_notation_is_read_and_written(text: str, expected: Versions) -> None:
+    """Kafka's notation is read, and written back as it stood."""
+    assert versions(text) == expected
+    assert str(expected) == text
+
+
+def test_range_of_one_version_is_written_as_that_version() -> None:
+    """A range with equal ends needs no dash."""
+    assert str(versions("4-4")) == "4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "+", "-", "3-", "-3", "-1+", "5-3", "3+4", "1-2+", "0x1", " 3+", "3 +", "None", "\u0663"],
+)
+def test_other_notation_is_refused(text: str) -> None:
+    """What Kafka's schemas would not write is an error."""
+    with pytest.raises(ValueError, match=r"begins|range"):
+        versions(text)
+
+
+@given(first=st.integers(0, 9), length=st.none() | st.integers(0, 9), version=st.integers(-2, 25))
+def test_both_ends_belong_to_a_range(first: int, length: int | None, version: int) -> None:
+    """A range holds its ends and what is between, and an open one all that follows."""
+    last = None if length is None else first + length
+    expected = version >= first if last is None else version in range(first, last + 1)
+    assert (version in Versions(first, last)) is expected
+    assert version not in NO_VERSIONS
+
+
+def test_only_numbers_belong_to_a_range() -> None:
+    """A text is in no range."""
+    text: object = "3"
+    assert not versions("0+").__contains__(text)
+
+
+@EACH_TABLE
+def test_table_names_the_attributes_in_order(message: Any) -> None:
+    """A table's names are the attributes of its message, in order, before the two about tags."""
+    attributes = [each.name for each in dataclasses.fields(message)]
+    names = [each.name for each in message.FIELDS]
+    assert attributes == [*names, "unknown_tagged_fields", "tag_order"]
+
+
+@EACH_TABLE
+def test_default_of_the_table_is_that_of_the_attribute(message: Any) -> None:
+    """A field that can be absent has the same default in the table and in the message."""
+    attributes = {each.name: each.default for each in dataclasses.fields(message)}
+    first = min(each.versions.first for each in message.FIELDS)
+    absent = [
+        each for each in message.FIELDS if each.versions.first > first or each.tag is not None
+    ]
+    assert {each.name: each.default for each in absent} == {
+        each.name: attributes[each.name] for each in absent
+    }
+
+
+@EACH_TABLE
+def test_tags_are_numbered_in_order_without_gap(message: Any) -> None:
+    """The tagged fields of a table stand last, with the tags 0, 1, 2 ..."""
+    tags = [each.tag for each in message.FIELDS if each.tag is not None]
+    assert tags == list(range(len(tags)))
+    assert all(each.tag is None for each in message.FIELDS[: len(message.FIELDS) - len(tags)])
+
+
+@EACH_TABLE
+def test_arrays_and_only_arrays_name_their_element(message: Any) -> None:
+    """A field has an element class exactly if it is an array."""
+    for each in message.FIELDS:
+        assert (each.element is not None) is (each.type is FieldType.ARRAY)
+
+
+@EACH_TABLE
+def test_messages_cannot_be_changed(message: Any) -> None:
+    """A message is frozen and has slots only."""
+    assert message.__dataclass_params__.frozen
+    assert "__slots__" in vars(message)

@@ -1,0 +1,132 @@
+"""Frames, whole and in any pieces."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wire.errors import DecodeError, EncodeError, FrameTooLarge, NegativeLength
+from wire.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, encode_frame
+
+PAYLOADS = st.lists(st.binary(max_size=12), max_size=4)
+
+
+def _taken(reader: FrameReader) -> list[bytes]:
+    taken = []
+    while (payload := reader.next_payload()) is not None:
+        taken.append(payload)
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("payload", "size", "expected"),
+    [
+        pytest.param(b"", None, "00000000", id="empty"),
+        pytest.param(b"\x01\x02", None, "00000002 0102", id="plain"),
+        pytest.param(b"\x01", 0, "00000000 01", id="zero-size"),
+        pytest.param(b"\x01", -1, "ffffffff 01", id="negative-size"),
+        pytest.param(b"", 2**31 - 1, "7fffffff", id="largest-size"),
+    ],
+)
+def test_frame_has_its_literal_bytes(payload: bytes, size: int | None, expected: str) -> None:
+    """A frame is the size, the true or the asked one, and the payload."""
+    assert encode_frame(payload, size=size) == bytes.fromhex(expected)
+
+
+def test_size_that_is_no_int32_is_refused() -> None:
+    """A wrong size still is an int32."""
+    with pytest.raises(EncodeError):
+        encode_frame(b"", size=2**31)
+
+
+@given(payloads=PAYLOADS, behind=st.binary(max_size=3))
+def test_stream_is_cut_into_its_payloads(payloads: list[bytes], behind: bytes) -> None:
+    """A stream fed whole gives its payloads and keeps what follows them."""
+    stream = b"".join(encode_frame(payload) for payload in payloads)
+    reader = FrameReader()
+    reader.receive_data(stream + behind)
+    assert _taken(reader) == payloads
+    assert reader.unread == behind
+    assert reader.consumed == len(stream)
+
+
+@given(payloads=PAYLOADS)
+def test_stream_fed_byte_by_byte_gives_the_same(payloads: list[bytes]) -> None:
+    """A payload comes with its last byte, and not before."""
+    reader = FrameReader()
+    fed = b""
+    for payload in payloads:
+        for byte in encode_frame(payload):
+            assert reader.next_payload() is None
+            reader.receive_data(bytes([byte]))
+            fed += bytes([byte])
+            assert len(reader.unread) + reader.consumed == len(fed)
+        assert reader.next_payload() == payload
+        assert (reader.unread, reader.consumed) == (b"", len(fed))
+    assert reader.next_payload() is None
+
+
+@given(payloads=PAYLOADS, data=st.data())
+def test_stream_fed_in_any_pieces_gives_the_same(
+    payloads: list[bytes], data: st.DataObject
+) -> None:
+    """Where the pieces end does not matter."""
+    stream = b"".join(encode_frame(payload) for payload in payloads)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=4)))
+    reader = FrameReader()
+    taken = []
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        reader.receive_data(stream[start:end])
+        taken += _taken(reader)
+    assert taken == payloads
+
+
+@pytest.mark.parametrize(
+    ("prefix", "kind", "problem"),
+    [
+        pytest.param("ffffffff", NegativeLength, "frame size -1", id="minus-1"),
+        pytest.param("80000000", NegativeLength, "frame size -2147483648", id="minimum"),
+        pytest.param("00000009", FrameTooLarge, "frame size 9 is above the bound of 8", id="above"),
+        pytest.param(
+            "47455420", FrameTooLarge, "frame size 1195725856 is above the bound of 8", id="GET"
+        ),
+    ],
+)
+def test_wrong_size_is_refused_with_its_four_bytes(
+    prefix: str, kind: type[DecodeError], problem: str
+) -> None:
+    """A size out of bounds is refused as soon as it is there, again and again."""
+    reader = FrameReader(max_frame_bytes=8)
+    reader.receive_data(encode_frame(b"before") + bytes.fromhex(prefix)[:3])
+    assert _taken(reader) == [b"before"]
+    reader.receive_data(bytes.fromhex(prefix)[3:])
+    for _ in range(2):
+        with pytest.raises(DecodeError) as caught:
+            reader.next_payload()
+        error = caught.value
+        assert type(error) is kind
+        assert (error.field_path, error.start, error.end) == ("size", 0, 4)
+        assert error.problem == problem
+        reader.receive_data(b"more")
+    assert reader.unread == bytes.fromhex(prefix) + b"moremore"
+    assert reader.consumed == 10
+
+
+def test_size_at_the_bound_is_accepted() -> None:
+    """The bound itself is allowed."""
+    reader = FrameReader(max_frame_bytes=8)
+    reader.receive_data(encode_frame(b"12345678"))
+    assert reader.next_payload() == b"12345678"
+
+
+def test_default_bound_is_sixteen_mebibytes() -> None:
+    """A reader without a bound of its own refuses frames above 16 MiB and awaits those up to it."""
+    assert DEFAULT_MAX_FRAME_BYTES == 16777216
+    reader = FrameReader()
+    reader.receive_data(bytes.fromhex("01000000"))
+    assert reader.next_payload() is None
+    reader = FrameReader()
+    reader.receive_data(bytes.fromhex("01000001"))
+    with pytest.raises(FrameTooLarge):
+        reader.next_payload()

@@ -1,0 +1,73 @@
+"""Headers: literals, and which header a request has."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wire.codec import decode, encode
+from wire.headers import RequestHeader, ResponseHeader, request_header_version
+from wire.primitives import TaggedField
+
+HEADER = RequestHeader(
+    request_api_key=18, request_api_version=3, correlation_id=7, client_id="probe"
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param(0, "0012 0003 00000007", id="v0"),
+        pytest.param(1, "0012 0003 00000007 0005 70726f6265", id="v1"),
+        pytest.param(2, "0012 0003 00000007 0005 70726f6265 00", id="v2"),
+    ],
+)
+def test_request_header_has_its_literal_bytes(version: int, expected: str) -> None:
+    """The client id keeps its two-byte length, also where the header is flexible."""
+    assert encode(HEADER, version=version) == bytes.fromhex(expected)
+
+
+def test_request_header_without_client_id_reads_as_the_default() -> None:
+    """Version 0 has no client id; what is read has Kafka's default, the empty string."""
+    assert decode(RequestHeader, bytes.fromhex("0012 0000 00000007"), version=0).client_id == ""
+
+
+@pytest.mark.parametrize(
+    ("client_id", "expected"),
+    [pytest.param(None, "ffff", id="null"), pytest.param("", "0000", id="empty")],
+)
+def test_null_and_empty_client_id_differ(client_id: str | None, expected: str) -> None:
+    """A null client id is -1 on the wire, an empty one is 0."""
+    header = RequestHeader(
+        request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id
+    )
+    encoded = encode(header, version=1)
+    assert encoded[8:] == bytes.fromhex(expected)
+    assert decode(RequestHeader, encoded, version=1) == header
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [pytest.param(0, "00000007", id="v0"), pytest.param(1, "00000007 01 02 01 ff", id="v1")],
+)
+def test_response_header_has_its_literal_bytes(version: int, expected: str) -> None:
+    """Only version 1 of the response header has a tag section."""
+    header = ResponseHeader(correlation_id=7, unknown_tagged_fields=(TaggedField(2, b"\xff"),))
+    assert encode(header, version=version) == bytes.fromhex(expected)
+
+
+@pytest.mark.parametrize(
+    ("api_version", "header_version"),
+    [(-32768, 1), (-1, 1), (0, 1), (2, 1), (3, 2), (5, 2), (6, 2), (32767, 2)],
+)
+def test_header_version_follows_from_the_api_version(api_version: int, header_version: int) -> None:
+    """An ApiVersions request has a flexible header from version 3 on, known or not."""
+    assert request_header_version(18, api_version) == header_version
+
+
+@given(st.integers(-(2**15), 2**15 - 1).filter(lambda key: key != 18))
+def test_header_version_of_other_apis_is_not_guessed(api_key: int) -> None:
+    """Only ApiVersions is known."""
+    with pytest.raises(ValueError, match=str(api_key)):
+        request_header_version(api_key, 0)
