@@ -1,6 +1,7 @@
 """Hypothesis' settings: a profile for each place, and what a tier changes of it.
 
 The profile is chosen by `KAFKA_CONFORMANCE_PROFILE`, else it is `ci` where `CI` is set, else `dev`.
+`explore` draws otherwise every time; `unshrunk` asks only whether a failure is found.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import os
 
 from hypothesis import HealthCheck, Phase, settings
 
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
+"""All but `explain`, which traces every line of a failing example and says nothing about bytes."""
 EXAMPLES_PER_PROPERTY = 100
 DEEP_EXAMPLES_PER_PROPERTY = 1000
 
@@ -17,6 +20,7 @@ _COMMON = settings(
     report_multiple_bugs=False,
     print_blob=True,
     max_examples=EXAMPLES_PER_PROPERTY,
+    phases=PHASES,
     # Versions are drawn from all that exist; a release that serves one of six rejects five.
     suppress_health_check=[HealthCheck.filter_too_much],
 )
@@ -31,6 +35,13 @@ def load_profile(tier: str) -> None:
     settings.register_profile("dev", parent=_COMMON)
     settings.register_profile("ci", parent=_COMMON, derandomize=True, database=None)
     settings.register_profile("explore", parent=_COMMON, derandomize=False)
+    settings.register_profile(
+        "unshrunk",
+        parent=_COMMON,
+        derandomize=True,
+        database=None,
+        phases=(Phase.explicit, Phase.generate),
+    )
     place = os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
     chosen = settings.get_profile(place)
     if tier == "smoke":

@@ -9,29 +9,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import allure
 import pytest
 
-from clauses.catalogue import Clause, Level, Role, catalogue
+from clauses.catalogue import Clause, Role, catalogue
 from conformance.examples import PropertyJudge
 from conformance.hypothesis_profiles import load_profile
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from fixtures.plugin import TARGETS, ListenerOfTarget, tier_of
 from fixtures.targets import KnownViolation, Target
+from reports.allure_results import attach_failure, label_result
 from reports.exit_status import gates
-from reports.failures import Failure, render_exchange, render_reproducer
 from reports.plugin import RECORDER, clauses_of
 from reports.recorder import Cell, CellKey, RunRecorder, TargetFacts
 from reports.records import PlannedCell
 from reports.run_writer import RunWriter, clause_facts
 
-SEVERITIES = {
-    Level.MUST: allure.severity_level.CRITICAL,
-    Level.SHOULD: allure.severity_level.NORMAL,
-    Level.MAY: allure.severity_level.MINOR,
-    Level.PIN: allure.severity_level.MINOR,
-}
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the property that runs."""
 
@@ -159,20 +152,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             )
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
-        _label(clause, broker.target)
+        label_result(clause, broker.target.id)
     judge = PropertyJudge(recorder, broker, clauses, _name_of(item))
     JUDGE.set(judge)
     return (yield)
-
-
-def _label(clause: Clause, target: Target) -> None:
-    """Tell Allure which clause a result is of; without Allure's option this does nothing."""
-    text = f"{clause.statement}\n\n{clause.meaning}\n\n{clause.location}"
-    label: Any = allure.dynamic
-    label.title(f"{clause.id} on {target.id}")
-    label.tag(clause.id, clause.level.value)
-    label.severity(SEVERITIES[clause.level])
-    label.description(text)
 
 
 def _name_of(item: pytest.Item) -> str:
@@ -217,7 +200,7 @@ def pytest_runtest_makereport(
     for key in violated:
         recorder.write_failures(key)
         for failure in recorder.cells[key].failures.values():
-            _attach(failure)
+            attach_failure(failure)
     excuse = _excuse([recorder.cells[key] for key in violated], item.config)
     if excuse:
         report.outcome = "skipped"
@@ -230,13 +213,6 @@ def _problem(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     first_line = str(error).partition("\n")[0]
     return f"a fault of this suite, please report it: {type(error).__name__}: {first_line}"
-
-
-def _attach(failure: Failure) -> None:
-    text = allure.attachment_type.TEXT
-    allure.attach(render_exchange(failure.steps), "exchange.txt", text)
-    allure.attach(render_reproducer(failure), "reproducer.py", text)
-    allure.attach(failure.example, "example.txt", text)
 
 
 def _excuse(cells: list[Cell], config: pytest.Config) -> str:

@@ -117,15 +117,15 @@ def reactions(payload: bytes, profile: Profile, identity: Identity) -> tuple[Rea
         header = parse_header(data, traits)
     except Unreadable:
         return (Reaction(outcome=_CLOSE, clause="PROTOCOL.short-frame-refused"),)
-    forbidden = traits.unanswered_client_ids
-    if forbidden and re.search(forbidden, header.client_id or ""):
-        return (Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free"),)
     if header.api_key != API_VERSIONS_KEY:
         return _reactions_to_other_api(header, profile)
     if not 0 <= header.api_version <= traits.api_versions_max:
         listing = Listing.ITSELF if traits.unsupported_names_range else Listing.NOTHING
         clause = "KIP-511.unsupported-version-answered-in-v0"
         return (_answer(clause, ErrorCode.UNSUPPORTED_VERSION, 0, listing),)
+    forbidden = traits.unanswered_client_ids
+    if forbidden and re.search(forbidden, header.client_id or ""):
+        return (Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free"),)
     if header.api_version < FIRST_FLEXIBLE_VERSION:
         return (_success(header),)
     try:

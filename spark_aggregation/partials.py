@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_aggregation.ingest import with_folder
+
 CELL = ("clause", "target", "listener")
 
-PARTIAL_KEYS = (
-    "folder",
+_ROW_KEYS = (
     "run_id",
     "run_date",
     *CELL,
@@ -24,26 +25,25 @@ PARTIAL_KEYS = (
     "failure_signature",
     "latency_bucket",
 )
+PARTIAL_KEYS = ("folder", *_ROW_KEYS)
 
 
 def partial_aggregates(examples: DataFrame) -> DataFrame:
-    """Fold example rows, one shuffle for all that the roll-up ever asks of them.
+    """Fold example rows, in one pass for all that the roll-up ever asks of them.
 
     Args:
-        examples: `folder` and the columns of `schema.EXAMPLES`.
+        examples: as `ingest.read_examples` gives them.
 
     Returns:
         One row per distinct `PARTIAL_KEYS`, with `examples` (how many), `smallest_example` (the lowest
         example number), `first_seen` and `last_seen` (run dates).
     """
-    single = examples.select(
-        *PARTIAL_KEYS,
-        F.lit(1).cast("long").alias("examples"),
-        F.col("example_number").alias("smallest_example"),
-        F.col("run_date").alias("first_seen"),
-        F.col("run_date").alias("last_seen"),
+    per_file = examples.groupBy("file", *_ROW_KEYS).agg(
+        F.count(F.lit(1)).alias("examples"),
+        F.min("example_number").alias("smallest_example"),
     )
-    return merge_partials(single, PARTIAL_KEYS)
+    days = {"first_seen": F.col("run_date"), "last_seen": F.col("run_date")}
+    return merge_partials(with_folder(per_file).withColumns(days), PARTIAL_KEYS)
 
 
 def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -1,6 +1,6 @@
 """Explicit Spark schemas of what a run folder holds.
 
-`EXAMPLES` follows `reports.records`; `HEADER` follows `reports/run_schema.json`. A field that is not
+`EXAMPLES` and `EXCHANGES` follow `reports.records`; `HEADER` follows `reports/run_schema.json`. A field that is not
 nullable here is one that a run may not leave out: Spark itself fills gaps with null on reading, so
 `is_incomplete` says where that happened.
 """
@@ -61,6 +61,7 @@ def _optional(struct: StructType, **fields: DataType) -> StructType:
 
 
 EXAMPLES = spark_schema(records.EXAMPLE_FIELDS)
+EXCHANGES = spark_schema(records.EXCHANGE_FIELDS)
 
 HEADER = _optional(
     _struct(

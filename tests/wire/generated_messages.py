@@ -13,6 +13,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
+from wire.codec import decode_prefix
 from wire.fields import NO_VERSIONS, Field, FieldType, Message, Versions, versions
 from wire.headers import RequestHeader, ResponseHeader
 from wire.primitives import UINT32_MAX, TaggedField
@@ -113,6 +114,10 @@ class Layout(NamedTuple):
     message: type[Any]
     version: int
 
+    def read(self, data: memoryview, offset: int) -> tuple[Any, int]:
+        """Decode one message at an offset: the decoder of this layout."""
+        return decode_prefix(self.message, data, version=self.version, offset=offset)
+
     def __str__(self) -> str:
         return f"{self.message.__name__}-v{self.version}"
 
@@ -142,8 +147,7 @@ def messages(layout: Layout, *, unknown_tags: bool = True) -> st.SearchStrategy[
 
 def _values(each: Field, version: int, unknown_tags: bool) -> st.SearchStrategy[Any]:
     values: st.SearchStrategy[Any]
-    if each.type is FieldType.ARRAY:
-        assert each.element is not None
+    if each.element is not None:
         elements = messages(Layout(each.element, version), unknown_tags=unknown_tags)
         values = st.lists(elements, max_size=3).map(tuple)
     elif each.type is FieldType.STRING:

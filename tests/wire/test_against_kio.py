@@ -38,7 +38,11 @@ class Kio:
     """The child process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
+        if process.stdin is None or process.stdout is None:
+            raise ValueError("the process needs pipes for its input and its output")
         self._process = process
+        self._cases = process.stdin
+        self._answers = process.stdout
         self.error_codes: Mapping[str, int] = self._answer()["error_codes"]
 
     def ask(self, layout: Layout, fields: Mapping[str, Any], encoded: bytes) -> dict[str, Any]:
@@ -49,14 +53,12 @@ class Kio:
             "fields": fields,
             "hex": encoded.hex(),
         }
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(case) + "\n")
-        self._process.stdin.flush()
+        self._cases.write(json.dumps(case) + "\n")
+        self._cases.flush()
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+        line = self._answers.readline()
         if not line:
             raise RuntimeError(f"kio's process ended with status {self._process.wait()}")
         answer: dict[str, Any] = json.loads(line)

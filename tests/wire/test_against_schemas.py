@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from fixtures.artefacts import fetch_jars
+from fixtures.errors import ArtefactUnavailable
 from fixtures.targets import BROKERS_FOLDER, load_target
 from wire import api_versions
 from wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -39,11 +40,11 @@ _KEYS_OF_A_FIELD = {
 def read_schema() -> Callable[[type[Any]], Schema]:
     """Give a function that reads a message's schema from the pinned jar."""
     target = load_target(BROKERS_FOLDER / f"{RELEASE}.toml")
-    assert target.artefacts is not None
-    only = dataclasses.replace(
-        target.artefacts, jars={CLIENTS_JAR: target.artefacts.jars[CLIENTS_JAR]}
-    )
-    jar = fetch_jars(dataclasses.replace(target, artefacts=only))[CLIENTS_JAR]
+    if target.artefacts is None:
+        raise ArtefactUnavailable(f"{RELEASE} pins no jars")
+    only = {CLIENTS_JAR: target.artefacts.jars[CLIENTS_JAR]}
+    artefacts = dataclasses.replace(target.artefacts, jars=only)
+    jar = fetch_jars(dataclasses.replace(target, artefacts=artefacts))[CLIENTS_JAR]
 
     def read(message: type[Any]) -> Schema:
         with zipfile.ZipFile(jar) as archive:

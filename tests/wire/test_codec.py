@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wire.decoder_contract import AROUND, Decoder, attempt, contract_breaches
+from tests.wire.decoder_contract import AROUND, attempt, contract_breaches
 from tests.wire.generated_messages import LAYOUTS, Layout, messages
 from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
-from wire.codec import TAG_SECTION, Span, decode, decode_prefix, encode
+from wire.codec import TAG_SECTION, Span, decode, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError, EncodeError, TrailingBytes
 from wire.fields import FieldType
@@ -21,13 +21,6 @@ from wire.primitives import TaggedField, write_raw_tagged_fields
 
 EACH_LAYOUT = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 FLEXIBLE_LAYOUTS = [layout for layout in LAYOUTS if layout.version in layout.message.FLEXIBLE]
-
-
-def _decoder(layout: Layout) -> Decoder:
-    def read(data: memoryview, offset: int) -> tuple[Any, int]:
-        return decode_prefix(layout.message, data, version=layout.version, offset=offset)
-
-    return read
 
 
 def _encoded(layout: Layout, data: st.DataObject) -> tuple[Any, bytes]:
@@ -40,7 +33,7 @@ def _encoded(layout: Layout, data: st.DataObject) -> tuple[Any, bytes]:
 def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject) -> None:
     """Every message reads back as it was written, and no part of it reads as a message."""
     message, encoded = _encoded(layout, data)
-    assert contract_breaches(_decoder(layout), encoded, message) == []
+    assert contract_breaches(layout.read, encoded, message) == []
 
 
 @EACH_LAYOUT
@@ -83,7 +76,7 @@ def test_damaged_message_is_refused_inside_its_bytes_or_understood(
 ) -> None:
     """Bytes with a damage give an error that blames some of them, or a message that can be written."""
     damaged = _damaged(_encoded(layout, data)[1], data)
-    outcome = attempt(_decoder(layout), damaged)
+    outcome = attempt(layout.read, damaged)
     if isinstance(outcome, DecodeError):
         assert 0 <= outcome.start <= outcome.end <= len(damaged)
         assert outcome.field_path

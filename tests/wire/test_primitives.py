@@ -276,18 +276,7 @@ def test_padded_varint_that_is_too_short_is_refused(value: int, size: int) -> No
         primitives.write_long_unsigned_varint(value, size)
 
 
-def test_tag_section_names_where_each_field_stands() -> None:
-    """A tag section is read without its meaning, in the order in which the fields stand."""
-    section = bytes.fromhex("03 05 02 abcd 8001 00 00 01 ff")
-    fields = (
-        RawTaggedField(tag=5, offset=1, start=3, end=5),
-        RawTaggedField(tag=128, offset=5, start=8, end=8),
-        RawTaggedField(tag=0, offset=8, start=10, end=11),
-    )
-    assert contract_breaches_of_section(section, fields) == []
-
-
-def contract_breaches_of_section(section: bytes, fields: tuple[RawTaggedField, ...]) -> list[str]:
+def _section_breaches(section: bytes, fields: tuple[RawTaggedField, ...]) -> list[str]:
     """Feed a tag section in every way; its offsets are brought back to where it begins."""
 
     def read(data: memoryview, offset: int) -> tuple[tuple[RawTaggedField, ...], int]:
@@ -296,6 +285,17 @@ def contract_breaches_of_section(section: bytes, fields: tuple[RawTaggedField, .
         return tuple(moved), end
 
     return contract_breaches(read, section, fields)
+
+
+def test_tag_section_names_where_each_field_stands() -> None:
+    """A tag section is read without its meaning, in the order in which the fields stand."""
+    section = bytes.fromhex("03 05 02 abcd 8001 00 00 01 ff")
+    fields = (
+        RawTaggedField(tag=5, offset=1, start=3, end=5),
+        RawTaggedField(tag=128, offset=5, start=8, end=8),
+        RawTaggedField(tag=0, offset=8, start=10, end=11),
+    )
+    assert _section_breaches(section, fields) == []
 
 
 @given(
@@ -311,4 +311,4 @@ def test_tag_section_keeps_order_and_data(fields: tuple[TaggedField, ...]) -> No
     found, end = primitives.read_raw_tagged_fields(memoryview(section), 0)
     assert tuple(TaggedField(each.tag, section[each.start : each.end]) for each in found) == fields
     assert end == len(section)
-    assert contract_breaches_of_section(section, found) == []
+    assert _section_breaches(section, found) == []

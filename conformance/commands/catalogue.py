@@ -1,0 +1,99 @@
+"""`targets`, `clauses` and `explain`: what there is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from clauses.catalogue import CatalogueError, catalogue
+from fixtures.launchers.built_in import reference_targets
+from fixtures.targets import Target, load_targets
+from reference_model.defects import DEFECTS
+
+PROPERTIES = Path(__file__).parent.parent
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _row(target: Target) -> tuple[str, ...]:
+    return (
+        target.id,
+        target.release,
+        target.quorum or "",
+        ", ".join(target.listeners),
+        ", ".join(target.launchers),
+        str(len(target.known_violations) or ""),
+    )
+
+
+@click.command()
+def targets() -> None:
+    """List the targets that --broker takes."""
+    table = _plain_table("id", "release", "quorum", "listeners", "launchers", "known violations")
+    for target in (*load_targets(), *reference_targets()):
+        table.add_row(*_row(target))
+    Console().print(table)
+
+
+@click.command()
+def clauses() -> None:
+    """List the clauses of the catalogue."""
+    table = _plain_table("id", "level", "from version", "statement")
+    for clause in catalogue():
+        table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)
+    Console().print(table)
+
+
+@click.command()
+@click.argument("clause_id", metavar="CLAUSE")
+def explain(clause_id: str) -> None:
+    """Show one clause with its source, its properties and its planted defects."""
+    try:
+        clause = catalogue()[clause_id]
+    except CatalogueError as error:
+        raise click.UsageError(str(error)) from error
+    console = Console()
+    console.print(f"{clause.id}  {clause.level.value}", style="bold")
+    for name, text in (
+        ("statement", clause.statement),
+        ("why it matters", clause.meaning),
+        ("source", clause.location),
+        ("applies to", f"targets that serve ApiVersions v{clause.applies_to.first}"),
+        ("role", ", ".join(clause.roles)),
+    ):
+        console.print(f"{name}: {text}")
+    console.print("properties:")
+    for place in properties_of(clause.id):
+        console.print(f"  {place}")
+    console.print("planted defects:")
+    for defect in DEFECTS.values():
+        if clause.id in defect.breaks:
+            console.print(f"  reference+{defect.name}: {defect.description}")
+
+
+def properties_of(clause_id: str) -> Iterator[str]:
+    """Name the tests that carry a clause's mark, as file, test and docstring."""
+    for path in sorted(PROPERTIES.glob("**/test_*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef) and clause_id in _marked_clauses(node):
+                yield f"{path.name}::{node.name}: {ast.get_docstring(node)}"
+
+
+def _marked_clauses(function: ast.FunctionDef) -> set[object]:
+    return {
+        argument.value
+        for decorator in function.decorator_list
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.clause"
+        for argument in decorator.args
+        if isinstance(argument, ast.Constant)
+    }

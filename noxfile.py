@@ -1,0 +1,75 @@
+"""Sessions for developers and CI; `nox -l` lists them. CI runs the same ones by name.
+
+Every session works in its own environment, made from the pinned and hashed requirements.
+"""
+
+from __future__ import annotations
+
+import nox
+
+nox.options.default_venv_backend = "venv"
+nox.options.reuse_existing_virtualenvs = True
+nox.options.sessions = ["tests", "lint", "types", "layers"]
+
+DEVELOPMENT = "requirements/dev.txt"
+PURE_CORE = ("wire", "clauses", "reference_model")
+
+
+def install(session: nox.Session) -> None:
+    """Install the pinned requirements and the project itself."""
+    session.install("--require-hashes", "-r", DEVELOPMENT)
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the project's own tests, in random order, with branch coverage of the pure core."""
+    install(session)
+    coverage = [f"--cov={package}" for package in PURE_CORE]
+    session.run(
+        "pytest", "tests", "-p", "randomly", *coverage, "--cov-report=term:skip-covered",
+        *session.posargs,
+    )
+
+
+@nox.session
+def conformance(session: nox.Session) -> None:
+    """Judge the newest Apache Kafka release, or what the arguments say."""
+    install(session)
+    session.run("pytest", "conformance", *session.posargs)
+
+
+@nox.session
+def mutation(session: nox.Session) -> None:
+    """Run the suite against every planted defect and print the mutation score."""
+    install(session)
+    session.run("kafka-conformance", "mutation", *session.posargs)
+
+
+@nox.session
+def benchmarks(session: nox.Session) -> None:
+    """Measure examples and requests per second, as ratios of one run."""
+    install(session)
+    session.run("python", "-m", "benchmarks.throughput", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and formatting."""
+    install(session)
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types."""
+    install(session)
+    session.run("mypy")
+
+
+@nox.session
+def layers(session: nox.Session) -> None:
+    """Check who imports whom."""
+    install(session)
+    session.run("lint-imports")

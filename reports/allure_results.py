@@ -1,0 +1,37 @@
+"""What Allure is told: one result per clause and target, with the smallest failure attached.
+
+Without Allure's own option every call here does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import allure
+
+from clauses.catalogue import Clause, Level
+from reports.failures import Failure, render_exchange, render_reproducer
+
+SEVERITIES = {
+    Level.MUST: allure.severity_level.CRITICAL,
+    Level.SHOULD: allure.severity_level.NORMAL,
+    Level.MAY: allure.severity_level.MINOR,
+    Level.PIN: allure.severity_level.MINOR,
+}
+
+
+def label_result(clause: Clause, target: str) -> None:
+    """Say which clause and target the running test is about."""
+    label: Any = allure.dynamic
+    label.title(f"{clause.id} on {target}")
+    label.tag(clause.id, clause.level.value)
+    label.severity(SEVERITIES[clause.level])
+    label.description(f"{clause.statement}\n\n{clause.meaning}\n\n{clause.location}")
+
+
+def attach_failure(failure: Failure) -> None:
+    """Attach the bytes, the script that shows them again, and the drawn values."""
+    text = allure.attachment_type.TEXT
+    allure.attach(render_exchange(failure.steps), "exchange.txt", text)
+    allure.attach(render_reproducer(failure), "reproducer.py", text)
+    allure.attach(failure.example, "example.txt", text)
