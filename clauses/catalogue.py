@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wire.fields import Versions, versions
+from wire.fields import NO_VERSIONS, Versions, versions
 
 FOLDER = Path(__file__).parent
 _ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEYS = ("id", "roles", "level", "applies_to", "statement", "location", "meaning")
+_OPTIONAL_KEYS = ("not_tested",)
 
 
 class CatalogueError(Exception):
@@ -129,18 +130,22 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
         CatalogueError: a key is unknown, missing, empty or has a value that it cannot have.
     """
     name = f"{where}: clause {entry.get('id', '(no id)')!r}"
-    unknown = sorted(set(entry) - {*_KEYS, "not_tested"})
-    missing = [key for key in _KEYS if not entry.get(key)]
+    unknown = sorted(set(entry) - {*_KEYS, *_OPTIONAL_KEYS})
+    wanted = [*_KEYS, *(key for key in _OPTIONAL_KEYS if key in entry)]
+    missing = [key for key in wanted if not _is_filled(key, entry.get(key))]
     if unknown or missing:
         raise CatalogueError(f"{name}: unknown keys {unknown}, missing or empty keys {missing}")
     if not _ID.fullmatch(entry["id"]):
         raise CatalogueError(f"{name}: an id is SOURCE.words-with-hyphens")
     try:
+        applies_to = versions(entry["applies_to"])
+        if applies_to == NO_VERSIONS:
+            raise ValueError("a clause applies to at least one version")
         return Clause(
             id=entry["id"],
             roles=tuple(Role(role) for role in entry["roles"]),
             level=Level(entry["level"]),
-            applies_to=versions(entry["applies_to"]),
+            applies_to=applies_to,
             statement=entry["statement"],
             location=entry["location"],
             meaning=entry["meaning"],
@@ -150,6 +155,29 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
         raise CatalogueError(f"{name}: {error}") from error
 
 
+def _is_filled(key: str, value: object) -> bool:
+    """Tell whether a value is a text that is not empty, or for the roles a list of such texts."""
+    texts = value if key == "roles" else [value]
+    return (
+        isinstance(texts, list)
+        and bool(texts)
+        and all(isinstance(text, str) and text.strip() for text in texts)
+    )
+
+
+def _entries(content: bytes, *, where: str) -> list[dict[str, Any]]:
+    """Return the `[[clause]]` tables of a file."""
+    try:
+        tables = tomllib.loads(content.decode())
+    except ValueError as error:
+        raise CatalogueError(f"{where}: {error}") from error
+    entries = tables.get("clause")
+    alone = list(tables) == ["clause"]
+    if not alone or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise CatalogueError(f"{where}: holds {sorted(tables)}, not only [[clause]] tables")
+    return entries
+
+
 def load_catalogue(folder: Path = FOLDER) -> Catalogue:
     """Load every TOML file of a folder, in the order of their names."""
     digest = hashlib.sha256()
@@ -157,13 +185,8 @@ def load_catalogue(folder: Path = FOLDER) -> Catalogue:
     for path in sorted(folder.glob("*.toml")):
         content = path.read_bytes()
         digest.update(content)
-        try:
-            table = tomllib.loads(content.decode())
-        except ValueError as error:
-            raise CatalogueError(f"{path.name}: {error}") from error
-        if set(table) != {"clause"}:
-            raise CatalogueError(f"{path.name}: holds {sorted(table)}, not only [[clause]] tables")
-        clauses += (parse_clause(entry, where=path.name) for entry in table["clause"])
+        entries = _entries(content, where=path.name)
+        clauses += (parse_clause(entry, where=path.name) for entry in entries)
     return Catalogue(clauses, sha256=digest.hexdigest())
 
 

@@ -18,6 +18,7 @@ from wire.fields import Message
 from wire.headers import ResponseHeader
 
 RESPONSE_HEADER_BYTES = 4
+FLEXIBLE_RESPONSE_HEADER = 1
 ERROR_CODE_BYTES = 2
 _DUMP_BYTES = 48
 
@@ -84,6 +85,23 @@ def decode_answer(
         raise MalformedAnswer(
             exchange, f"the answer is no ApiVersions response v{api_version}: {error}", error
         ) from error
+
+
+def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
+    """Tell whether an answer decodes with a tag section in its header, and does not without one."""
+    payload = payload_of(exchange)
+    try:
+        decode_prefix(
+            ApiVersionsResponse, payload, version=api_version, offset=RESPONSE_HEADER_BYTES
+        )
+    except DecodeError:
+        try:
+            _, body = decode_prefix(ResponseHeader, payload, version=FLEXIBLE_RESPONSE_HEADER)
+            decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=body)
+        except DecodeError:
+            return False
+        return True
+    return False
 
 
 def error_code_of(exchange: Exchange) -> ErrorCode:

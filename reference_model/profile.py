@@ -31,7 +31,7 @@ class ProfileError(Exception):
 
 
 def release_order(release: str) -> tuple[int, ...]:
-    """Return what a dotted release is sorted by: "0.10.2.2" comes before "2.4.1".
+    """Return what a dotted release is sorted by: "0.10.2.2" comes before "2.4.1", "2.4" is "2.4.0".
 
     Raises:
         ValueError: the release does not begin with a number.
@@ -39,7 +39,8 @@ def release_order(release: str) -> tuple[int, ...]:
     numbers = re.match(r"\d+(?:\.\d+)*", release)
     if numbers is None:
         raise ValueError(f"{release!r} is not a dotted release number")
-    return tuple(int(part) for part in numbers[0].split("."))
+    without_end_zeros = re.sub(r"(?:\.0+)+$", "", numbers[0])
+    return tuple(int(part) for part in without_end_zeros.split("."))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

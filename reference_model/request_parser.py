@@ -18,6 +18,7 @@ from wire.api_versions import (
 )
 from wire.errors import DecodeError
 
+_INT32_MIN = -(2**31)
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -137,10 +138,11 @@ def parse_header(data: memoryview, traits: Traits) -> ParsedHeader:
 
 def _compact_text(data: memoryview, offset: int) -> tuple[str | None, int]:
     length_plus_one, offset = read_varint_as_int32(data, offset)
-    length = length_plus_one - 1
-    if length < 0:
+    if _INT32_MIN < length_plus_one <= 0:
         return None, offset
-    if length > primitives.INT16_MAX or offset + length > len(data):
+    length = length_plus_one - 1
+    # Java's subtraction wraps round: the smallest int32 becomes the largest, which is too long.
+    if length < 0 or length > primitives.INT16_MAX or offset + length > len(data):
         raise Unreadable("the string is longer than it may be, or than the frame")
     return str(data[offset : offset + length], "utf-8", "replace"), offset + length
 

@@ -345,7 +345,7 @@ class BrokerConnection:
             if payload is None:
                 break
             answers.append(self._handle(payload))
-            self._segments = 1
+            self._segments = 1 if self._reader.unread else 0
         self._broker.tamper(Stage.READ, answers)
         self._outgoing += b"".join(answers)
 

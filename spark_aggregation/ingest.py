@@ -39,10 +39,9 @@ def read_headers(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
         it does not follow that).
     """
     files = (
-        spark.read.option("wholetext", True)
-        .option("recursiveFileLookup", True)
+        spark.read.option("recursiveFileLookup", True)
         .option("pathGlobFilter", "run.json")
-        .text(list(roots))
+        .text(list(roots), wholetext=True)
     )
     return files.select(
         _parent(F.col("_metadata.file_path"), levels=1).alias("folder"),

@@ -61,19 +61,17 @@ class NoRunFound(Exception):
 
 
 def roll_up(
-    headers: DataFrame, partials: DataFrame, refused: DataFrame
+    accepted: DataFrame, partials: DataFrame
 ) -> Mapping[str, DataFrame]:
-    """Make the grid's tables from what was read, without the refused folders.
+    """Make the grid's tables.
 
     Args:
-        headers: as `ingest.read_headers` gives them.
-        partials: as `partials.partial_aggregates` gives them.
-        refused: as `ingest.refusals` gives them.
+        accepted: headers as `ingest.read_headers` gives them, without those of refused folders.
+        partials: as `partials.partial_aggregates` gives them; those of other folders do not count.
 
     Returns:
         The tables by name: cells, ranges, targets, clauses, runs.
     """
-    accepted = headers.join(refused, on="folder", how="left_anti")
     planned = planned_cells(accepted)
     latest = latest_runs(planned).cache()
     cells = grid_cells(planned, latest, partials).cache()
@@ -87,11 +85,11 @@ def roll_up(
     }
 
 
-def aggregate(spark: SparkSession, roots: Sequence[str], out: Path) -> tuple[int, list[RefusedRun]]:
+def aggregate(spark: SparkSession, roots: Sequence[str], out: Path) -> tuple[bool, list[RefusedRun]]:
     """Read the runs under `roots` and write the tables into `out`.
 
     Returns:
-        How many runs were accepted, and those that were not; with none accepted no table is written.
+        Whether any run was accepted (if not, no table is written), and those that were not.
 
     Raises:
         NoRunFound: a path of `roots` does not exist.
@@ -108,12 +106,13 @@ def aggregate(spark: SparkSession, roots: Sequence[str], out: Path) -> tuple[int
         RefusedRun(folder=local_path(row.folder), refusal=row.refusal, reason=row.reason)
         for row in refused.orderBy("folder").collect()
     ]
-    accepted = headers.count() - refused.join(headers, on="folder", how="left_semi").count()
-    if accepted:
-        for name, table in roll_up(headers, partials, refused).items():
-            path = str(out / TABLES_FOLDER / f"{name}.parquet")
-            table.coalesce(1).write.mode("overwrite").parquet(path)
-    return accepted, refused_runs
+    accepted = headers.join(refused, on="folder", how="left_anti").cache()
+    if accepted.isEmpty():
+        return False, refused_runs
+    for name, table in roll_up(accepted, partials).items():
+        path = str(out / TABLES_FOLDER / f"{name}.parquet")
+        table.coalesce(1).write.mode("overwrite").parquet(path)
+    return True, refused_runs
 
 
 def local_path(uri: str) -> str:

@@ -90,7 +90,10 @@ def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
 
 
 def flexible_requests_with_old_header() -> st.SearchStrategy[Request]:
-    """Requests of a flexible version whose header has no tag section."""
+    """Requests of a flexible version whose header has no tag section.
+
+    The client id is not empty: its length of two zero bytes would also read as a compact null and no tags.
+    """
     return st.builds(
         lambda version, client_id: encode_request(
             _header(version, client_id=client_id),
@@ -99,12 +102,15 @@ def flexible_requests_with_old_header() -> st.SearchStrategy[Request]:
             broken="header v1 on a flexible version",
         ),
         FLEXIBLE_VERSIONS,
-        st.none() | st.text(st.sampled_from("abc-"), max_size=20),
+        st.none() | st.text(st.sampled_from("abc-"), min_size=1, max_size=20),
     )
 
 
 def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
-    """Flexible requests whose client id has a compact length, which no header version has."""
+    """Flexible requests whose client id has a compact length, which no header version has.
+
+    The client id is not null: a compact null and no tags would also read as an old header's empty client id.
+    """
     return st.builds(
         lambda version, client_id: encode_request(
             _header(version, client_id=client_id),
@@ -113,7 +119,7 @@ def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
             broken="compact client id",
         ),
         FLEXIBLE_VERSIONS,
-        st.none() | st.text(st.sampled_from("abc-"), max_size=60),
+        st.text(st.sampled_from("abc-"), max_size=60),
     )
 
 
@@ -167,13 +173,14 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
 
 
 def malformed_requests() -> st.SearchStrategy[Request]:
-    """Whole frames that no broker can serve, of every kind in this module."""
+    """Whole frames that no broker can serve, of every such kind in this module."""
     return st.one_of(
         truncated_requests(),
         requests_for_unknown_apis(),
         requests_with_null_name(),
         requests_with_tag_overrun(),
         requests_with_compact_client_id(),
+        flexible_requests_with_old_header(),
     )
 
 
@@ -205,6 +212,7 @@ def mutated_requests() -> st.SearchStrategy[Request]:
     def mutate(whole: Request, share: float, removed: int, added: bytes) -> Request:
         payload = whole.data[SIZE_BYTES:]
         start = key_bytes + int(share * (len(payload) - key_bytes))
+        removed = min(removed, len(payload) - start)
         mutated = payload[:start] + added + payload[start + removed :]
         return Request(
             data=encode_frame(mutated),

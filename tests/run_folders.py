@@ -129,7 +129,7 @@ def write_run(
 
 def write_header(folder: Path, header: Mapping[str, Any]) -> None:
     """Write, or write over, `run.json`."""
-    (folder / "run.json").write_text(json.dumps(header), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps(header, indent=1), encoding="utf-8")
 
 
 def rows_table(examples: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -62,7 +62,7 @@ def change_own_entry(handling: Handling, **changes: Any) -> None:
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered")
 def the_first_range_is_reversed(handling: Handling) -> None:
     """The first entry of the table has its minimum above its maximum."""
-    if succeeds(handling) and handling.response is not None:
+    if succeeds(handling) and handling.response is not None and handling.response.api_keys:
         first, *others = handling.response.api_keys
         wrong = dataclasses.replace(first, min_version=first.max_version + 1)
         replace_response(handling, api_keys=(wrong, *others))
@@ -73,7 +73,7 @@ def the_first_key_stands_twice(handling: Handling) -> None:
     """The first entry of the table stands again at its end."""
     if succeeds(handling) and handling.response is not None:
         table = handling.response.api_keys
-        replace_response(handling, api_keys=(*table, table[0]))
+        replace_response(handling, api_keys=(*table, *table[:1]))
 
 
 @defect(Stage.RESPONSE, "KIP-35.unknown-version-gives-35")

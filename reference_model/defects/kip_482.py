@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from reference_model.defects.protocol import answer_unreadable_header
 from reference_model.defects.registry import (
+    CLIENT_ID_OFFSET,
     defect,
     replace_response,
     success_in,
-    version_of,
+    unread_version,
 )
 from reference_model.state_machine import Handling, Stage
 from wire import primitives
@@ -15,7 +16,6 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVer
 from wire.codec import TAG_SECTION, decode, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.exchange import Outcome
 from wire.primitives import TaggedField
 
 
@@ -58,31 +58,25 @@ def a_default_tag_is_sent(handling: Handling) -> None:
 def a_tag_beyond_the_frame_is_cut_short(handling: Handling) -> None:
     """A readable request whose last tag section reaches beyond the frame is served all the same."""
     header = handling.header
-    if handling.reaction.outcome is not Outcome.CLOSED or header is None:
+    version = unread_version(handling)
+    if header is None or version is None:
         return
     try:
-        decode(
-            ApiVersionsRequest,
-            handling.payload[header.body_offset :],
-            version=header.api_version,
-        )
+        decode(ApiVersionsRequest, handling.payload[header.body_offset :], version=version)
     except DecodeError as error:
-        if error.field_path == TAG_SECTION and version_of(handling) >= FIRST_FLEXIBLE_VERSION:
-            handling.reaction = success_in(header.api_version)
+        if error.field_path == TAG_SECTION:
+            handling.reaction = success_in(version)
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
 def an_old_header_on_a_flexible_version_is_served(handling: Handling) -> None:
     """A flexible request that reads only with the old header is served."""
+    version = unread_version(handling)
+    if version is None:
+        return
     payload = memoryview(handling.payload)
-    if handling.reaction.outcome is not Outcome.CLOSED or len(payload) < 10:
-        return
-    length, offset = primitives.read_int16(payload, 8)
-    version, _ = primitives.read_int16(payload, 2)
-    newest = handling.broker.profile.traits.api_versions_max
-    if not FIRST_FLEXIBLE_VERSION <= version <= newest:
-        return
     try:
+        length, offset = primitives.read_int16(payload, CLIENT_ID_OFFSET)
         decode(ApiVersionsRequest, payload[offset + max(length, 0) :], version=version)
     except DecodeError:
         return

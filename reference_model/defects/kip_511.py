@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from reference_model.defects.kip_035 import change_own_entry
@@ -13,15 +14,15 @@ from reference_model.defects.registry import (
     replace_response,
     succeeds,
     success_in,
+    unread_version,
     version_of,
 )
 from reference_model.state_machine import Handling, Listing, Reaction, Stage
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION, ApiVersionsRequest
-from wire.codec import decode, encode
+from wire.api_versions import ApiVersionsRequest
+from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Outcome
-from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
 
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible")
@@ -107,24 +108,9 @@ def _accept_cleaned_name(handling: Handling, clean: Callable[[str], str]) -> Non
     body = body_of(handling)
     if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
-    name = clean(body.client_software_name)
-    cleaned = ApiVersionsRequest(
-        client_software_name=name, client_software_version=body.client_software_version
-    )
-    if name != body.client_software_name and _would_succeed(handling, cleaned):
+    cleaned = dataclasses.replace(body, client_software_name=clean(body.client_software_name))
+    if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
         handling.reaction = success_in(version_of(handling))
-
-
-def _would_succeed(handling: Handling, body: ApiVersionsRequest) -> bool:
-    header = RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=FIRST_FLEXIBLE_VERSION,
-        correlation_id=0,
-    )
-    payload = encode(header, version=FLEXIBLE_REQUEST_HEADER) + encode(
-        body, version=FIRST_FLEXIBLE_VERSION
-    )
-    return handling.broker.preferred(payload).error_code is ErrorCode.NONE
 
 
 @defect(Stage.REACTION, "KIP-511.refusal-in-request-version")
@@ -137,17 +123,15 @@ def refused_names_are_answered_in_v0(handling: Handling) -> None:
 @defect(Stage.REACTION, "KIP-511.null-name-refused")
 def null_names_count_as_empty(handling: Handling) -> None:
     """A null client software name is refused with INVALID_REQUEST instead of a close."""
-    header = handling.header
-    if handling.reaction.outcome is not Outcome.CLOSED or header is None:
+    header, version = handling.header, unread_version(handling)
+    if header is None or version is None:
         return
-    begins_with_null = handling.payload[header.body_offset : header.body_offset + 1] == b"\0"
-    flexible = header.api_version >= FIRST_FLEXIBLE_VERSION
-    if flexible and begins_with_null and header.api_key == API_VERSIONS_KEY:
+    if handling.payload[header.body_offset : header.body_offset + 1] == b"\0":
         handling.reaction = Reaction(
             outcome=Outcome.ANSWER,
             clause="KIP-511.refusal-in-request-version",
             error_code=ErrorCode.INVALID_REQUEST,
-            layout=header.api_version,
+            layout=version,
         )
 
 

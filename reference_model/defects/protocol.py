@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from reference_model.defects.registry import (
+    CLIENT_ID_OFFSET,
     defect,
     replace_reaction,
     replace_response,
+    unread_version,
     version_of,
 )
 from reference_model.state_machine import Handling, Stage
@@ -60,18 +62,17 @@ def non_ascii_client_ids_are_refused(handling: Handling) -> None:
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
 def compact_client_ids_are_understood(handling: Handling) -> None:
     """A flexible request whose header does not read is read again with a compact client id, and served."""
-    payload = memoryview(handling.payload)
-    if handling.reaction.outcome is not Outcome.CLOSED or len(payload) < 8:
+    version = unread_version(handling)
+    if version is None:
         return
+    payload = memoryview(handling.payload)
     try:
-        version, _ = primitives.read_int16(payload, 2)
-        _, offset = primitives.read_compact_nullable_string(payload, 8)
+        _, offset = primitives.read_compact_nullable_string(payload, CLIENT_ID_OFFSET)
         _, offset = primitives.read_raw_tagged_fields(payload, offset)
         decode(ApiVersionsRequest, payload[offset:], version=version)
     except DecodeError:
         return
-    if FIRST_FLEXIBLE_VERSION <= version <= handling.broker.profile.traits.api_versions_max:
-        answer_unreadable_header(handling, version)
+    answer_unreadable_header(handling, version)
 
 
 def answer_unreadable_header(handling: Handling, version: int) -> None:

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from reference_model.request_parser import Unreadable, parse_body
+from reference_model.request_parser import ParsedBody, Unreadable, parse_body
 from reference_model.state_machine import Handling, Listing, Reaction, Stage, Tampering
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest
+from wire import primitives
+from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
@@ -35,6 +36,9 @@ class Defect:
     description: str
     tampering: Tampering
 
+
+CLIENT_ID_OFFSET = 8
+"""Where the client id stands in every request header."""
 
 DEFECTS: dict[str, Defect] = {}
 """Every planted defect, by name."""
@@ -100,16 +104,24 @@ def success_in(version: int) -> Reaction:
     )
 
 
-def body_of(handling: Handling) -> ApiVersionsRequest | None:
+def unread_version(handling: Handling) -> int | None:
+    """The version of a request that is closed although its version is served and flexible."""
+    payload = memoryview(handling.payload)
+    if handling.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
+        return None
+    api_key, offset = primitives.read_int16(payload, 0)
+    version, _ = primitives.read_int16(payload, offset)
+    newest = handling.broker.profile.traits.api_versions_max
+    served = FIRST_FLEXIBLE_VERSION <= version <= newest
+    return version if api_key == API_VERSIONS_KEY and served else None
+
+
+def body_of(handling: Handling) -> ParsedBody | None:
     """The body of a flexible request, where it reads by the rules."""
     header = handling.header
     if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:
         return None
     try:
-        body = parse_body(memoryview(handling.payload), header, handling.broker.profile.traits)
+        return parse_body(memoryview(handling.payload), header, handling.broker.profile.traits)
     except Unreadable:
         return None
-    return ApiVersionsRequest(
-        client_software_name=body.client_software_name,
-        client_software_version=body.client_software_version,
-    )

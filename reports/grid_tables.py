@@ -1,0 +1,262 @@
+"""The roll-up's tables, as `spark_aggregation.job` writes them, read back for rendering."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow.parquet as pq
+
+from reports.records import Verdict
+
+TABLES_FOLDER = "tables"
+REFUSED_FILE = "refused.json"
+APACHE_KAFKA = "apache-kafka"
+_NAMES = {APACHE_KAFKA: "Apache Kafka"}
+
+Row = TypeVar("Row")
+Conversion = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFailure:
+    """One distinct failure of a cell.
+
+    Attributes:
+        signature: its id, and its folder's name among the run's failures.
+        smallest_example: lowest number of an example that failed so.
+        examples: how many did.
+    """
+
+    signature: str
+    smallest_example: int
+    examples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridCell:
+    """What is said of one clause on one listener of one target; see `spark_aggregation.grid`."""
+
+    clause: str
+    target: str
+    listener: str
+    run_id: str
+    verdict: Verdict
+    applicable: bool
+    reason: str
+    known_violation: str
+    examples: int
+    conforms: int
+    violates: int
+    informational: int
+    inconclusive: int
+    distinct_failures: int
+    failures: tuple[CellFailure, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridTarget:
+    """A column of the grid: one listener of one target."""
+
+    target: str
+    listener: str
+    implementation: str
+    release: str
+    release_order: tuple[int, ...]
+    launcher: str
+    artefacts: Mapping[str, str]
+    run_id: str
+    started_at: datetime
+
+    @property
+    def name(self) -> str:
+        """The target as a reader calls it: "Apache Kafka 4.4.0", "Apache Kafka 4.4.0 controller"."""
+        known = implementation_name(self.implementation)
+        listener = "" if self.listener == "plaintext" else f" {self.listener}"
+        if self.target == f"{self.implementation}-{self.release}":
+            return f"{known} {self.release}{listener}"
+        return f"{self.target}{listener}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridClause:
+    """A row of the grid."""
+
+    clause: str
+    position: int
+    role: str
+    level: str
+    source: str
+    statement: str
+    location: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRange:
+    """From which release to which an implementation keeps a clause, in words."""
+
+    clause: str
+    implementation: str
+    listener: str
+    statement: str
+    first_held: str | None
+    last_held: str | None
+    releases: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRun:
+    """A run that counts; `in_grid` says whether a column comes from it."""
+
+    run_id: str
+    folder: str
+    in_grid: bool
+    started_at: datetime
+    finished_at: datetime
+    exit_status: int
+    example_rows: int
+    exchange_rows: int
+    tier: str
+    seed: int | None
+    suite_version: str
+    suite_commit: str | None
+    catalogue_sha256: str
+    python: str
+    hypothesis: str
+    system: str
+    machine: str
+    cpus: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRun:
+    """A run folder that does not count, and why; see `reports.records.Refusal`."""
+
+    folder: str
+    refusal: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """All tables of one roll-up, each in the order in which a reader meets its rows.
+
+    Attributes:
+        cells: by clause, then by column.
+        targets: Apache Kafka by release, then the others by implementation and release.
+        clauses: as the catalogue lists them, those of one source together.
+        ranges: by clause, in the order of the columns.
+        runs: the newest first.
+        refused: by folder.
+    """
+
+    cells: tuple[GridCell, ...]
+    targets: tuple[GridTarget, ...]
+    clauses: tuple[GridClause, ...]
+    ranges: tuple[GridRange, ...]
+    runs: tuple[GridRun, ...]
+    refused: tuple[RefusedRun, ...]
+
+
+def implementation_name(implementation: str) -> str:
+    """Give an implementation's name as a reader writes it."""
+    return _NAMES.get(implementation, implementation)
+
+
+def read_grid(out_dir: Path) -> Grid:
+    """Read `tables/*.parquet` and `refused.json` of a roll-up's folder.
+
+    Args:
+        out_dir: the folder given to `spark_aggregation.job` as `--out`.
+    """
+    tables = out_dir / TABLES_FOLDER
+    targets = sorted(_rows(tables, "targets", GridTarget, _target_values), key=_target_order)
+    clauses = _in_catalogue_order(list(_rows(tables, "clauses", GridClause)))
+    columns = {(entry.target, entry.listener): place for place, entry in enumerate(targets)}
+    families = {entry.implementation: place for place, entry in enumerate(targets)}
+    rows = {entry.clause: place for place, entry in enumerate(clauses)}
+    cells = _rows(tables, "cells", GridCell, _cell_values)
+    ranges = _rows(tables, "ranges", GridRange)
+    refused = json.loads((out_dir / REFUSED_FILE).read_text(encoding="utf-8"))
+    return Grid(
+        cells=tuple(
+            sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))
+        ),
+        targets=tuple(targets),
+        clauses=tuple(clauses),
+        ranges=tuple(
+            sorted(
+                ranges,
+                key=lambda entry: (
+                    rows[entry.clause],
+                    families[entry.implementation],
+                    entry.listener,
+                ),
+            )
+        ),
+        runs=tuple(
+            sorted(
+                _rows(tables, "runs", GridRun),
+                key=lambda run: (run.started_at, run.run_id),
+                reverse=True,
+            )
+        ),
+        refused=tuple(RefusedRun(**entry) for entry in refused),
+    )
+
+
+def _rows(
+    tables: Path, name: str, row_type: type[Row], *conversions: Conversion
+) -> Iterator[Row]:
+    columns = [field.name for field in fields(row_type)]  # type: ignore[arg-type]
+    table = pq.read_table(tables / f"{name}.parquet", columns=columns)
+    for values in table.to_pylist():
+        for convert in conversions:
+            values |= convert(values)
+        yield row_type(**values)
+
+
+def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "release_order": tuple(values["release_order"]),
+        "artefacts": dict(sorted(values["artefacts"])),
+    }
+
+
+def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "verdict": Verdict(values["verdict"]),
+        "failures": tuple(CellFailure(**failure) for failure in values["failures"]),
+    }
+
+
+def _target_order(entry: GridTarget) -> tuple[object, ...]:
+    return (
+        entry.implementation != APACHE_KAFKA,
+        entry.implementation,
+        entry.release_order,
+        entry.release,
+        entry.target,
+        entry.listener,
+    )
+
+
+def _in_catalogue_order(clauses: list[GridClause]) -> list[GridClause]:
+    first_of_source: dict[str, int] = {}
+    for entry in clauses:
+        first = first_of_source.get(entry.source, entry.position)
+        first_of_source[entry.source] = min(first, entry.position)
+    return sorted(
+        clauses,
+        key=lambda entry: (
+            first_of_source[entry.source],
+            entry.source,
+            entry.position,
+            entry.clause,
+        ),
+    )
