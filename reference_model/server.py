@@ -80,10 +80,14 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--release", default=NEWEST_RELEASE)
+    parser.add_argument("--quorum", choices=("kraft", "zookeeper"), default="kraft")
     parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
     options = parser.parse_args()
+    profile = profile_of(options.release, quorum=options.quorum)
+    if not profile.api_keys:
+        parser.error(f"no table of release {options.release} with {options.quorum} is recorded")
     broker = ReferenceBroker(
-        profile=profile_of(options.release),
+        profile=profile,
         identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
         tampering=DEFECTS[options.defect].tampering if options.defect else None,
     )

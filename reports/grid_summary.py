@@ -58,17 +58,17 @@ def _gravest(grid: Grid) -> tuple[Verdict, str]:
     columns = _counted(len(grid.targets), "target")
     violated = [cell for cell in binding if cell.verdict is Verdict.VIOLATES]
     if violated:
-        rows = _counted(len({cell.clause for cell in violated}), "MUST clause")
+        rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
         places = len(_columns(violated))
-        return Verdict.VIOLATES, f"{rows} violated, on {places} of {columns}."
+        return Verdict.VIOLATES, f"{rows} violated on {places} of {columns}."
     gone = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if gone:
-        text = f"{_counted(len(gone), 'declared violation')} gone: the entry can be removed."
+        text = f"{_counted(len(gone), 'declared violation', verb=True)} gone."
         return Verdict.UNEXPECTED_PASS, text
     unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
     if unsettled:
         cells = _counted(len(unsettled), "cell")
-        text = f"No MUST clause violated, but {cells} could not be judged."
+        text = f"No MUST clause is violated, but {cells} could not be judged."
         return unsettled[0].verdict, text
     if not any(cell.verdict is not Verdict.NOT_APPLICABLE for cell in binding):
         return Verdict.NOT_RUN, "No MUST clause was judged."
@@ -81,5 +81,6 @@ def _columns(cells: list[GridCell]) -> set[tuple[str, str]]:
     return {(cell.target, cell.listener) for cell in cells}
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _counted(number: int, noun: str, *, verb: bool = False) -> str:
+    counted = f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{counted} {'is' if number == 1 else 'are'}" if verb else counted

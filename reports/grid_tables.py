@@ -210,9 +210,7 @@ def read_grid(out_dir: Path) -> Grid:
     )
 
 
-def _rows(
-    tables: Path, name: str, row_type: type[Row], *conversions: Conversion
-) -> Iterator[Row]:
+def _rows(tables: Path, name: str, row_type: type[Row], *conversions: Conversion) -> Iterator[Row]:
     columns = [field.name for field in fields(row_type)]  # type: ignore[arg-type]
     table = pq.read_table(tables / f"{name}.parquet", columns=columns)
     for values in table.to_pylist():

@@ -75,9 +75,7 @@ def _counts(partials: DataFrame) -> DataFrame:
         F.sum(F.when(F.col("verdict") == verdict, F.col("examples"))).alias(verdict)
         for verdict in _COUNTS
     ]
-    return generated.groupBy("folder", *CELL).agg(
-        F.sum("examples").alias("examples"), *per_verdict
-    )
+    return generated.groupBy("folder", *CELL).agg(F.sum("examples").alias("examples"), *per_verdict)
 
 
 def _failures(partials: DataFrame) -> DataFrame:

@@ -59,7 +59,9 @@ def count_exchanges(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
     """Count the exchange rows under `roots`: `folder`, `exchange_rows`; no row where there are none."""
     rows = _read_rows(spark, roots, "exchanges", EXCHANGES)
     per_file = rows.groupBy("file").agg(F.count("step").alias("exchange_rows"))
-    return with_folder(per_file).groupBy("folder").agg(F.sum("exchange_rows").alias("exchange_rows"))
+    return (
+        with_folder(per_file).groupBy("folder").agg(F.sum("exchange_rows").alias("exchange_rows"))
+    )
 
 
 def with_folder(rows: DataFrame) -> DataFrame:
@@ -88,7 +90,9 @@ def _read_rows(
 
 
 def _parent(path: Column, *, levels: int) -> Column:
-    return path.substr(F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -levels)) - 1)
+    return path.substr(
+        F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -levels)) - 1
+    )
 
 
 def planned_cells(headers: DataFrame) -> DataFrame:

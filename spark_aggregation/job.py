@@ -60,9 +60,7 @@ class NoRunFound(Exception):
     """A path does not exist."""
 
 
-def roll_up(
-    accepted: DataFrame, partials: DataFrame
-) -> Mapping[str, DataFrame]:
+def roll_up(accepted: DataFrame, partials: DataFrame) -> Mapping[str, DataFrame]:
     """Make the grid's tables.
 
     Args:
@@ -85,7 +83,9 @@ def roll_up(
     }
 
 
-def aggregate(spark: SparkSession, roots: Sequence[str], out: Path) -> tuple[bool, list[RefusedRun]]:
+def aggregate(
+    spark: SparkSession, roots: Sequence[str], out: Path
+) -> tuple[bool, list[RefusedRun]]:
     """Read the runs under `roots` and write the tables into `out`.
 
     Returns:

@@ -139,8 +139,9 @@ def _bounds(spans: DataFrame) -> DataFrame:
     )
     not_before = F.exists(
         "spans",
-        lambda span: (span["last"] == F.col("first_held_at") - 1)
-        & span["verdict"].isin(*_KNOWN_NOT_TO_HOLD),
+        lambda span: (
+            (span["last"] == F.col("first_held_at") - 1) & span["verdict"].isin(*_KNOWN_NOT_TO_HOLD)
+        ),
     )
     return bounds.withColumns({"ended": ended, "not_before": not_before})
 

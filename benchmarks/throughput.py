@@ -1,0 +1,151 @@
+"""How fast examples are judged, as ratios measured in one run on one machine.
+
+`python -m benchmarks.throughput [TARGET]` starts the target once and takes, in turns:
+
+- generated: examples per second of one property's strategy with a body that does nothing;
+- judged: the same strategy, each example sent to the live broker on a connection of its own and asserted on;
+- connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
+- pipelined: a plain loop that writes a hundred requests at a time on one connection.
+
+The rates depend on the machine and on what else it does; their ratios are what is compared.
+"""
+
+from __future__ import annotations
+
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from rich.console import Console
+from rich.table import Table
+
+from conformance.hypothesis_profiles import load_profile
+from conformance.judging import error_code_of
+from fixtures.broker import Broker, probe_request
+from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers.built_in import reference_targets
+from fixtures.targets import newest_release, select_targets
+from strategies.api_versions import api_versions_requests
+from wire.error_codes import ErrorCode
+from wire.exchange import Request, sentinel_for
+from wire.frames import FrameReader
+
+ROUNDS = 5
+EXAMPLES = 400
+REQUESTS_PER_WRITE = 100
+WRITES = 20
+READ_BYTES = 65536
+
+
+def _property_rate(body: Callable[[Request], None]) -> float:
+    """Return examples per second of a property over well-formed requests."""
+    seen = 0
+
+    @settings(max_examples=EXAMPLES, database=None)
+    @given(sent=api_versions_requests())
+    def judged(sent: Request) -> None:
+        nonlocal seen
+        seen += 1
+        body(sent)
+
+    started = time.perf_counter()
+    judged()
+    return seen / (time.perf_counter() - started)
+
+
+def generated_rate(broker: Broker) -> float:
+    """Return examples per second with a body that does nothing."""
+    return _property_rate(lambda sent: None)
+
+
+def judged_rate(broker: Broker) -> float:
+    """Return examples per second with each sent, answered, decoded and asserted on."""
+
+    def judge(sent: Request) -> None:
+        broker.forget()
+        assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
+
+    return _property_rate(judge)
+
+
+def _read_answers(connection: socket.socket, count: int) -> None:
+    reader = FrameReader()
+    while count:
+        reader.receive_data(connection.recv(READ_BYTES))
+        while count and reader.next_payload() is not None:
+            count -= 1
+
+
+def connection_rate(broker: Broker) -> float:
+    """Return requests per second, each with a sentinel on a new connection, without Hypothesis."""
+    request = probe_request(0)
+    data = request.data + sentinel_for(request.correlation_id).data
+    address = broker.running.addresses[broker.listener]
+    started = time.perf_counter()
+    for _ in range(EXAMPLES):
+        with socket.create_connection(address) as connection:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.sendall(data)
+            _read_answers(connection, 2)
+    return EXAMPLES / (time.perf_counter() - started)
+
+
+def pipelined_rate(broker: Broker) -> float:
+    """Return requests per second of a loop that pipelines them on one connection."""
+    data = probe_request(0).data * REQUESTS_PER_WRITE
+    address = broker.running.addresses[broker.listener]
+    with socket.create_connection(address) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        started = time.perf_counter()
+        for _ in range(WRITES):
+            connection.sendall(data)
+            _read_answers(connection, REQUESTS_PER_WRITE)
+        return REQUESTS_PER_WRITE * WRITES / (time.perf_counter() - started)
+
+
+MEASUREMENTS = {
+    "generated, no I/O": generated_rate,
+    "judged, live broker": judged_rate,
+    "plain sockets, a connection each": connection_rate,
+    "plain socket, pipelined": pipelined_rate,
+}
+
+
+def main() -> None:
+    """Measure in turns, and print medians and ratios."""
+    load_profile("standard")
+    wanted = sys.argv[1:]
+    (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
+    launcher, _ = choose_launcher(target, "auto" if wanted else "process")
+    rates: dict[str, list[float]] = {name: [] for name in MEASUREMENTS}
+    with launch(target, launcher) as running:
+        broker = Broker(running, "plaintext")
+        broker.calibrate()
+        for measure in MEASUREMENTS.values():
+            measure(broker)
+        for _ in range(ROUNDS):
+            for name, measure in MEASUREMENTS.items():
+                rates[name].append(measure(broker))
+    table = Table(title=f"{target.id} as {launcher}: medians of {ROUNDS} rounds", box=None)
+    for column in ("measured", "per second", "lowest", "highest"):
+        table.add_column(column, justify="left" if column == "measured" else "right")
+    for name, values in rates.items():
+        numbers = (statistics.median(values), min(values), max(values))
+        table.add_row(name, *(f"{number:,.0f}" for number in numbers))
+    console = Console()
+    console.print(table)
+    no_io, live, each, pipelined = rates.values()
+    for name, over, under in (
+        ("judged / generated", live, no_io),
+        ("judged / plain sockets, a connection each", live, each),
+        ("judged / plain socket, pipelined", live, pipelined),
+    ):
+        ratio = statistics.median(a / b for a, b in zip(over, under, strict=True))
+        console.print(f"{name}: {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""Reads the properties of conformance/ from their source: what each is called, says and judges."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import conformance
+
+CONFORMANCE = Path(conformance.__file__).parent
+_MARK = "pytest.mark.clause"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """One test function of conformance/.
+
+    Attributes:
+        file: its file, relative to conformance/.
+        name: the function's name.
+        docstring: what it says, empty where there is none.
+        clauses: the arguments of its clause marks as they stand in the source; None where one is no text.
+    """
+
+    file: str
+    name: str
+    docstring: str
+    clauses: tuple[str | None, ...]
+
+    def __str__(self) -> str:
+        return f"{self.file}::{self.name}"
+
+
+def properties_in(folder: Path = CONFORMANCE) -> Iterator[Property]:
+    """Yield every test function below a folder, by file."""
+    for path in sorted(folder.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if node.name.startswith("test_"):
+                yield Property(
+                    file=str(path.relative_to(folder)),
+                    name=node.name,
+                    docstring=ast.get_docstring(node) or "",
+                    clauses=tuple(_marked_clauses(node.decorator_list)),
+                )
+
+
+def _marked_clauses(decorators: list[ast.expr]) -> Iterator[str | None]:
+    for decorator in decorators:
+        if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == _MARK:
+            for argument in decorator.args:
+                value = argument.value if isinstance(argument, ast.Constant) else None
+                yield value if isinstance(value, str) else None

@@ -1,0 +1,67 @@
+"""The project's own clauses: each is judged by a property and broken by a planted defect."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from clauses.catalogue import FOLDER, Clause, catalogue
+from reference_model.defects import DEFECTS, Defect
+from tests.clauses.properties import properties_in
+from wire.api_versions import NEWEST_VERSION
+
+JUDGED = {clause for each in properties_in() for clause in each.clauses}
+BROKEN = {clause for defect in DEFECTS.values() for clause in defect.breaks}
+
+each_clause = pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
+each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda defect: defect.name)
+
+
+def test_clauses_are_there() -> None:
+    """The catalogue has at least the thirty clauses that the project began with."""
+    assert len(catalogue()) >= 30
+
+
+@each_clause
+def test_clause_is_judged_or_says_why_not(clause: Clause) -> None:
+    """A clause has a property in conformance/, or the reason why it has none, and never both."""
+    assert (clause.id in JUDGED) != bool(clause.not_tested)
+
+
+@each_clause
+def test_judged_clause_is_broken_by_a_planted_defect(clause: Clause) -> None:
+    """A clause that is judged is broken by at least one defect of the reference broker."""
+    assert clause.id in BROKEN or clause.not_tested
+
+
+@each_clause
+def test_clause_is_one_sentence_in_place(clause: Clause) -> None:
+    """Statement and meaning are whole sentences, and the clause applies to a version that exists."""
+    for text in (clause.statement, clause.meaning):
+        assert re.fullmatch(r"(?:[A-Z]|v\d).*[^.]\.", text)
+    assert clause.statement.count(". ") == 0
+    assert clause.location == clause.location.strip()
+    assert clause.applies_to.first <= NEWEST_VERSION
+    assert len(set(clause.roles)) == len(clause.roles)
+
+
+@each_defect
+def test_defect_breaks_clauses_that_exist(defect: Defect) -> None:
+    """Every clause that a defect names is in the catalogue, once."""
+    assert defect.breaks
+    assert len(set(defect.breaks)) == len(defect.breaks)
+    for clause in defect.breaks:
+        assert clause in catalogue()
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.name)
+def test_file_holds_the_clauses_of_one_source(path: Path) -> None:
+    """A file holds the clauses of the one source that it is named after."""
+    entries = tomllib.loads(path.read_text("utf-8"))["clause"]
+    sources = {entry["id"].partition(".")[0] for entry in entries}
+    assert len(sources) == 1
+    name, _, number = sources.pop().lower().partition("-")
+    assert path.stem == (f"{name}_{int(number):03}" if number else name)
