@@ -120,6 +120,14 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
     return ErrorCode(int.from_bytes(payload[RESPONSE_HEADER_BYTES:end], signed=True))
 
 
+def summary_of(exchange: Exchange) -> str:
+    """Say in a few words what became of a request."""
+    if exchange.outcome is not Outcome.ANSWER:
+        return f"the target: {exchange.outcome.value}"
+    behind = "the next request was answered" if exchange.usable else "the next one was not answered"
+    return f"the target answered {error_code_of(exchange)!r}, and {behind}"
+
+
 def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
     """Return the table of an answer as key to (min_version, max_version)."""
     return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}

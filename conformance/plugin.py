@@ -201,6 +201,12 @@ def pytest_runtest_makereport(
         recorder.write_failures(key)
         for failure in recorder.cells[key].failures.values():
             attach_failure(failure)
+    # The verdicts below show the bytes; a traceback would show our code.
+    report.longrepr = "\n".join(
+        f"{key.clause}: {failure.first_line}"
+        for key in violated
+        for failure in recorder.cells[key].failures.values()
+    )
     excuse = _excuse([recorder.cells[key] for key in violated], item.config)
     if excuse:
         report.outcome = "skipped"

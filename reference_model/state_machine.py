@@ -84,6 +84,11 @@ class Reaction:
     layout: int = 0
     listing: Listing = Listing.NOTHING
 
+    def __str__(self) -> str:
+        if self.outcome is not Outcome.ANSWER:
+            return f"{self.outcome.value} ({self.clause})"
+        return f"{self.error_code!r} in v{self.layout} listing {self.listing.value} ({self.clause})"
+
 
 _CLOSE = Outcome.CLOSED
 

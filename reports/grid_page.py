@@ -14,7 +14,8 @@ from reports.evidence import PAGE, Evidence, collect_evidence
 from reports.grid_exports import write_exports
 from reports.grid_summary import GridSummary, summarise
 from reports.grid_tables import Grid, GridClause, GridTarget, read_grid
-from reports.grid_view import cell_text, view_of
+from reports.grid_view import view_of
+from reports.words import SYMBOLS, WORDS
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FAILURE_SECTIONS = (
@@ -86,13 +87,14 @@ def _write_failures(environment: Environment, grid: Grid, evidence: tuple[Eviden
     }
     for found in evidence:
         target = targets[found.cell.target, found.cell.listener]
+        verdict = found.cell.verdict
         text = template.render(
             found=found,
             target=target,
             clause=clauses[found.cell.clause],
-            heading=f"{cell_text(found.cell)}: {target.name}",
+            heading=f"{SYMBOLS[verdict]} {WORDS[verdict]}: {target.name}",
             message=str(found.facts.get("message", "")),
-            property=str(found.facts.get("property", found.facts.get("property_name", "unknown"))),
+            property=str(found.facts.get("property_name", "unknown")),
             sections=_FAILURE_SECTIONS,
         )
         (found.folder / PAGE).write_text(text, encoding="utf-8")

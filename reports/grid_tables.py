@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
@@ -148,7 +148,7 @@ class Grid:
 
     Attributes:
         cells: by clause, then by column.
-        targets: Apache Kafka by release, then the others by implementation and release.
+        targets: Apache Kafka, newest release first, then the others by implementation.
         clauses: as the catalogue lists them, those of one source together.
         ranges: by clause, in the order of the columns.
         runs: the newest first.
@@ -175,7 +175,7 @@ def read_grid(out_dir: Path) -> Grid:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
     """
     tables = out_dir / TABLES_FOLDER
-    targets = sorted(_rows(tables, "targets", GridTarget, _target_values), key=_target_order)
+    targets = _in_column_order(_rows(tables, "targets", GridTarget, _target_values))
     clauses = _in_catalogue_order(list(_rows(tables, "clauses", GridClause)))
     columns = {(entry.target, entry.listener): place for place, entry in enumerate(targets)}
     families = {entry.implementation: place for place, entry in enumerate(targets)}
@@ -233,14 +233,16 @@ def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     }
 
 
-def _target_order(entry: GridTarget) -> tuple[object, ...]:
-    return (
-        entry.implementation != APACHE_KAFKA,
-        entry.implementation,
-        entry.release_order,
-        entry.release,
-        entry.target,
-        entry.listener,
+def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:
+    by_listener = sorted(targets, key=lambda entry: entry.listener)
+    newest_first = sorted(
+        by_listener,
+        key=lambda entry: (entry.release_order, entry.release, entry.target),
+        reverse=True,
+    )
+    return sorted(
+        newest_first,
+        key=lambda entry: (entry.implementation != APACHE_KAFKA, entry.implementation),
     )
 
 

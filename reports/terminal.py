@@ -14,6 +14,8 @@ from reports.records import Verdict
 from reports.words import SYMBOLS, WORDS
 
 LONGEST_BYTES = 48
+NARROWEST_TABLE = 100
+NARROW_COLUMN = 6
 
 
 def cell_text(cell: Cell, *, with_word: bool) -> str:

@@ -7,7 +7,8 @@ Two rules:
 2. Nothing read here fails the job. A damaged file loses its rows in silence (`ignoreCorruptFiles`), and
    the footer's row counts then say so by name.
 
-`reports.run_folder` applies the same rule to a single local folder; a test holds the two equal.
+`reports.run_folder` applies the same rule to a single local folder, by the published JSON Schema; a test
+holds the two equal. One thing is laxer here: Spark reads a number where the schema wants a string.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refu
 from spark_aggregation.schema import EXAMPLES, EXCHANGES, HEADER, is_incomplete
 
 RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
+INSTANT_PATTERN = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
+    "(Z|[+-][0-9]{2}:[0-9]{2})$"
+)
 _CELL = ("folder", "clause", "target", "listener")
 
 
@@ -232,7 +237,9 @@ def _breaks_schema(header: Column) -> Column:
     unknown_targets = F.array_except(cells["target"], header["targets"]["id"])
     return (
         is_incomplete(header, HEADER)
+        | ~header["started_at"].rlike(INSTANT_PATTERN)
         | F.try_to_timestamp(header["started_at"]).isNull()
+        | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
         | ~header["run_id"].rlike(RUN_ID_PATTERN)
         | (F.size(F.array_distinct(keys)) < F.size(cells))
         | (F.size(unknown_clauses) > 0)

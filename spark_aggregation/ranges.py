@@ -3,10 +3,10 @@
 The releases judged are put in order, and neighbours with the same verdict become one span. A statement
 begins with where the clause holds and then lists every span that says otherwise::
 
-    since 0.10.0.1, the oldest judged
+    since 0.10.0.1, the oldest
     since 2.4.0, not before; known violation 4.4.0
     0.10.0.1 only; informational 0.11.0.3 to 4.4.0
-    not applicable in any release judged
+    not applicable 0.10.0.1 to 4.4.0
 
 "Not before" is said only when the release just before was judged and does not hold it. A release in
 which the clause ends (no longer claimed, or violated without being declared) closes the range; a
@@ -152,8 +152,8 @@ def _held_range() -> Column:
     every = (F.col("first_held_at") == 1) & ~F.col("ended")
     return (
         F.when(F.col("first_held_at").isNull(), F.lit(None))
-        .when(F.col("releases") == 1, F.concat(first, F.lit(", the only release judged")))
-        .when(every, F.concat(F.lit("since "), first, F.lit(", the oldest judged")))
+        .when(F.col("releases") == 1, F.concat(first, F.lit(", the only one")))
+        .when(every, F.concat(F.lit("since "), first, F.lit(", the oldest")))
         .when(F.col("ended") & (first == last), F.concat(first, F.lit(" only")))
         .when(F.col("ended"), F.concat_ws(" to ", first, last))
         .when(F.col("not_before"), F.concat(F.lit("since "), first, F.lit(", not before")))

@@ -63,18 +63,19 @@ def _overrunning_sections() -> st.SearchStrategy[bytes]:
     return too_many | too_long | none_there
 
 
+def build_with_body_tag_section(version: int, section: bytes) -> Request:
+    """Return a request whose body ends with these bytes in place of its tag section."""
+    return encode_request(
+        _header(version),
+        _BODY,
+        raw_body={TAG_SECTION: section},
+        broken="the body's tag section reaches beyond the frame",
+    )
+
+
 def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
     """Flexible requests whose last tag section reaches beyond the frame, or whose header's does."""
-    in_body = st.builds(
-        lambda version, section: encode_request(
-            _header(version),
-            _BODY,
-            raw_body={TAG_SECTION: section},
-            broken="the body's tag section reaches beyond the frame",
-        ),
-        FLEXIBLE_VERSIONS,
-        _overrunning_sections(),
-    )
+    in_body = st.builds(build_with_body_tag_section, FLEXIBLE_VERSIONS, _overrunning_sections())
     # Without a body nothing can be taken for the missing tags.
     in_header = st.builds(
         lambda version, section: encode_request(
@@ -89,20 +90,35 @@ def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
     return in_body | in_header
 
 
+def build_with_old_header(version: int, client_id: str | None = PLAIN_CLIENT_ID) -> Request:
+    """Return a request of a flexible version with header v1."""
+    return encode_request(
+        _header(version, client_id=client_id),
+        _BODY,
+        header_version=PLAIN_REQUEST_HEADER,
+        broken="header v1 on a flexible version",
+    )
+
+
 def flexible_requests_with_old_header() -> st.SearchStrategy[Request]:
     """Requests of a flexible version whose header has no tag section.
 
     The client id is not empty: its length of two zero bytes would also read as a compact null and no tags.
     """
     return st.builds(
-        lambda version, client_id: encode_request(
-            _header(version, client_id=client_id),
-            _BODY,
-            header_version=PLAIN_REQUEST_HEADER,
-            broken="header v1 on a flexible version",
-        ),
+        build_with_old_header,
         FLEXIBLE_VERSIONS,
         st.none() | st.text(st.sampled_from("abc-"), min_size=1, max_size=20),
+    )
+
+
+def build_with_compact_client_id(version: int, client_id: str = PLAIN_CLIENT_ID) -> Request:
+    """Return a flexible request whose client id has a compact length."""
+    return encode_request(
+        _header(version, client_id=client_id),
+        _BODY,
+        raw_header={"client_id": write_compact_nullable_string(client_id)},
+        broken="compact client id",
     )
 
 
@@ -112,27 +128,23 @@ def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
     The client id is not null: a compact null and no tags would also read as an old header's empty client id.
     """
     return st.builds(
-        lambda version, client_id: encode_request(
-            _header(version, client_id=client_id),
-            _BODY,
-            raw_header={"client_id": write_compact_nullable_string(client_id)},
-            broken="compact client id",
-        ),
+        build_with_compact_client_id,
         FLEXIBLE_VERSIONS,
         st.text(st.sampled_from("abc-"), max_size=60),
     )
 
 
+def build_with_null_name(version: int, field: str, other: str = "a") -> Request:
+    """Return a request in which `field` is null; the other of name and version is `other`."""
+    body = ApiVersionsRequest(client_software_name=other, client_software_version=other)
+    null = {field: write_unsigned_varint(0)}
+    return encode_request(_header(version), body, raw_body=null, broken=f"null {field}")
+
+
 def requests_with_null_name() -> st.SearchStrategy[Request]:
     """Requests whose client software name or version is null, which neither may be."""
-
-    def build(version: int, field: str, other: str) -> Request:
-        body = ApiVersionsRequest(client_software_name=other, client_software_version=other)
-        null = {field: write_unsigned_varint(0)}
-        return encode_request(_header(version), body, raw_body=null, broken=f"null {field}")
-
     return st.builds(
-        build,
+        build_with_null_name,
         FLEXIBLE_VERSIONS,
         st.sampled_from(("client_software_name", "client_software_version")),
         legal_software_texts(),

@@ -150,6 +150,9 @@ class ErrorCode(enum.IntEnum):
     STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
     CONTROLLER_ID_NOT_REGISTERED = 136
 
+    def __repr__(self) -> str:
+        return f"{self.name} ({self.value})"
+
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:
         if not isinstance(value, int):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
@@ -32,6 +33,10 @@ class Request:
     header: RequestHeader
     body: ApiVersionsRequest | None = None
     broken: str = ""
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # Hypothesis would print the field tables of header and body as if they were values.
+        printer.text(repr(self))
 
     @property
     def api_version(self) -> int:
@@ -121,6 +126,9 @@ class Outcome(enum.StrEnum):
     CLOSED = "closed"
     IGNORED = "ignored"
     SILENT = "silent"
+
+    def __repr__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from conformance.judging import assume_served, decode_answer, error_code_of
+from conformance.judging import assume_served, decode_answer, error_code_of, summary_of
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
-from strategies.broken_requests import requests_with_null_name
+from strategies.broken_requests import build_with_null_name, requests_with_null_name
 from strategies.software_names import (
     Software,
     edge_punctuation_texts,
@@ -84,7 +84,10 @@ def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.null-name-refused")
 @given(sent=requests_with_null_name())
+@example(sent=build_with_null_name(3, "client_software_name"))
+@example(sent=build_with_null_name(3, "client_software_version"))
 def test_null_name_closes_the_connection(broker: Broker, sent: Request) -> None:
     """A broker closes the connection where the software name or version is null."""
     assume_served(broker, sent)
-    assert broker.exchange(sent).outcome is Outcome.CLOSED
+    exchange = broker.exchange(sent)
+    assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)

@@ -11,6 +11,7 @@ from conformance.judging import (
     decode_answer,
     payload_of,
     stable_part,
+    summary_of,
 )
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -109,5 +110,5 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
 def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request) -> None:
     """A broker answers a well-formed request of any version and serves the next one behind it."""
     exchange = broker.exchange(sent)
-    assert exchange.outcome is Outcome.ANSWER
-    assert exchange.usable, "the request was answered, but the next one on the connection was not"
+    kept = exchange.outcome is Outcome.ANSWER and exchange.usable
+    assert kept, f"the connection is lost; {summary_of(exchange)}"

@@ -9,6 +9,8 @@ from conformance.judging import assume_served, decode_answer, error_code_of, pay
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import (
+    build_with_compact_client_id,
+    build_with_old_header,
     flexible_requests_with_old_header,
     requests_with_compact_client_id,
 )
@@ -46,6 +48,7 @@ def test_client_id_does_not_change_the_answer(broker: Broker, sent: Request) -> 
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.client-id-old-encoding")
 @given(sent=requests_with_compact_client_id())
+@example(sent=build_with_compact_client_id(3))
 def test_compact_client_id_is_not_understood(broker: Broker, sent: Request) -> None:
     """A broker does not serve a flexible request whose client id has a compact length."""
     assume_served(broker, sent)
@@ -57,6 +60,7 @@ def test_compact_client_id_is_not_understood(broker: Broker, sent: Request) -> N
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-482.header-version-from-request-version")
 @given(sent=flexible_requests_with_old_header())
+@example(sent=build_with_old_header(3))
 def test_old_header_on_a_flexible_version_is_not_accepted(broker: Broker, sent: Request) -> None:
     """A broker does not serve a flexible version that comes with the header of the older ones."""
     assume_served(broker, sent)

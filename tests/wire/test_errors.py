@@ -331,6 +331,27 @@ def test_wrong_bytes_are_blamed_on_their_field(
     assert (error.field_path, error.start, error.end) == (path, start, end)
 
 
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        pytest.param("0000 00000009 ffffff", "9 elements announced, 3 bytes left", id="array"),
+        pytest.param("0000 00000000 ffffff", "3 bytes are left", id="trailing"),
+    ],
+)
+def test_sentence_of_a_decode_error_has_the_figures(data: str, problem: str) -> None:
+    """The sentence says what the bytes announce and what is there."""
+    with pytest.raises(DecodeError) as caught:
+        decode(ApiVersionsResponse, bytes.fromhex(data), version=0)
+    assert caught.value.problem == problem
+
+
+def test_sentence_about_a_tag_has_both_sizes() -> None:
+    """The sentence says how many bytes the tag has and how many its value."""
+    with pytest.raises(TrailingBytes) as caught:
+        decode(ApiVersionsResponse, bytes.fromhex(_TAGGED + "01 03 03 010000"), version=3)
+    assert caught.value.problem == "tag 3 names 3 bytes, its value has 1"
+
+
 def test_every_kind_of_decode_error_is_provoked() -> None:
     """The table above misses no kind but that of frames, which test_frames.py has."""
     provoked = {kind for _, _, _, _, kind, _, _, _ in REFUSED}

@@ -187,3 +187,11 @@ def test_received_is_everything_that_came(
     request = Request(data=b"", header=_header(0))
     exchange = Exchange(request=request, outcome=Outcome.CLOSED, payload=payload, stray=stray)
     assert exchange.received == bytes.fromhex(received)
+
+
+def test_exchange_claims_nothing_that_was_not_seen() -> None:
+    """An exchange of which only the outcome is known has no answer, no life and no time."""
+    exchange = Exchange(request=sentinel_for(7), outcome=Outcome.SILENT)
+    assert not exchange.usable
+    assert (exchange.payload, exchange.framing_error, exchange.latency_us) == (None, None, None)
+    assert exchange.stray == b""

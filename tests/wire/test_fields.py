@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from wire.api_versions import (
@@ -62,6 +62,10 @@ def test_other_notation_is_refused(text: str) -> None:
         versions(text)
 
 
+@example(first=3, length=2, version=3)
+@example(first=3, length=2, version=5)
+@example(first=3, length=2, version=6)
+@example(first=3, length=None, version=2)
 @given(first=st.integers(0, 9), length=st.none() | st.integers(0, 9), version=st.integers(-2, 25))
 def test_both_ends_belong_to_a_range(first: int, length: int | None, version: int) -> None:
     """A range holds its ends and what is between, and an open one all that follows."""

@@ -215,6 +215,21 @@ def test_wrong_bytes_are_blamed_exactly(
 
 
 @pytest.mark.parametrize(
+    ("read", "data", "problem"),
+    [
+        pytest.param(primitives.read_int64, "ffffff", "8 bytes expected, 2 left", id="number"),
+        pytest.param(primitives.read_uuid, "ffffff", "16 bytes expected, 2 left", id="bytes"),
+        pytest.param(primitives.read_nullable_string, "fffff0", "string length -16", id="length"),
+    ],
+)
+def test_sentence_of_an_error_has_the_figures(read: Decoder, data: str, problem: str) -> None:
+    """The sentence says what was expected at the offset and what is there."""
+    with pytest.raises(DecodeError) as caught:
+        read(memoryview(bytes.fromhex(data)), 1)
+    assert caught.value.problem == problem
+
+
+@pytest.mark.parametrize(
     ("write", "value"),
     [
         pytest.param(primitives.write_int8, 128, id="int8-above"),

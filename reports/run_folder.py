@@ -1,0 +1,122 @@
+"""Reads one run folder on this machine, or refuses it by name.
+
+The roll-up applies the same rule to many folders on any file system (`spark_aggregation.ingest`); a test
+holds the two equal on every way in which a folder can be wrong that shows without reading its rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jsonschema import Draft202012Validator
+
+from reports.arrow_schemas import arrow_schema
+from reports.errors import RunRefused
+from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, RECORD_SCHEMA_VERSION, Refusal
+
+HEADER_FILE = "run.json"
+_ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
+
+Header = Mapping[str, Any]
+
+
+@cache
+def run_schema() -> Mapping[str, Any]:
+    """Give the published JSON Schema of `run.json`."""
+    text = files("reports").joinpath("run_schema.json").read_text(encoding="utf-8")
+    schema: Mapping[str, Any] = json.loads(text)
+    return schema
+
+
+def read_run_header(folder: Path) -> Header:
+    """Read the header of a whole run: one that was not cut off and that has all its rows.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        `run.json`, as its schema describes it.
+
+    Raises:
+        RunRefused: the folder does not count; the exception says why.
+    """
+    header = _parse(folder)
+    version = header.get("record_schema_version")
+    if version != RECORD_SCHEMA_VERSION:
+        found = "missing" if version is None else version
+        detail = f"record_schema_version is {found}, and {RECORD_SCHEMA_VERSION} is the only one known here"
+        raise RunRefused(folder, Refusal.FOREIGN_SCHEMA, detail)
+    for fault in _header_faults(header):
+        detail = f"run.json does not follow its schema: {fault}"
+        raise RunRefused(folder, Refusal.INVALID_HEADER, detail)
+    if "footer" not in header:
+        detail = "run.json has no footer: the run was cut off"
+        raise RunRefused(folder, Refusal.CUT_OFF, detail)
+    _check_rows(folder, header["footer"])
+    return header
+
+
+def _parse(folder: Path) -> Header:
+    path = folder / HEADER_FILE
+    if not path.is_file():
+        raise RunRefused(folder, Refusal.NO_HEADER, "it has no run.json")
+    try:
+        header = json.loads(path.read_bytes())
+    except ValueError as error:
+        detail = f"run.json is not a whole JSON object: {error}"
+        raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail) from error
+    if not isinstance(header, dict):
+        detail = "run.json is not a whole JSON object"
+        raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail)
+    return header
+
+
+def _header_faults(header: Header) -> Iterator[str]:
+    for error in Draft202012Validator(run_schema()).iter_errors(header):
+        yield f"{error.json_path}: {error.message}"
+        # What follows relies on the shape.
+        return
+    try:
+        datetime.fromisoformat(header["started_at"])
+    except ValueError as error:
+        yield f"$.started_at: {error}"
+    cells = [(cell["clause"], cell["target"], cell["listener"]) for cell in header["planned_cells"]]
+    if len(set(cells)) < len(cells):
+        yield "$.planned_cells: a cell is planned twice"
+    if {cell[0] for cell in cells} - {entry["id"] for entry in header["clauses"]}:
+        yield "$.planned_cells: a cell is of a clause that is not listed"
+    if {cell[1] for cell in cells} - {entry["id"] for entry in header["targets"]}:
+        yield "$.planned_cells: a cell is of a target that is not listed"
+
+
+def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
+    expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
+    found = {name: _count_rows(folder / name, name) for name in _ROW_TABLES}
+    if found != expected:
+        detail = (
+            f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
+            f"rows, readable are {found['examples']} and {found['exchanges']}"
+        )
+        raise RunRefused(folder, Refusal.ROW_COUNT_DIFFERS, detail)
+
+
+def _count_rows(folder: Path, table: str) -> int:
+    """Count the rows of the files that can be read and have the table's columns."""
+    schema = arrow_schema(_ROW_TABLES[table])
+    return sum(_rows_of(path, schema) for path in sorted(folder.glob("*.parquet")))
+
+
+def _rows_of(path: Path, schema: pa.Schema) -> int:
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.metadata.num_rows if file.schema_arrow.equals(schema) else 0
+    except (OSError, pa.ArrowException):
+        return 0

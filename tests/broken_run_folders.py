@@ -1,0 +1,132 @@
+"""Every way in which a run folder can be wrong that shows without reading its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from reports.records import Refusal
+from tests.run_folders import (
+    example_row,
+    planned_cell,
+    rows_table,
+    run_header,
+    write_examples,
+    write_exchanges,
+    write_header,
+    write_run,
+)
+
+ROWS = 3
+
+
+def write_whole_run(folder: Path, run_id: str = "20261121T143000Z-1a2b3c4d") -> Path:
+    """Write a run that nothing is wrong with: one cell, three rows, all conforming."""
+    header = run_header([planned_cell()], run_id=run_id)
+    return write_run(folder, header, [example_row(header, number) for number in range(ROWS)])
+
+
+def _change_header(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        header = json.loads((folder / "run.json").read_text())
+        write_header(folder, {**header, **changes})
+
+    return change
+
+
+def _leave_out(*keys: str) -> Callable[[Path], None]:
+    """Remove the entry at the end of the path `keys`; "0" is a list's first item."""
+
+    def change(folder: Path) -> None:
+        header = json.loads((folder / "run.json").read_text())
+        place = header
+        for key in keys[:-1]:
+            place = place[0] if key == "0" else place[key]
+        del place[keys[-1]]
+        write_header(folder, header)
+
+    return change
+
+
+def _truncate_header(folder: Path) -> None:
+    path = folder / "run.json"
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def _change_footer(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        header = json.loads((folder / "run.json").read_text())
+        write_header(folder, {**header, "footer": {**header["footer"], **changes}})
+
+    return change
+
+
+def _rows_file(folder: Path) -> Path:
+    return folder / "examples" / "part-0.parquet"
+
+
+def _truncate_rows(folder: Path) -> None:
+    path = _rows_file(folder)
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def _write_foreign_rows(folder: Path) -> None:
+    header = json.loads((folder / "run.json").read_text())
+    table = rows_table([example_row(header, number) for number in range(ROWS)])
+    place = table.schema.get_field_index("error_code")
+    texts = pa.array(["0"] * ROWS)
+    write_examples(_rows_file(folder), table.set_column(place, "error_code", texts))
+
+
+BROKEN: Mapping[str, tuple[Callable[[Path], None], Refusal]] = {
+    "no header": (lambda folder: (folder / "run.json").unlink(), Refusal.NO_HEADER),
+    "empty header": (
+        lambda folder: (folder / "run.json").write_text("") and None,
+        Refusal.DAMAGED_HEADER,
+    ),
+    "half a header": (_truncate_header, Refusal.DAMAGED_HEADER),
+    "a list as header": (
+        lambda folder: (folder / "run.json").write_text("[1]") and None,
+        Refusal.DAMAGED_HEADER,
+    ),
+    "future version": (_change_header(record_schema_version=2), Refusal.FOREIGN_SCHEMA),
+    "future version of another shape": (
+        _change_header(record_schema_version=2, targets={"all": "new"}),
+        Refusal.FOREIGN_SCHEMA,
+    ),
+    "no version": (_leave_out("record_schema_version"), Refusal.FOREIGN_SCHEMA),
+    "no tier": (_leave_out("tier"), Refusal.INVALID_HEADER),
+    "no python": (_leave_out("suite", "python"), Refusal.INVALID_HEADER),
+    "no launcher": (_leave_out("targets", "0", "launcher"), Refusal.INVALID_HEADER),
+    "no planned cells": (_leave_out("planned_cells"), Refusal.INVALID_HEADER),
+    "no finish": (_leave_out("footer", "finished_at"), Refusal.INVALID_HEADER),
+    "words for a number": (_change_footer(example_rows="three"), Refusal.INVALID_HEADER),
+    "no such day": (_change_header(started_at="2026-02-30T00:00:00Z"), Refusal.INVALID_HEADER),
+    "no offset": (_change_header(started_at="2026-11-21T14:30:00"), Refusal.INVALID_HEADER),
+    "a path as run id": (_change_header(run_id="../../etc"), Refusal.INVALID_HEADER),
+    "a cell twice": (
+        _change_header(planned_cells=[planned_cell(), planned_cell()]),
+        Refusal.INVALID_HEADER,
+    ),
+    "unknown clause": (
+        _change_header(planned_cells=[planned_cell("KIP-0.unknown")]),
+        Refusal.INVALID_HEADER,
+    ),
+    "unknown target": (
+        _change_header(planned_cells=[planned_cell(target="unknown-1.0")]),
+        Refusal.INVALID_HEADER,
+    ),
+    "no footer": (_leave_out("footer"), Refusal.CUT_OFF),
+    "no rows": (lambda folder: _rows_file(folder).unlink(), Refusal.ROW_COUNT_DIFFERS),
+    "rows cut short": (_truncate_rows, Refusal.ROW_COUNT_DIFFERS),
+    "rows of other types": (_write_foreign_rows, Refusal.ROW_COUNT_DIFFERS),
+    "a row too few": (_change_footer(example_rows=ROWS + 1), Refusal.ROW_COUNT_DIFFERS),
+    "a row too many": (_change_footer(example_rows=ROWS - 1), Refusal.ROW_COUNT_DIFFERS),
+    "no exchanges": (_change_footer(exchange_rows=1), Refusal.ROW_COUNT_DIFFERS),
+    "exchanges not counted": (lambda folder: write_exchanges(folder, 1), Refusal.ROW_COUNT_DIFFERS),
+}
+"""What is wrong with a folder, by name: how to make a whole run so, and how it is refused."""

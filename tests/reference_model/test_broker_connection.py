@@ -1,0 +1,300 @@
+"""One connection to the reference broker: pieces, pipelining, its states and its ends."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference_model.state_machine import (
+    SOCKET_REQUEST_MAX_BYTES,
+    TRANSITIONS,
+    BrokerConnection,
+    ConnectionEvent,
+    ConnectionState,
+    ReferenceBroker,
+    Stage,
+    Tampering,
+)
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.broken_requests import frames_with_wrong_size, malformed_requests, mutated_requests
+from strategies.software_names import Software
+from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
+from tests.reference_model.test_answers import SMALL
+from wire.exchange import Request
+
+OPEN, DEAD, CLOSED = ConnectionState.OPEN, ConnectionState.DEAD, ConnectionState.CLOSED
+SERVED_V0 = build_request(version=0).data
+REFUSED_VERSION = build_request(version=99).data
+REFUSED_NAME = build_request(version=3, software=Software("a_b", "1")).data
+UNREADABLE = build_request(version=3, body=b"").data
+SWALLOWED_ON_0_11 = build_request(version=0, client_id="a:b").data
+SHORT_FRAME = bytes(4)
+
+
+def connect(release: str = "4.4.0") -> BrokerConnection:
+    """Open the one connection of a new broker of a release."""
+    return ReferenceBroker(profile=profile_at(release), identity=IDENTITY).connect()
+
+
+def connect_to_small_broker() -> BrokerConnection:
+    """Open the one connection of a new broker whose answers are short."""
+    return ReferenceBroker(profile=SMALL, identity=IDENTITY).connect()
+
+
+def test_connection_begins_open_and_says_nothing() -> None:
+    """Before the first byte nothing is to be sent."""
+    connection = connect()
+    assert connection.state is OPEN
+    assert connection.data_to_send() == b""
+
+
+def test_data_is_given_out_once() -> None:
+    """What was taken to be sent is not given again."""
+    connection = connect_to_small_broker()
+    connection.receive_data(SERVED_V0)
+    assert connection.data_to_send() != b""
+    assert connection.data_to_send() == b""
+
+
+def test_pipelined_requests_are_answered_in_order() -> None:
+    """Successes and refusals that do not close come in the order of their requests, in one piece."""
+    connection = connect_to_small_broker()
+    connection.receive_data(SERVED_V0 + REFUSED_VERSION + REFUSED_NAME + SERVED_V0)
+    served = "00000016 00000007 0000 00000002 0000 0000 000d 0012 0000 0005"
+    expected = (
+        f"{served} 00000010 00000007 0023 00000001 0012 0000 0005"
+        f" 0000000c 00000007 002a 01 00000000 00 {served}"
+    )
+    assert connection.data_to_send() == bytes.fromhex(expected)
+    assert connection.state is OPEN
+
+
+def test_nothing_behind_a_close_is_answered() -> None:
+    """Good, unreadable, good in one write: the first is answered, then the connection is closed."""
+    connection = connect_to_small_broker()
+    connection.receive_data(SERVED_V0)
+    first = connection.data_to_send()
+    connection.receive_data(SERVED_V0 + UNREADABLE + SERVED_V0)
+    assert connection.data_to_send() == first
+    assert connection.state is CLOSED
+    connection.receive_data(SERVED_V0)
+    assert connection.data_to_send() == b""
+
+
+REQUESTS = st.one_of(
+    api_versions_requests(versions=st.integers(0, 5) | unknown_versions()),
+    malformed_requests(),
+    mutated_requests(),
+    frames_with_wrong_size(),
+)
+
+
+@given(
+    requests=st.lists(REQUESTS, min_size=1, max_size=4),
+    cuts=st.lists(st.integers(0, 300), max_size=6),
+    release=st.sampled_from(LINES),
+)
+@settings(max_examples=60)
+def test_pieces_do_not_matter(requests: list[Request], cuts: list[int], release: str) -> None:
+    """A stream fed whole, byte by byte or in any pieces leads to the same bytes and the same state."""
+    stream = b"".join(request.data for request in requests)
+    ends = sorted({0, *(cut for cut in cuts if cut < len(stream)), len(stream)})
+    pieces = [stream[start:end] for start, end in itertools.pairwise(ends)]
+    outcomes = set()
+    for fed in ([stream], pieces, [bytes([byte]) for byte in stream]):
+        connection = connect(release)
+        sent = b""
+        for piece in fed:
+            connection.receive_data(piece)
+            sent += connection.data_to_send()
+        outcomes.add((sent, connection.state))
+    assert len(outcomes) == 1
+
+
+@given(requests=st.lists(REQUESTS, max_size=4), release=st.sampled_from(LINES))
+@settings(max_examples=60)
+def test_requests_are_served_one_by_one(requests: list[Request], release: str) -> None:
+    """Pipelined requests get together what they get when each waits for the answer before it."""
+    pipelined, waiting = connect(release), connect(release)
+    pipelined.receive_data(b"".join(request.data for request in requests))
+    sent = b""
+    for request in requests:
+        waiting.receive_data(request.data)
+        sent += waiting.data_to_send()
+    assert pipelined.data_to_send() == sent
+    assert pipelined.state is waiting.state
+
+
+def test_short_frames_are_skipped_up_to_0_11() -> None:
+    """A frame of no bytes is passed over on 0.10 and 0.11, and closes the connection from 1.0 on."""
+    connection = connect("0.11.0.3")
+    connection.receive_data(SHORT_FRAME + REFUSED_VERSION)
+    assert connection.state is OPEN
+    assert connection.data_to_send() == bytes.fromhex("0000000a 00000007 0023 00000000")
+    connection = connect("1.1.1")
+    connection.receive_data(SHORT_FRAME + REFUSED_VERSION)
+    assert connection.state is CLOSED
+    assert connection.data_to_send() == b""
+
+
+def test_swallowed_request_leaves_a_dead_connection() -> None:
+    """After a client id that 0.11 chokes on nothing is answered or closed, until the client leaves."""
+    connection = connect("0.11.0.3")
+    connection.receive_data(SERVED_V0)
+    assert connection.data_to_send() != b""
+    for data in (SWALLOWED_ON_0_11 + SERVED_V0, SERVED_V0, UNREADABLE, bytes.fromhex("ffffffff")):
+        connection.receive_data(data)
+        assert connection.state is DEAD
+        assert connection.data_to_send() == b""
+    connection.receive_eof()
+    assert connection.state is CLOSED
+
+
+@pytest.mark.parametrize(
+    ("prefix", "state"),
+    [
+        pytest.param((-1).to_bytes(4, signed=True), CLOSED, id="minus-1"),
+        pytest.param((-(2**31)).to_bytes(4, signed=True), CLOSED, id="minimum"),
+        pytest.param((SOCKET_REQUEST_MAX_BYTES + 1).to_bytes(4), CLOSED, id="above-the-limit"),
+        pytest.param(b"GET ", CLOSED, id="http"),
+        pytest.param(bytes.fromhex("16030100"), CLOSED, id="tls"),
+        pytest.param(SOCKET_REQUEST_MAX_BYTES.to_bytes(4), OPEN, id="at-the-limit"),
+        pytest.param(b"\xff\xff\xff", OPEN, id="three-bytes"),
+    ],
+)
+def test_size_prefix_alone_decides(prefix: bytes, state: ConnectionState) -> None:
+    """A negative size and one above socket.request.max.bytes close at once, what is before is answered."""
+    connection = connect_to_small_broker()
+    connection.receive_data(REFUSED_VERSION + prefix)
+    assert connection.state is state
+    answer = "00000010 00000007 0023 00000001 0012 0000 0005"
+    assert connection.data_to_send() == bytes.fromhex(answer)
+
+
+def test_limit_is_that_of_kafka() -> None:
+    """Frames may have 100 MiB."""
+    assert SOCKET_REQUEST_MAX_BYTES == 104857600
+
+
+def test_transitions_are_these() -> None:
+    """An open connection can go everywhere, a dead or closed one knows the end of the stream alone."""
+    assert TRANSITIONS == {
+        (OPEN, ConnectionEvent.SERVED): OPEN,
+        (OPEN, ConnectionEvent.SWALLOWED): DEAD,
+        (OPEN, ConnectionEvent.REFUSED): CLOSED,
+        (OPEN, ConnectionEvent.END_OF_STREAM): CLOSED,
+        (DEAD, ConnectionEvent.END_OF_STREAM): CLOSED,
+        (CLOSED, ConnectionEvent.END_OF_STREAM): CLOSED,
+    }
+
+
+TO_STATE = {OPEN: b"", DEAD: SWALLOWED_ON_0_11, CLOSED: b"\xff\xff\xff\xff"}
+BYTES_OF_EVENT = {
+    ConnectionEvent.SERVED: SERVED_V0,
+    ConnectionEvent.SWALLOWED: SWALLOWED_ON_0_11,
+    ConnectionEvent.REFUSED: UNREADABLE,
+}
+
+
+@pytest.mark.parametrize("event", ConnectionEvent)
+@pytest.mark.parametrize("state", ConnectionState)
+def test_event_moves_a_connection_or_cannot_reach_it(
+    state: ConnectionState, event: ConnectionEvent
+) -> None:
+    """Each pair of state and event is a row of the table, or what would cause it changes nothing."""
+    release = "0.11.0.3"
+    connection = connect(release)
+    connection.receive_data(TO_STATE[state])
+    assert connection.state is state
+    if event is ConnectionEvent.END_OF_STREAM:
+        connection.receive_eof()
+    elif event is ConnectionEvent.REFUSED:
+        # 0.11 refuses no readable ApiVersions request, so one of another api stands for it.
+        connection.receive_data(bytes.fromhex("0000000a 03e7 0000 00000007 0000"))
+    else:
+        connection.receive_data(BYTES_OF_EVENT[event])
+    assert connection.state is TRANSITIONS.get((state, event), state)
+
+
+@pytest.mark.parametrize("state", ConnectionState)
+def test_end_of_stream_closes_every_connection(state: ConnectionState) -> None:
+    """The end of the client's stream closes, also in the middle of a frame, and may come again."""
+    connection = connect("0.11.0.3")
+    connection.receive_data(TO_STATE[state] + SERVED_V0[:9])
+    connection.receive_eof()
+    assert connection.state is CLOSED
+    assert connection.data_to_send() == b""
+    connection.receive_eof()
+    assert connection.state is CLOSED
+
+
+def test_answers_outlive_the_end_of_stream() -> None:
+    """What was complete before the end of the stream is still given out after it."""
+    connection = connect_to_small_broker()
+    connection.receive_data(SERVED_V0 + SERVED_V0)
+    connection.receive_eof()
+    assert len(connection.data_to_send()) == 2 * 26
+
+
+@pytest.mark.parametrize("state", ConnectionState)
+def test_dropped_connection_is_closed(state: ConnectionState) -> None:
+    """The broker's own close ends a connection in any state, and may come again."""
+    connection = connect("0.11.0.3")
+    connection.receive_data(TO_STATE[state])
+    for _ in range(2):
+        connection.drop()
+        assert connection.state is CLOSED
+
+
+def test_broker_keeps_just_the_connections_that_are_open() -> None:
+    """A connection is listed until it is closed, by whoever and for whatever reason."""
+    broker = ReferenceBroker(profile=profile_at("0.11.0.3"), identity=IDENTITY)
+    left, dropped, refused, dead, kept = (broker.connect() for _ in range(5))
+    assert broker.connections == [left, dropped, refused, dead, kept]
+    left.receive_eof()
+    dropped.drop()
+    refused.receive_data(b"\xff\xff\xff\xff")
+    dead.receive_data(SWALLOWED_ON_0_11)
+    assert broker.connections == [dead, kept]
+
+
+def test_requests_of_other_apis_are_closed() -> None:
+    """The reference broker serves ApiVersions alone, whatever its table lists."""
+    connection = connect()
+    connection.receive_data(bytes.fromhex("0000000a 0003 0001 00000007 ffff"))
+    assert connection.state is CLOSED
+    assert connection.data_to_send() == b""
+
+
+@pytest.mark.parametrize(
+    ("sizes", "segments"),
+    [
+        pytest.param([22], [1], id="one"),
+        pytest.param([10, 12], [2], id="two"),
+        pytest.param([1] * 22, [22], id="byte-by-byte"),
+        pytest.param([22, 22], [1, 1], id="two-requests"),
+        pytest.param([44], [1, 1], id="two-requests-at-once"),
+        pytest.param([30, 14], [1, 2], id="second-one-cut"),
+        pytest.param([22, 1, 21], [1, 2], id="second-one-cut-later"),
+        pytest.param([10, 34], [2, 1], id="second-one-whole-behind-a-piece"),
+        pytest.param([10, 20, 14], [2, 2], id="both-cut"),
+    ],
+)
+def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int]) -> None:
+    """A frame's handling says in how many pieces the frame arrived, whatever came before it."""
+    counted = []
+    tampering = Tampering(
+        stage=Stage.REACTION, act=lambda handling: counted.append(handling.segments)
+    )
+    broker = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering)
+    connection = broker.connect()
+    frame = bytes.fromhex("00000012 0012 0000 00000007 0008 6162636465666768")
+    stream = 2 * frame
+    offset = 0
+    for size in sizes:
+        connection.receive_data(stream[offset : offset + size])
+        offset += size
+    assert counted == segments

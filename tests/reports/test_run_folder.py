@@ -1,0 +1,67 @@
+"""A run folder is read whole or refused by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from clauses.catalogue import catalogue
+from reports.errors import RunRefused
+from reports.run_folder import read_run_header, run_schema
+from reports.run_writer import RunWriter
+from tests.broken_run_folders import BROKEN, write_whole_run
+from tests.run_folders import write_exchanges
+
+
+def test_schema_is_valid_draft_2020_12() -> None:
+    """The published schema is itself a valid JSON Schema."""
+    Draft202012Validator.check_schema(run_schema())
+
+
+def test_whole_run_is_read(tmp_path: Path) -> None:
+    """A run that nothing is wrong with gives its header."""
+    header = read_run_header(write_whole_run(tmp_path / "run"))
+    assert header["run_id"] == "20261121T143000Z-1a2b3c4d"
+
+
+def test_exchanges_are_counted(tmp_path: Path) -> None:
+    """A run whose footer counts its exchanges is read."""
+    folder = write_whole_run(tmp_path / "run")
+    write_exchanges(folder, 2)
+    header = json.loads((folder / "run.json").read_text())
+    header["footer"]["exchange_rows"] = 2
+    (folder / "run.json").write_text(json.dumps(header))
+    assert read_run_header(folder)["footer"]["exchange_rows"] == 2
+
+
+def test_unknown_key_is_ignored(tmp_path: Path) -> None:
+    """A key that version 1 does not name does not cost the run."""
+    folder = write_whole_run(tmp_path / "run")
+    header = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps({**header, "weather": "fine"}))
+    assert read_run_header(folder)["weather"] == "fine"
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_broken_folder_is_refused_by_name(fault: str, tmp_path: Path) -> None:
+    """A folder with a fault is refused with that fault's name, and the sentence names the folder."""
+    folder = write_whole_run(tmp_path / "run")
+    damage, refusal = BROKEN[fault]
+    damage(folder)
+    with pytest.raises(RunRefused) as caught:
+        read_run_header(folder)
+    assert caught.value.refusal is refusal
+    assert str(folder) in str(caught.value)
+
+
+def test_writer_of_run_folders_follows_the_schema(tmp_path: Path) -> None:
+    """What the suite writes is a run that counts."""
+    writer = RunWriter(tmp_path, catalogue=catalogue(), tier="smoke", seed=None)
+    writer.write_header()
+    with pytest.raises(RunRefused, match="cut off"):
+        read_run_header(writer.folder)
+    writer.close(exit_status=0)
+    assert read_run_header(writer.folder)["footer"]["exit_status"] == 0
