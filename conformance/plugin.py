@@ -24,6 +24,7 @@ from reports.plugin import RECORDER, clauses_of
 from reports.recorder import Cell, CellKey, RunRecorder, TargetFacts
 from reports.records import PlannedCell
 from reports.run_writer import RunWriter, clause_facts
+from reports.terminal import printable
 
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the property that runs."""
@@ -184,34 +185,57 @@ def pytest_runtest_makereport(
     report = yield
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)
-    if recorder is None or not clauses or call.excinfo is None or report.skipped:
+    if recorder is None or not clauses or report.skipped:
         return report
     listener = _listener_of(item)
     keys = [CellKey(clause.id, listener.target.id, listener.listener) for clause in clauses]
-    violated = [key for key in keys if recorder.cells[key].failures]
-    if not violated:
-        problem = _problem(call.excinfo.value)
-        first = all(problem not in cell.problems for cell in recorder.cells.values())
-        for key in keys:
-            recorder.inconclusive(key, _name_of(item), problem)
-        if not first:
-            report.longrepr = f"inconclusive: {problem}"
+    different = [key for key in keys if recorder.cells[key].failures]
+    if call.when == "call":
+        # Also where nothing failed: a difference that is only information has evidence too.
+        _keep_evidence(recorder, different)
+    if call.excinfo is None:
         return report
-    for key in violated:
+    if different:
+        _report_violations(report, [recorder.cells[key] for key in different], item.config)
+    else:
+        _report_problem(report, recorder, keys, _name_of(item), call.excinfo.value)
+    return report
+
+
+def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
+    for key in keys:
         recorder.write_failures(key)
         for failure in recorder.cells[key].failures.values():
             attach_failure(failure)
+
+
+def _report_violations(report: pytest.TestReport, cells: list[Cell], config: pytest.Config) -> None:
     # The verdicts below show the bytes; a traceback would show our code.
     report.longrepr = "\n".join(
-        f"{key.clause}: {failure.first_line}"
-        for key in violated
-        for failure in recorder.cells[key].failures.values()
+        printable(f"{cell.planned.clause}: {failure.first_line}")
+        for cell in cells
+        for failure in cell.failures.values()
     )
-    excuse = _excuse([recorder.cells[key] for key in violated], item.config)
+    excuse = _excuse(cells, config)
     if excuse:
         report.outcome = "skipped"
         report.wasxfail = excuse
-    return report
+
+
+def _report_problem(
+    report: pytest.TestReport,
+    recorder: RunRecorder,
+    keys: list[CellKey],
+    property_name: str,
+    error: BaseException,
+) -> None:
+    problem = _problem(error)
+    first = all(problem not in cell.problems for cell in recorder.cells.values())
+    for key in keys:
+        recorder.inconclusive(key, property_name, problem)
+    # Only a fault of this suite is explained by a traceback, and by one.
+    if isinstance(error, HarnessError) or not first:
+        report.longrepr = printable(f"inconclusive: {problem}")
 
 
 def _problem(error: BaseException) -> str:

@@ -70,8 +70,11 @@ async def serve(broker: ReferenceBroker, *, host: str, port: int) -> None:
     open_shells: dict[BrokerConnection, _Protocol] = {}
     server = await loop.create_server(lambda: _Protocol(broker, open_shells), host, port)
     print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - the launcher reads it
-    async with server:
+    try:
         await loop.run_in_executor(None, sys.stdin.read)
+    finally:
+        # No `async with`: from Python 3.12 on its end waits until the last client has closed.
+        server.close()
 
 
 def main() -> None:

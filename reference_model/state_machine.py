@@ -258,9 +258,9 @@ class Handling:
         header_version: int = 0,
         raw: Mapping[str, bytes] | None = None,
     ) -> bytes:
-        """Return the frame of the answer; a defect asks for another form than the right one."""
-        if self.response is None or self.header is None:
-            return b""
+        """Return the frame of the answer there is; a defect asks for another form than the right one."""
+        assert self.header is not None
+        assert self.response is not None
         header = ResponseHeader(correlation_id=self.header.correlation_id)
         version = self.reaction.layout if layout is None else layout
         body = encode(self.response, version=version, raw=raw)

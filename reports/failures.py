@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -21,10 +22,17 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reports.hex_dump import dump_answer, dump_request, layout_of_answer
-from wire.exchange import Exchange, Outcome, Step, sentinel_for
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import Span, Trace, decode_prefix
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Step, sentinel_for
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import ResponseHeader
 
 TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
+NO_FRAME = "no frame"
+CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?\d+")
 _SIGNATURE_DIGITS = 16
 
@@ -84,14 +92,43 @@ class Failure:
 
 
 def recorded_answers(step: Step) -> list[str]:
-    """Return what came in a step: answers in hexadecimal, or a word for each that did not come."""
-    answers = [
-        exchange.received.hex() if exchange.outcome is Outcome.ANSWER else exchange.outcome.value
-        for exchange in step.exchanges
-    ]
+    """Return what came in a step: answers in hexadecimal, or a word for each that did not come.
+
+    Fields that differ from one good answer to the next have dots in place of their digits.
+    """
+    answers = [_recorded_answer(exchange) for exchange in step.exchanges]
     if step.sentinel:
         answers.append("answered" if step.exchanges[0].usable else "unanswered")
     return answers
+
+
+def _recorded_answer(exchange: Exchange) -> str:
+    payload = exchange.payload
+    if payload is None:
+        return NO_FRAME if exchange.framing_error is not None else exchange.outcome.value
+    digits = list(encode_frame(payload).hex())
+    for span in _changing_spans(payload, exchange.request.api_version):
+        start, end = (2 * (SIZE_BYTES + offset) for offset in (span.start, span.end))
+        digits[start:end] = "." * (end - start)
+    return "".join(digits)
+
+
+def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
+    """Find the fields of an answer whose values follow the clock or the cluster's log."""
+    trace: Trace = []
+    layout = layout_of_answer(payload, api_version)
+    # As far as it decodes; what is behind that is compared as it stands.
+    with contextlib.suppress(DecodeError):
+        _, body = decode_prefix(ResponseHeader, payload, version=0)
+        decode_prefix(ApiVersionsResponse, payload, version=layout, offset=body, trace=trace)
+    return [
+        span for span in trace if span.field_path in CHANGING_FIELDS and _is_plausible(span.value)
+    ]
+
+
+def _is_plausible(value: object) -> bool:
+    """A negative number may be what is wrong with the answer."""
+    return isinstance(value, int) and value >= 0
 
 
 def _sentinel_id(step: Step) -> str:
@@ -111,6 +148,7 @@ def render_reproducer(failure: Failure) -> str:
             "pieces": [piece.hex() for piece in step.pieces],
             "sentinel": _sentinel_id(step),
             "recorded": recorded_answers(step),
+            "stray": step.exchanges[-1].stray.hex() if step.exchanges else "",
         }
         for step in failure.steps
     ]
@@ -127,7 +165,8 @@ def render_reproducer(failure: Failure) -> str:
 
 def _harmless(text: str) -> str:
     """Make a text safe inside a docstring, whatever a target put into it."""
-    return text.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
+    ascii_text = text.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
+    return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
 
 def render_exchange(steps: Sequence[Step]) -> str:

@@ -75,7 +75,7 @@ def markdown_lines(grid: Grid, summary: GridSummary) -> Iterator[str]:
             _cell(by_key.get((clause.clause, entry.target, entry.listener)))
             for entry in grid.targets
         ]
-        yield f"| {_escaped(clause.clause)} | {clause.level} | " + " | ".join(row) + " |"
+        yield f"| {_escaped(clause.clause)} | {_escaped(clause.level)} | " + " | ".join(row) + " |"
     yield ""
     yield "| clause | implementation | holds |"
     yield "| --- | --- | --- |"

@@ -125,7 +125,8 @@ def view_of(grid: Grid, evidence: Sequence[Evidence], cells: Mapping[Verdict, in
 def cell_text(cell: GridCell) -> str:
     """Give a cell as symbol and short word, with the number of distinct failures where it has any."""
     text = f"{SYMBOLS[cell.verdict]} {WORDS[cell.verdict]}"
-    return f"{text} {cell.distinct_failures}" if cell.verdict in _WITH_COUNT else text
+    counts = cell.verdict in _WITH_COUNT and cell.distinct_failures > 0
+    return f"{text} {cell.distinct_failures}" if counts else text
 
 
 def _main_implementation(grid: Grid) -> str:

@@ -66,8 +66,8 @@ def read_run_header(folder: Path) -> Header:
 
 def _parse(folder: Path) -> Header:
     path = folder / HEADER_FILE
-    if not path.is_file():
-        raise RunRefused(folder, Refusal.NO_HEADER, "it has no run.json")
+    if not path.is_file() or path.stat().st_size == 0:
+        raise RunRefused(folder, Refusal.NO_HEADER, "it has no run.json, or an empty one")
     try:
         header = json.loads(path.read_bytes())
     except ValueError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -14,8 +14,24 @@ from reports.records import Verdict
 from reports.words import SYMBOLS, WORDS
 
 LONGEST_BYTES = 48
+FEW_TARGETS = 2
 NARROWEST_TABLE = 100
-NARROW_COLUMN = 6
+BESIDE_SYMBOLS = 55
+"""Characters that the columns of clause and level take."""
+SYMBOL_COLUMN = 5
+
+
+def printable(text: str) -> str:
+    """Return a text with everything but printable characters and line ends escaped.
+
+    Messages quote what a target sent; on a terminal a control character would act.
+    """
+    return "".join(
+        character
+        if character.isprintable() or character == "\n"
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def cell_text(cell: Cell, *, with_word: bool) -> str:
@@ -38,29 +54,23 @@ def _column_name(target: str, listener: str) -> str:
 
 
 def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[str]:
-    """Give the lines of a table of clauses by targets; many targets are shown by symbol alone."""
+    """Give the lines of a table of clauses by targets.
+
+    Many targets are shown by symbol alone, below numbers, in as many tables as the width asks for.
+    """
     columns = _columns(recorder)
-    few = len(columns) <= 2
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    table.add_column("clause", no_wrap=True)
-    table.add_column("level", no_wrap=True)
-    for number, (target, listener) in enumerate(columns, 1):
-        table.add_column(_column_name(target, listener) if few else str(number), no_wrap=True)
-    table.add_column("examples", justify="right")
-    for clause in dict.fromkeys(key.clause for key in recorder.cells):
-        row = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
-        cells = [cell for cell in row if cell is not None]
-        table.add_row(
-            clause,
-            cells[0].level,
-            *("" if cell is None else cell_text(cell, with_word=few) for cell in row),
-            str(sum(cell.verdicts.total() for cell in cells)),
-        )
-    yield from _rendered(table, width)
-    if not few:
-        yield ""
-        for number, column in enumerate(columns, 1):
-            yield f"{number:3} {_column_name(*column)}"
+    width = max(width, NARROWEST_TABLE)
+    if len(columns) <= FEW_TARGETS:
+        yield from _rendered(_table_with_words(recorder, columns), width)
+    else:
+        numbered = [(str(number), column) for number, column in enumerate(columns, 1)]
+        at_once = (width - BESIDE_SYMBOLS) // SYMBOL_COLUMN
+        for start in range(0, len(numbered), at_once):
+            part = numbered[start : start + at_once]
+            yield from _rendered(_table_of_symbols(recorder, part), width)
+            yield ""
+        for number, column in numbered:
+            yield f"{number:>3} {_column_name(*column)}"
     yield ""
     counts = Counter(cell.verdict for cell in recorder.cells.values())
     yield ", ".join(
@@ -68,8 +78,46 @@ def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[str]:
     )
 
 
+def _table_with_words(recorder: RunRecorder, columns: Sequence[tuple[str, str]]) -> Table:
+    table = _empty_table(_column_name(*column) for column in columns)
+    table.add_column("examples", justify="right")
+    for clause, row in _rows(recorder, columns):
+        examples = sum(cell.verdicts.total() for cell in row if cell is not None)
+        table.add_row(*_row_texts(clause, row, with_word=True), str(examples))
+    return table
+
+
+def _table_of_symbols(
+    recorder: RunRecorder, columns: Sequence[tuple[str, tuple[str, str]]]
+) -> Table:
+    table = _empty_table(number for number, _ in columns)
+    for clause, row in _rows(recorder, [column for _, column in columns]):
+        table.add_row(*_row_texts(clause, row, with_word=False))
+    return table
+
+
+def _empty_table(names: Iterable[str]) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    for name in ("clause", "level", *names):
+        table.add_column(name, no_wrap=True)
+    return table
+
+
+def _rows(
+    recorder: RunRecorder, columns: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, list[Cell | None]]]:
+    for clause in dict.fromkeys(key.clause for key in recorder.cells):
+        yield clause, [recorder.cells.get(CellKey(clause, *column)) for column in columns]
+
+
+def _row_texts(clause: str, row: Sequence[Cell | None], *, with_word: bool) -> list[str]:
+    level = next((cell.level for cell in row if cell is not None), "")
+    texts = ("" if cell is None else cell_text(cell, with_word=with_word) for cell in row)
+    return [clause, level, *texts]
+
+
 def _rendered(table: Table, width: int) -> Iterator[str]:
-    console = Console(file=io.StringIO(), width=max(width, 100), force_terminal=False)
+    console = Console(file=io.StringIO(), width=width, force_terminal=False)
     with console.capture() as captured:
         console.print(table)
     yield from (line.rstrip() for line in captured.get().splitlines())
@@ -77,6 +125,11 @@ def _rendered(table: Table, width: int) -> Iterator[str]:
 
 def failure_lines(recorder: RunRecorder) -> Iterator[str]:
     """Give what failed or was not judged: clause, one sentence, the bytes, and how to show it again."""
+    for line in _failure_lines(recorder):
+        yield printable(line)
+
+
+def _failure_lines(recorder: RunRecorder) -> Iterator[str]:
     for key, cell in recorder.cells.items():
         if cell.verdict in (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.INFORMATIONAL):
             yield from _failures(recorder, key, cell)
@@ -133,9 +186,6 @@ def summary_markdown(recorder: RunRecorder) -> str:
         "| clause | level | " + " | ".join(names) + " |",
         "|---|---|" + "---|" * len(names),
     ]
-    for clause in dict.fromkeys(key.clause for key in recorder.cells):
-        row = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
-        texts = ["" if cell is None else cell_text(cell, with_word=True) for cell in row]
-        level = next(cell.level for cell in row if cell is not None)
-        lines.append(f"| {clause} | {level} | " + " | ".join(texts) + " |")
+    for clause, row in _rows(recorder, columns):
+        lines.append(f"| {' | '.join(_row_texts(clause, row, with_word=True))} |")
     return "\n".join(lines) + "\n"

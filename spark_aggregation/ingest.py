@@ -8,7 +8,8 @@ Two rules:
    the footer's row counts then say so by name.
 
 `reports.run_folder` applies the same rule to a single local folder, by the published JSON Schema; a test
-holds the two equal. One thing is laxer here: Spark reads a number where the schema wants a string.
+holds the two equal. Two things are laxer here: Spark reads a number where the schema wants a string, and it
+does not look at columns that no aggregate needs.
 """
 
 from __future__ import annotations
@@ -33,25 +34,28 @@ _CELL = ("folder", "clause", "target", "listener")
 
 
 def read_headers(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every `run.json` under `roots`, one row each, readable or not.
+    """Read every `run.json` under `roots`, one row each, readable or not; Spark skips empty files.
 
     Args:
         spark: the session.
         roots: run folders, or folders of them at any depth; any Hadoop URI.
 
     Returns:
-        `folder`, `text` (the file), and `header` (the file parsed as `schema.HEADER`, null fields where
-        it does not follow that).
+        `folder`, `text` (the file; empty where it is no UTF-8), and `header` (the file parsed as
+        `schema.HEADER`, with null fields where it does not follow that).
     """
     files = (
-        spark.read.option("recursiveFileLookup", True)
+        spark.read.format("binaryFile")
+        .option("recursiveFileLookup", True)
         .option("pathGlobFilter", "run.json")
-        .text(list(roots), wholetext=True)
+        .load(list(roots))
     )
+    # The text source would put replacement characters where a file is no UTF-8.
+    text = F.coalesce(F.try_validate_utf8(F.col("content").cast("string")), F.lit(""))
     return files.select(
         _parent(F.col("_metadata.file_path"), levels=1).alias("folder"),
-        F.col("value").alias("text"),
-        F.from_json("value", HEADER).alias("header"),
+        text.alias("text"),
+        F.from_json(text, HEADER).alias("header"),
     )
 
 
@@ -173,7 +177,10 @@ def _refusal(found: DataFrame) -> Column:
     footer = found["header.footer"]
     version = F.get_json_object("text", "$.record_schema_version")
     return (
-        F.when(found["text"].isNull(), _because(Refusal.NO_HEADER, F.lit("it has no run.json")))
+        F.when(
+            found["text"].isNull(),
+            _because(Refusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
+        )
         .when(
             F.json_object_keys("text").isNull(),
             _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a whole JSON object")),

@@ -34,6 +34,15 @@ _BODY = ApiVersionsRequest(
 )
 
 
+_PLACES = st.integers(0, 9999)
+"""Ten-thousandths of a payload; unlike shares between 0 and 1 they shrink to the first byte that matters."""
+
+
+def _at(place: int, count: int) -> int:
+    """Return which of `count` positions a place stands for."""
+    return place * count // 10000
+
+
 def _header(version: int, *, client_id: str | None = PLAIN_CLIENT_ID) -> RequestHeader:
     return RequestHeader(
         request_api_key=API_VERSIONS_KEY,
@@ -47,11 +56,16 @@ def _tag_section(count: int, tag: int, size: int, data: bytes) -> bytes:
     return b"".join((*map(write_unsigned_varint, (count, tag, size)), data))
 
 
+def _tag_counts(first: int) -> st.SearchStrategy[int]:
+    """Tag counts from `first` up, with those that are off by little drawn often."""
+    return st.integers(first, first + 2) | st.integers(first, LARGEST_TAG_COUNT)
+
+
 def _overrunning_sections() -> st.SearchStrategy[bytes]:
     """Tag sections that end before their count, or before a field's size, is used up."""
     too_many = st.builds(
         lambda count, data: _tag_section(count, 1, len(data), data),
-        st.integers(2, LARGEST_TAG_COUNT),
+        _tag_counts(2),
         st.binary(max_size=8),
     )
     too_long = st.builds(
@@ -59,7 +73,7 @@ def _overrunning_sections() -> st.SearchStrategy[bytes]:
         st.binary(max_size=8),
         st.integers(40, LARGEST_HARMLESS_SIZE),
     )
-    none_there = st.integers(1, LARGEST_TAG_COUNT).map(write_unsigned_varint)
+    none_there = _tag_counts(1).map(write_unsigned_varint)
     return too_many | too_long | none_there
 
 
@@ -154,17 +168,17 @@ def requests_with_null_name() -> st.SearchStrategy[Request]:
 def truncated_requests() -> st.SearchStrategy[Request]:
     """Whole frames whose payload ends somewhere inside header or body."""
 
-    def cut(version: int, share: float) -> Request:
+    def cut(version: int, place: int) -> Request:
         whole = build_request(version=version)
         payload = whole.data[SIZE_BYTES:]
-        kept = int(share * len(payload))
+        kept = _at(place, len(payload))
         return Request(
             data=encode_frame(payload[:kept]),
             header=whole.header,
             broken=f"cut after {kept} of {len(payload)} bytes",
         )
 
-    return st.builds(cut, FLEXIBLE_VERSIONS, st.floats(0, 1, exclude_max=True))
+    return st.builds(cut, FLEXIBLE_VERSIONS, _PLACES)
 
 
 def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
@@ -221,9 +235,9 @@ def mutated_requests() -> st.SearchStrategy[Request]:
     """
     key_bytes = 2
 
-    def mutate(whole: Request, share: float, removed: int, added: bytes) -> Request:
+    def mutate(whole: Request, place: int, removed: int, added: bytes) -> Request:
         payload = whole.data[SIZE_BYTES:]
-        start = key_bytes + int(share * (len(payload) - key_bytes))
+        start = key_bytes + _at(place, len(payload) - key_bytes + 1)
         removed = min(removed, len(payload) - start)
         mutated = payload[:start] + added + payload[start + removed :]
         return Request(
@@ -238,7 +252,7 @@ def mutated_requests() -> st.SearchStrategy[Request]:
     return st.builds(
         mutate,
         whole,
-        st.floats(0, 1),
+        _PLACES,
         st.integers(0, 4),
         st.binary(max_size=4),
     )

@@ -52,6 +52,18 @@ def _leave_out(*keys: str) -> Callable[[Path], None]:
     return change
 
 
+def _write_header_text(text: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / "run.json").write_text(text)
+
+    return change
+
+
+def _write_header_in_latin_1(folder: Path) -> None:
+    path = folder / "run.json"
+    path.write_bytes(path.read_bytes().replace(b"standard", "größer".encode("latin-1")))
+
+
 def _truncate_header(folder: Path) -> None:
     path = folder / "run.json"
     path.write_bytes(path.read_bytes()[:-20])
@@ -77,22 +89,17 @@ def _truncate_rows(folder: Path) -> None:
 def _write_foreign_rows(folder: Path) -> None:
     header = json.loads((folder / "run.json").read_text())
     table = rows_table([example_row(header, number) for number in range(ROWS)])
-    place = table.schema.get_field_index("error_code")
+    place = table.schema.get_field_index("example_number")
     texts = pa.array(["0"] * ROWS)
-    write_examples(_rows_file(folder), table.set_column(place, "error_code", texts))
+    write_examples(_rows_file(folder), table.set_column(place, "example_number", texts))
 
 
 BROKEN: Mapping[str, tuple[Callable[[Path], None], Refusal]] = {
     "no header": (lambda folder: (folder / "run.json").unlink(), Refusal.NO_HEADER),
-    "empty header": (
-        lambda folder: (folder / "run.json").write_text("") and None,
-        Refusal.DAMAGED_HEADER,
-    ),
+    "empty header": (_write_header_text(""), Refusal.NO_HEADER),
     "half a header": (_truncate_header, Refusal.DAMAGED_HEADER),
-    "a list as header": (
-        lambda folder: (folder / "run.json").write_text("[1]") and None,
-        Refusal.DAMAGED_HEADER,
-    ),
+    "header in another encoding": (_write_header_in_latin_1, Refusal.DAMAGED_HEADER),
+    "a list as header": (_write_header_text("[1]"), Refusal.DAMAGED_HEADER),
     "future version": (_change_header(record_schema_version=2), Refusal.FOREIGN_SCHEMA),
     "future version of another shape": (
         _change_header(record_schema_version=2, targets={"all": "new"}),

@@ -18,10 +18,20 @@ from reference_model.defects import DEFECTS
 PROPERTIES = Path(__file__).parent.parent
 
 
-def _plain_table(*columns: str) -> Table:
+WIDTH_WHEN_PIPED = 1000
+"""Wide enough that no line is broken: who pipes a list wants one entry a line."""
+
+
+def _console() -> Console:
+    width = None if Console().is_terminal else WIDTH_WHEN_PIPED
+    return Console(width=width, markup=False, highlight=False)
+
+
+def _plain_table(first: str, *others: str) -> Table:
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    table.add_column(first, no_wrap=True)
+    for column in others:
+        table.add_column(column)
     return table
 
 
@@ -42,7 +52,7 @@ def targets() -> None:
     table = _plain_table("id", "release", "quorum", "listeners", "launchers", "known violations")
     for target in (*load_targets(), *reference_targets()):
         table.add_row(*_row(target))
-    Console().print(table)
+    _console().print(table)
 
 
 @click.command()
@@ -51,7 +61,7 @@ def clauses() -> None:
     table = _plain_table("id", "level", "from version", "statement")
     for clause in catalogue():
         table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)
-    Console().print(table)
+    _console().print(table)
 
 
 @click.command()
@@ -62,7 +72,7 @@ def explain(clause_id: str) -> None:
         clause = catalogue()[clause_id]
     except CatalogueError as error:
         raise click.UsageError(str(error)) from error
-    console = Console()
+    console = _console()
     console.print(f"{clause.id}  {clause.level.value}", style="bold")
     for name, text in (
         ("statement", clause.statement),

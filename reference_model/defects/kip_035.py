@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from reference_model.defects.registry import (
+    body_of,
     defect,
     is_refused_version,
     replace_reaction,
@@ -14,9 +15,8 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
-from reference_model.request_parser import Unreadable, parse_body
 from reference_model.state_machine import Handling, Stage
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_versions import API_VERSIONS_KEY
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
@@ -121,12 +121,7 @@ def trailing_bytes_are_refused(handling: Handling) -> None:
     header = handling.header
     if header is None or not succeeds(handling):
         return
-    try:
-        body = handling.payload[header.body_offset :]
-        if header.api_version >= FIRST_FLEXIBLE_VERSION:
-            traits = handling.broker.profile.traits
-            body = handling.payload[parse_body(memoryview(handling.payload), header, traits).end :]
-    except Unreadable:
-        return
-    if body:
+    body = body_of(handling)
+    end = header.body_offset if body is None else body.end
+    if len(handling.payload) > end:
         replace_reaction(handling, outcome=Outcome.CLOSED)

@@ -86,7 +86,7 @@ def test_success_has_its_literal_bytes(payload: str, expected: str) -> None:
 def test_broker_without_features_sends_no_tag() -> None:
     """Where nothing is supported or finalized the tag section of a success is empty."""
     bare = dataclasses.replace(SMALL, supported_features=(), finalized_features=())
-    expected = f"0000001d 00000007 0000 {KEYS_V3} 00000000 00"
+    expected = f"0000001a 00000007 0000 {KEYS_V3} 00000000 00"
     assert answer_to(f"{V3} 00 {NAMES} 00", bare) == _hex(expected)
 
 

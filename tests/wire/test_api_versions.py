@@ -64,6 +64,13 @@ def test_response_has_its_literal_bytes(version: int, expected: str) -> None:
         assert decode(ApiVersionsResponse, bytes.fromhex(expected), version=version) == RESPONSE
 
 
+@pytest.mark.parametrize("code", [0, 35, 129, 4242])
+def test_error_code_is_read_as_its_member(code: int) -> None:
+    """What is read is a member of the error codes, known or not, not a bare number."""
+    decoded = decode(ApiVersionsResponse, code.to_bytes(2) + bytes(4), version=0)
+    assert decoded.error_code is ErrorCode(code)
+
+
 def test_constants_agree_with_the_tables() -> None:
     """The named versions are those of the field tables."""
     fields = {each.name: each for each in (*ApiVersionsRequest.FIELDS, *ApiVersionsResponse.FIELDS)}

@@ -214,12 +214,6 @@ def test_default_that_stands_in_a_tag_is_read_and_not_written() -> None:
     assert encode(decoded, version=3) == bytes.fromhex("0000 01 00000000 00")
 
 
-def test_tag_order_does_not_make_messages_differ() -> None:
-    """Two messages with the same values are equal, whatever the order of their tags was."""
-    assert ApiVersionsRequest(tag_order=(1,)) == ApiVersionsRequest()
-    assert "tag_order" not in repr(ApiVersionsRequest(tag_order=(1,)))
-
-
 def test_fields_that_a_version_lacks_are_left_out() -> None:
     """A message that has more than the version is written without the rest."""
     request = ApiVersionsRequest(

@@ -30,7 +30,7 @@ def test_unknown_code_is_kept_with_its_number(code: int) -> None:
     assert member == code
     assert (member.name, member.value) == (f"CODE_{code}", code)
     assert isinstance(member, ErrorCode)
-    assert repr(member) == f"<ErrorCode.CODE_{code}: {code}>"
+    assert repr(member) == f"CODE_{code} ({code})"
 
 
 @given(UNKNOWN)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.vendor.pretty import pretty
 
 from tests.wire.generated_messages import TEXT
 from tests.wire.golden_bytes import load_vectors
@@ -195,3 +196,15 @@ def test_exchange_claims_nothing_that_was_not_seen() -> None:
     assert not exchange.usable
     assert (exchange.payload, exchange.framing_error, exchange.latency_us) == (None, None, None)
     assert exchange.stray == b""
+
+
+def test_request_is_printed_by_its_values() -> None:
+    """Hypothesis prints a request as its representation, without the field tables of its classes."""
+    sent = encode_request(_header(3), BODY)
+    assert pretty(sent) == repr(sent)
+    assert "FIELDS" not in pretty(sent)
+
+
+def test_outcome_is_printed_as_its_word() -> None:
+    """An outcome stands in a failure's message as the word that records use."""
+    assert [repr(outcome) for outcome in Outcome] == ["answer", "closed", "ignored", "silent"]

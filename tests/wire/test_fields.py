@@ -93,9 +93,10 @@ def test_table_names_the_attributes_in_order(message: Any) -> None:
 def test_default_of_the_table_is_that_of_the_attribute(message: Any) -> None:
     """A field that can be absent has the same default in the table and in the message."""
     attributes = {each.name: each.default for each in dataclasses.fields(message)}
-    first = min(each.versions.first for each in message.FIELDS)
     absent = [
-        each for each in message.FIELDS if each.versions.first > first or each.tag is not None
+        each
+        for each in message.FIELDS
+        if each.versions.first > 0 and attributes[each.name] is not dataclasses.MISSING
     ]
     assert {each.name: each.default for each in absent} == {
         each.name: attributes[each.name] for each in absent
@@ -119,6 +120,14 @@ def test_arrays_and_only_arrays_name_their_element(message: Any) -> None:
 
 @EACH_TABLE
 def test_messages_cannot_be_changed(message: Any) -> None:
-    """A message is frozen and has slots only."""
+    """A message is frozen, has slots only and is made by names only."""
     assert message.__dataclass_params__.frozen
     assert "__slots__" in vars(message)
+    assert all(each.kw_only for each in dataclasses.fields(message))
+
+
+@EACH_TABLE
+def test_only_the_order_of_tags_is_not_compared(message: Any) -> None:
+    """Messages with the same values are equal and look the same, whatever the order of their tags was."""
+    for each in dataclasses.fields(message):
+        assert (each.compare, each.repr) == (each.name != "tag_order", each.name != "tag_order")

@@ -1,0 +1,148 @@
+"""Runs the suite as its users do, `pytest conformance/ ...` in a process of its own, and reads its records."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pyarrow.parquet as pq
+
+from reports.records import Phase, Verdict, cell_verdict
+
+REPOSITORY = Path(__file__).parent.parent.parent
+SUITE = "conformance/"
+END_TIMEOUT_S = 20
+TIME_LIMIT_S = 240
+"""Far above what any run here takes; it only keeps a hanging run from blocking the tests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """One finished run.
+
+    Attributes:
+        status: its exit status.
+        output: what it printed.
+    """
+
+    status: int
+    output: str
+
+    @property
+    def folder(self) -> Path:
+        """The run's own folder, as the run says."""
+        _, _, rest = self.output.partition("\nrecords: ")
+        return Path(rest.partition("\n")[0])
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What `run.json` says."""
+        content: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
+        return content
+
+    def rows(self, table: str = "examples") -> list[dict[str, Any]]:
+        """Return all rows of one of the run's tables, in the order in which they were written."""
+        parts = sorted((self.folder / table).glob("*.parquet"))
+        return [row for part in parts for row in pq.read_table(part).to_pylist()]
+
+    def verdicts(self) -> dict[tuple[str, str], Verdict]:
+        """Return target and clause of each planned cell with its verdict, folded from the records."""
+        judged: dict[tuple[str, str], set[Verdict]] = {}
+        for row in self.rows():
+            if row["phase"] == Phase.GENERATE.value:
+                judged.setdefault((row["target"], row["clause"]), set()).add(
+                    Verdict(row["verdict"])
+                )
+        return {
+            key: cell_verdict(
+                judged.get(key, set()),
+                applicable=cell["applicable"],
+                known_violation=bool(cell["known_violation"]),
+            )
+            for cell in self.header["planned_cells"]
+            for key in [(cell["target"], cell["clause"])]
+        }
+
+    def failures(self) -> dict[tuple[str, str], Path]:
+        """Return target and clause of each failure with its folder."""
+        facts = {
+            path.parent: json.loads(path.read_text())
+            for path in self.folder.glob("failures/*/failure.json")
+        }
+        return {(fact["target"], fact["clause"]): folder for folder, fact in facts.items()}
+
+
+def start_suite(
+    *options: str,
+    runs: Path,
+    suite: Sequence[str] = (SUITE,),
+    profile: str = "ci",
+    variables: Mapping[str, str] | None = None,
+) -> subprocess.Popen[str]:
+    """Start a run; its output is a pipe.
+
+    Args:
+        options: what stands behind `pytest conformance/`.
+        runs: folder for its records.
+        suite: what is run.
+        profile: Hypothesis' profile.
+        variables: further environment variables.
+    """
+    command = [sys.executable, "-m", "pytest", *suite, *options, "--runs", str(runs)]
+    return subprocess.Popen(
+        [*command, "-p", "no:cacheprovider"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=REPOSITORY,
+        env={
+            **os.environ,
+            "KAFKA_CONFORMANCE_PROFILE": profile,
+            "PYTHONUNBUFFERED": "1",
+            **(variables or {}),
+        },
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> SuiteRun:
+    """Wait for a run that was started."""
+    try:
+        output, _ = process.communicate(timeout=TIME_LIMIT_S)
+    finally:
+        process.kill()
+    return SuiteRun(status=process.returncode, output=output)
+
+
+def run_suite(*options: str, runs: Path, **how: Any) -> SuiteRun:
+    """Run the suite to its end; see `start_suite`."""
+    return finish(start_suite(*options, runs=runs, **how))
+
+
+def await_line(process: subprocess.Popen[str], text: str) -> str:
+    """Read a run's output up to the first line that has a text in it; returns all of that."""
+    assert process.stdout is not None
+    seen = ""
+    for line in process.stdout:
+        seen += line
+        if text in line:
+            return seen
+    raise AssertionError(f"the run ended without {text!r}:\n{seen}")
+
+
+def children_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Return the processes below a run by now."""
+    children: list[psutil.Process] = psutil.Process(process.pid).children(recursive=True)
+    return children
+
+
+def survivors(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Wait until processes have ended, and return those that have not in due time."""
+    _, alive = psutil.wait_procs(processes, timeout=END_TIMEOUT_S)
+    return list(alive)

@@ -1,0 +1,83 @@
+"""The commands that list, explain and measure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from clauses.catalogue import catalogue
+from conformance.__main__ import main
+from fixtures.launchers.built_in import reference_targets
+from fixtures.targets import load_targets
+
+USAGE_ERROR = 2
+
+
+def output_of(*arguments: str, status: int = 0) -> str:
+    """Run the console script in this process and return what it printed."""
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == status, result.output
+    assert "\x1b" not in result.output
+    return result.output
+
+
+def test_targets_are_listed_one_a_line() -> None:
+    """`targets` lists every file of the registry and every reference broker, unbroken when piped."""
+    lines = output_of("targets").splitlines()
+    listed = [line.split()[0] for line in lines[1:]]
+    assert listed == [target.id for target in (*load_targets(), *reference_targets())]
+
+
+def test_clauses_are_listed_one_a_line() -> None:
+    """`clauses` lists every clause of the catalogue with its level and statement, unbroken when piped."""
+    lines = output_of("clauses").splitlines()[1:]
+    for line, clause in zip(lines, catalogue(), strict=True):
+        assert line.split()[:2] == [clause.id, clause.level.value]
+        assert line.rstrip().endswith(clause.statement)
+
+
+def test_clause_is_explained() -> None:
+    """`explain` names a clause's source, its properties and the defects that break it."""
+    output = output_of("explain", "KIP-482.tags-ascending-in-answers")
+    for part in (
+        "KIP-482.tags-ascending-in-answers  MUST\n",
+        f"statement: {catalogue()['KIP-482.tags-ascending-in-answers'].statement}\n",
+        "  test_tagged_fields.py::test_tags_in_answers_ascend: The tags of every tag section in an answer"
+        " ascend, each at most once.\n",
+        "  reference+tags-descend: The tags of an answer stand in descending order.\n",
+    ):
+        assert part in output
+
+
+@pytest.mark.parametrize("clause", [clause.id for clause in catalogue()])
+def test_every_clause_can_be_explained(clause: str) -> None:
+    """`explain` finds a property and a planted defect for every clause of the catalogue."""
+    output = output_of("explain", clause)
+    assert "::test_" in output
+    assert "  reference+" in output
+
+
+def test_unknown_clause_gets_the_nearest() -> None:
+    """`explain` of a clause that is not there names the nearest ones."""
+    output = output_of("explain", "KIP-35.key-unique", status=USAGE_ERROR)
+    assert "the nearest are KIP-35.keys-unique" in output
+
+
+def test_unknown_defect_gets_the_nearest() -> None:
+    """`mutation` of a defect that is not there names the nearest ones."""
+    output = output_of("mutation", "tags-decend", status=USAGE_ERROR)
+    assert "nearest: reference+tags-descend" in output
+
+
+def test_mutation_score_is_printed_and_kept(tmp_path: Path) -> None:
+    """`mutation` catches two planted defects by exactly their clauses, says so and writes it down."""
+    names = ("tags-descend", "trailing-bytes-are-refused")
+    output = output_of("mutation", *names, "--out", str(tmp_path / "mutation"))
+    assert "mutation score: 2 of 2 planted defects caught by exactly their clauses" in output
+    kept = json.loads((tmp_path / "mutation" / "mutation.json").read_text())
+    assert [result["defect"] for result in kept] == list(names)
+    for result in kept:
+        assert set(result["breaks"]) <= set(result["violated"])

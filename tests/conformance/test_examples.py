@@ -1,0 +1,225 @@
+"""How one example is judged: violations, doubts, information, declared violations, and the end of shrinking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis.errors import UnsatisfiedAssumption
+
+from clauses.catalogue import catalogue
+from conformance import examples
+from conformance.examples import PropertyJudge
+from conformance.plugin import stale_expectations
+from fixtures.broker import Broker
+from fixtures.errors import BrokerGone
+from fixtures.targets import KnownViolation, Target
+from reports.recorder import CellKey, RunRecorder
+from reports.records import Phase, PlannedCell, Verdict
+from reports.run_writer import RunWriter
+
+MUST = catalogue()["KIP-35.keys-unique"]
+PIN = catalogue()["KIP-511.edge-punctuation"]
+TODAY = datetime.now(UTC).date()
+
+
+def target_with(*known: KnownViolation) -> Target:
+    """Return a target with declared violations."""
+    return Target(
+        id="target",
+        implementation="something",
+        release="1",
+        quorum=None,
+        listeners=("plaintext",),
+        known_violations=known,
+    )
+
+
+def declared(*, clause: str = MUST.id, match: str = "", expires: date = TODAY) -> KnownViolation:
+    """Return a declared violation."""
+    return KnownViolation(
+        clause=clause, match=match, reason="reason", link="link", added=TODAY, expires=expires
+    )
+
+
+@dataclass
+class FakeBroker:
+    """What a judge needs of a broker."""
+
+    target: Target = field(default_factory=target_with)
+    listener: str = "plaintext"
+    is_pinned: bool = False
+    journal: list[Any] = field(default_factory=list)
+
+    def forget(self) -> None:
+        """Begin a new journal."""
+        self.journal = []
+
+
+@dataclass
+class Judged:
+    """A judge, the recorder behind it, and the values of every body that ran."""
+
+    judge: PropertyJudge
+    recorder: RunRecorder
+    key: CellKey
+    ran: list[int] = field(default_factory=list)
+
+    def run(self, body: Callable[[int], None], value: int) -> None:
+        """Judge one example."""
+
+        def noted(value: int) -> None:
+            self.ran.append(value)
+            body(value)
+
+        self.judge.judge(noted, {"value": value})
+
+    @property
+    def verdict(self) -> Verdict:
+        """The cell's verdict so far."""
+        return self.recorder.cells[self.key].verdict
+
+
+def judged(runs: Path, broker: FakeBroker, *, pin: bool = False, known: str = "") -> Judged:
+    """Return a judge of one clause on a broker."""
+    clause = PIN if pin else MUST
+    recorder = RunRecorder(
+        RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
+    )
+    cell = PlannedCell(
+        clause=clause.id, target=broker.target.id, listener="plaintext", known_violation=known
+    )
+    recorder.plan([(cell, clause.level.value)], [])
+    judge = PropertyJudge(recorder, cast(Broker, broker), (clause,), "test_something")
+    return Judged(judge, recorder, CellKey(clause.id, broker.target.id, "plaintext"))
+
+
+def violate(value: int) -> None:
+    """Fail as a target's violation does."""
+    raise AssertionError(f"seen {value}")
+
+
+def hold(value: int) -> None:
+    """Hold."""
+
+
+def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
+    """An AssertionError is the target's violation; what follows it is Hypothesis making it smaller."""
+    case = judged(tmp_path, FakeBroker())
+    case.run(hold, 1)
+    for value in (100, 10):
+        with pytest.raises(AssertionError):
+            case.run(violate, value)
+    assert case.verdict is Verdict.VIOLATES
+    assert case.recorder.cells[case.key].verdicts == {Verdict.CONFORMS: 1, Verdict.VIOLATES: 1}
+    (failure,) = case.recorder.cells[case.key].failures.values()
+    assert failure.message == "seen 10"
+    assert failure.example == "{'value': 10}"
+
+
+def test_rejected_example_is_not_recorded(tmp_path: Path) -> None:
+    """An example that the property rejects counts for nothing."""
+
+    def reject(value: int) -> None:
+        raise UnsatisfiedAssumption
+
+    case = judged(tmp_path, FakeBroker())
+    with pytest.raises(UnsatisfiedAssumption):
+        case.run(reject, 1)
+    assert case.verdict is Verdict.NOT_RUN
+
+
+def test_harness_error_ends_the_property(tmp_path: Path) -> None:
+    """After a fault of ours no further example runs: each ends with the same error at once."""
+
+    def lose(value: int) -> None:
+        raise BrokerGone("it ended")
+
+    case = judged(tmp_path, FakeBroker())
+    for value in range(3):
+        with pytest.raises(BrokerGone, match="it ended"):
+            case.run(lose, value)
+    assert case.ran == [0]
+    assert case.recorder.cells[case.key].verdicts == {}
+
+
+@pytest.mark.parametrize("is_pinned", [True, False])
+def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
+    """A difference from a PIN violates on Apache Kafka, and elsewhere is information with its evidence."""
+    case = judged(tmp_path, FakeBroker(is_pinned=is_pinned), pin=True)
+    if is_pinned:
+        with pytest.raises(AssertionError):
+            case.run(violate, 1)
+    else:
+        case.run(violate, 1)
+    assert case.verdict is (Verdict.VIOLATES if is_pinned else Verdict.INFORMATIONAL)
+    assert len(case.recorder.cells[case.key].failures) == 1
+
+
+def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the budget is spent only examples that failed before run, so that shrinking ends."""
+    case = judged(tmp_path, FakeBroker())
+    with pytest.raises(AssertionError):
+        case.run(violate, 1)
+    monkeypatch.setattr(examples, "SHRINK_BUDGET_S", -1.0)
+    case.run(violate, 2)
+    with pytest.raises(AssertionError):
+        case.run(violate, 1)
+    assert case.ran == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("match", "verdict"),
+    [
+        ("^seen [0-9]$", Verdict.KNOWN_VIOLATION),
+        ("seen", Verdict.KNOWN_VIOLATION),
+        ("seen 2", Verdict.VIOLATES),
+    ],
+)
+def test_declared_violation_covers_what_it_matches(
+    match: str, verdict: Verdict, tmp_path: Path
+) -> None:
+    """A declared violation excuses the failures whose message it matches, and no other."""
+    broker = FakeBroker(target=target_with(declared(match=match)))
+    case = judged(tmp_path, broker, known="reason")
+    with pytest.raises(AssertionError):
+        case.run(violate, 1)
+    assert case.verdict is verdict
+
+
+def test_every_row_has_its_phase(tmp_path: Path) -> None:
+    """Rows of a cell are drawn until the first failure, which still is, and shrunk after it."""
+    case = judged(tmp_path, FakeBroker())
+    case.run(hold, 1)
+    for value in (2, 3):
+        with pytest.raises(AssertionError):
+            case.run(violate, value)
+    case.run(hold, 4)
+    case.recorder.finish(1)
+    rows = pq.read_table(case.recorder.writer.folder / "examples").to_pylist()
+    phases = [Phase(row["phase"]) for row in sorted(rows, key=lambda row: row["example_number"])]
+    assert phases == [Phase.GENERATE, Phase.GENERATE, Phase.SHRINK, Phase.SHRINK]
+
+
+@pytest.mark.parametrize(
+    ("known", "stale"),
+    [
+        pytest.param(declared(expires=TODAY + timedelta(days=2)), [], id="in-force"),
+        pytest.param(
+            declared(expires=TODAY), [f"target declares {MUST.id} until {TODAY}"], id="expired"
+        ),
+        pytest.param(
+            declared(clause="KIP-0.gone", expires=TODAY + timedelta(days=2)),
+            ["target declares KIP-0.gone, which no catalogue has"],
+            id="unknown-clause",
+        ),
+    ],
+)
+def test_stale_expectations_are_named(known: KnownViolation, stale: list[str]) -> None:
+    """A declared violation is stale from its day on, or where no catalogue has its clause."""
+    assert stale_expectations([target_with(known)]) == stale

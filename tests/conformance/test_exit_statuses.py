@@ -1,0 +1,107 @@
+"""What a run's exit status says, from runs against the reference broker with and without defects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reports.records import Verdict
+from tests.conformance import declared_violations
+from tests.conformance.suite_runs import SuiteRun, run_suite
+
+DEFECT = "reference+tags-descend"
+CLAUSE = "KIP-482.tags-ascending-in-answers"
+PROPERTY = "test_tags_in_answers_ascend"
+FAR_AWAY = "2999-01-01"
+LONG_AGO = "2026-02-01"
+
+
+def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
+    """A target that keeps every clause ends the run with 0, and every cell says so."""
+    assert healthy_run.status == 0, healthy_run.output
+    assert set(healthy_run.verdicts().values()) == {Verdict.CONFORMS}
+
+
+def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
+    """Targets that violate a MUST end the run with 1."""
+    assert defects_run.status == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "outcome"),
+    [
+        pytest.param([], 0, "1 xfailed", id="recorded"),
+        pytest.param(["--strict-should"], 1, "1 failed", id="strict"),
+    ],
+)
+def test_violated_should_gates_only_where_asked(
+    options: list[str], status: int, outcome: str, tmp_path: Path
+) -> None:
+    """A violated SHOULD is shown and recorded, and fails the run with --strict-should alone."""
+    run = run_suite(
+        *("--broker", "reference+a-default-tag-is-sent", "--tier", "smoke"),
+        *("-k", "test_tags_at_their_default_are_not_sent", *options),
+        runs=tmp_path / "runs",
+    )
+    assert run.status == status, run.output
+    assert outcome in run.output
+    assert list(run.verdicts().values()) == [Verdict.VIOLATES]
+    assert "✕ KIP-482.default-tags-omitted on reference+a-default-tag-is-sent" in run.output
+
+
+@pytest.mark.parametrize(
+    ("target", "match", "expires", "status", "verdict", "said"),
+    [
+        pytest.param(
+            DEFECT,
+            "assert",
+            FAR_AWAY,
+            0,
+            Verdict.KNOWN_VIOLATION,
+            "known because: declared by a test (https://example.org/1)",
+            id="known",
+        ),
+        pytest.param(
+            DEFECT, "no such thing", FAR_AWAY, 1, Verdict.VIOLATES, "1 failed", id="other-failure"
+        ),
+        pytest.param(
+            "reference",
+            "assert",
+            FAR_AWAY,
+            1,
+            Verdict.UNEXPECTED_PASS,
+            "declared as violated, but it holds",
+            id="unexpected-pass",
+        ),
+        pytest.param(
+            DEFECT,
+            "assert",
+            LONG_AGO,
+            12,
+            Verdict.KNOWN_VIOLATION,
+            f"! stale expectation: {DEFECT} declares {CLAUSE} until {LONG_AGO}",
+            id="expired",
+        ),
+    ],
+)
+def test_declared_violation_decides_the_status(
+    target: str,
+    match: str,
+    expires: str,
+    status: int,
+    verdict: Verdict,
+    said: str,
+    tmp_path: Path,
+) -> None:
+    """A declared violation excuses what it matches until it expires, and is news when it is gone."""
+    entry = {"target": target, "clause": CLAUSE, "match": match, "expires": expires}
+    run = run_suite(
+        *("--broker", target, "--tier", "smoke", "-k", PROPERTY, "-p", declared_violations.NAME),
+        runs=tmp_path / "runs",
+        variables={declared_violations.VARIABLE: json.dumps([entry])},
+    )
+    assert run.status == status, run.output
+    assert run.verdicts() == {(target, CLAUSE): verdict}
+    assert said in run.output

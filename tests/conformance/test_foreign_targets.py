@@ -1,0 +1,67 @@
+"""Targets that are neither Apache Kafka's newest release nor the reference broker."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from fixtures.launchers.built_in import launch_built_in, reference_targets
+from reports.records import Verdict
+from tests.conformance.suite_runs import REPOSITORY, run_suite
+
+PIN = "KIP-511.edge-punctuation"
+
+
+@contextmanager
+def old_release() -> Iterator[str]:
+    """Serve the reference model of a release that knows ApiVersions v0 alone; gives its address."""
+    command = [sys.executable, "-m", "reference_model.server"]
+    with subprocess.Popen(
+        [*command, "--release", "0.10.0.1", "--quorum", "zookeeper"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=REPOSITORY,
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield f"127.0.0.1:{server.stdout.readline().strip()}"
+        finally:
+            server.kill()
+
+
+def test_difference_from_a_pin_is_information_elsewhere(tmp_path: Path) -> None:
+    """A foreign implementation that does what Kafka does not where sources are silent ends with 0."""
+    defect = "reference+names-may-begin-with-a-hyphen"
+    (target,) = (target for target in reference_targets() if target.id == defect)
+    with launch_built_in(target) as running:
+        run = run_suite(
+            *("--bootstrap-server", str(running.addresses["plaintext"]), "--tier", "smoke"),
+            runs=tmp_path,
+        )
+    assert run.status == 0, run.output
+    verdicts = run.verdicts()
+    assert verdicts["address", PIN] is Verdict.INFORMATIONAL
+    assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.INFORMATIONAL}
+    assert f"≈ {PIN} on address (plaintext): informational" in run.output
+    assert ("address", PIN) in run.failures()
+
+
+def test_clauses_of_versions_that_are_not_served_do_not_apply(tmp_path: Path) -> None:
+    """A target that serves v0 alone is judged by what applies from v0; the rest says why it does not apply."""
+    with old_release() as address:
+        run = run_suite("--bootstrap-server", address, "--tier", "smoke", runs=tmp_path)
+    levels = {clause["id"]: clause["level"] for clause in run.header["clauses"]}
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    assert verdicts["KIP-35.v0-always-served"] is Verdict.CONFORMS
+    assert verdicts["KIP-511.names-refused"] is Verdict.NOT_APPLICABLE
+    assert {
+        clause
+        for clause, verdict in verdicts.items()
+        if levels[clause] == "MUST" and verdict not in (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
+    } == set(), run.output
+    reasons = {cell["reason"] for cell in run.header["planned_cells"] if not cell["applicable"]}
+    assert "applies from ApiVersions v3, the target serves up to v0" in reasons

@@ -1,0 +1,82 @@
+"""What a run leaves behind: header, rows, footer and failures."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pyarrow.parquet as pq
+import pytest
+
+from clauses.catalogue import catalogue
+from reports.arrow_schemas import arrow_schema
+from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
+from tests.conformance.suite_runs import REPOSITORY, SuiteRun
+
+FAILURE_FILES = {"example.txt", "exchange.txt", "failure.json", "reproducer.py"}
+
+
+@pytest.mark.parametrize(
+    ("table", "fields"),
+    [
+        ("examples", EXAMPLE_FIELDS),
+        ("exchanges", EXCHANGE_FIELDS),
+        ("answers", ANSWER_FIELDS),
+    ],
+)
+def test_rows_have_the_record_schema(
+    table: str, fields: tuple[Column, ...], defects_run: SuiteRun
+) -> None:
+    """Every Parquet file of a run has exactly the columns and types that the record schema names."""
+    parts = list((defects_run.folder / table).glob("*"))
+    assert parts
+    for part in parts:
+        assert pq.read_schema(part).equals(arrow_schema(fields))
+
+
+def test_footer_counts_the_rows(defects_run: SuiteRun) -> None:
+    """The footer names as many rows as the files hold, and the exit status of the run."""
+    footer = defects_run.header["footer"]
+    assert footer["example_rows"] == len(defects_run.rows("examples"))
+    assert footer["exchange_rows"] == len(defects_run.rows("exchanges"))
+    assert footer["exit_status"] == defects_run.status
+
+
+def test_header_follows_the_published_schema(healthy_run: SuiteRun) -> None:
+    """`run.json` of a complete run is valid by the JSON Schema that is published with the project."""
+    schema = json.loads((REPOSITORY / "reports/run_schema.json").read_text())
+    jsonschema.validate(healthy_run.header, schema)
+
+
+def test_every_planned_cell_has_a_verdict(healthy_run: SuiteRun) -> None:
+    """A whole run plans every judged clause of the catalogue, and leaves no cell without a verdict."""
+    verdicts = healthy_run.verdicts()
+    judged = {clause.id for clause in catalogue() if not clause.not_tested}
+    assert verdicts.keys() == {("reference", clause) for clause in judged}
+    assert Verdict.NOT_RUN not in verdicts.values()
+
+
+def test_answers_are_stored_once(healthy_run: SuiteRun) -> None:
+    """Each distinct answer stands once among the answers, and every exchange with one refers to it."""
+    stored = [row["answer_sha256"] for row in healthy_run.rows("answers")]
+    referred = {row["answer_sha256"] for row in healthy_run.rows("exchanges")} - {None}
+    assert len(stored) == len(set(stored))
+    assert referred == set(stored)
+
+
+def test_each_failure_has_its_four_files(defects_run: SuiteRun) -> None:
+    """Each distinct failure of the rows has a folder of its signature with four files."""
+    signatures = {row["failure_signature"] for row in defects_run.rows()} - {None}
+    folders = {folder.name: folder for folder in (defects_run.folder / "failures").iterdir()}
+    assert folders.keys() == signatures
+    for folder in folders.values():
+        assert {file.name for file in folder.iterdir()} == FAILURE_FILES
+
+
+def test_summary_is_markdown(healthy_run: SuiteRun) -> None:
+    """`summary.md` has one line per clause."""
+    lines = (healthy_run.folder / "summary.md").read_text().splitlines()
+    assert lines[0] == f"# Run {healthy_run.folder.name}"
+    assert lines[2] == "| clause | level | reference |"
+    assert "| KIP-35.keys-unique | MUST | ✓ conforms |" in lines
+    assert len(lines) == 4 + len(healthy_run.verdicts())

@@ -1,0 +1,121 @@
+"""Which tier a run takes, and that the gentle one sends nothing malformed."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from fixtures.plugin import parse_address, tier_of
+from fixtures.running_broker import Address
+from tests.conformance.fake_targets import reference_behaviour, serve
+from tests.conformance.suite_runs import SuiteRun, run_suite
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import decode, decode_prefix
+from wire.frames import FrameReader
+from wire.headers import RequestHeader, request_header_version
+
+
+class Options:
+    """Stands for pytest's configuration: answers with the options given."""
+
+    def __init__(self, **options: str) -> None:
+        self._options = options
+
+    def getoption(self, name: str) -> str | None:
+        """Return an option's value, or None as where it is not given."""
+        return self._options.get(name.strip("-").replace("-", "_"))
+
+
+@pytest.mark.parametrize(
+    ("options", "tier"),
+    [
+        pytest.param({}, "standard", id="registry"),
+        pytest.param({"bootstrap_server": "localhost:9092"}, "standard", id="localhost"),
+        pytest.param({"bootstrap_server": "127.8.9.10:9092"}, "standard", id="ipv4-loopback"),
+        pytest.param({"bootstrap_server": "[::1]:9092"}, "standard", id="ipv6-loopback"),
+        pytest.param({"bootstrap_server": "broker.example.org:9092"}, "gentle", id="name"),
+        pytest.param({"bootstrap_server": "192.0.2.7:9092"}, "gentle", id="ipv4"),
+        pytest.param({"bootstrap_server": "[2001:db8::7]:9092"}, "gentle", id="ipv6"),
+        pytest.param(
+            {"bootstrap_server": "localhost.example.org:1"}, "gentle", id="like-localhost"
+        ),
+        pytest.param(
+            {"bootstrap_server": "192.0.2.7:9092", "tier": "standard"}, "standard", id="insisted"
+        ),
+        pytest.param({"bootstrap_server": "127.0.0.1:1", "tier": "gentle"}, "gentle", id="asked"),
+    ],
+)
+def test_foreign_address_is_judged_gently(options: dict[str, str], tier: str) -> None:
+    """An address that is not on loopback gets the gentle tier unless another one is asked for."""
+    assert tier_of(cast(pytest.Config, Options(**options))) == tier
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("localhost:9092", Address("localhost", 9092)),
+        ("[::1]:1", Address("::1", 1)),
+        ("10.0.0.1:65535", Address("10.0.0.1", 65535)),
+    ],
+)
+def test_address_is_read(text: str, address: Address) -> None:
+    """Host and port are told apart, with brackets around a host that has colons."""
+    assert parse_address(text) == address
+
+
+@pytest.mark.parametrize(
+    "text", ["", "localhost", ":9092", "localhost:", "host:0", "host:65536", "::1:9092", "h:port"]
+)
+def test_address_without_host_and_port_is_refused(text: str) -> None:
+    """What is not HOST:PORT is a usage error that quotes it."""
+    with pytest.raises(pytest.UsageError, match="is not HOST:PORT"):
+        parse_address(text)
+
+
+@pytest.fixture(scope="module")
+def gentle_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, list[bytes]]:
+    """A gentle run, and the bytes that came on each of its connections."""
+    runs = tmp_path_factory.mktemp("gentle")
+    with serve(reference_behaviour()) as target:
+        run = run_suite("--bootstrap-server", target.address, "--tier", "gentle", runs=runs)
+    return run, [bytes(received) for received in target.received]
+
+
+def test_gentle_tier_judges_what_is_well_formed(gentle_run: tuple[SuiteRun, list[bytes]]) -> None:
+    """The gentle tier ends green on a healthy broker, and plans no cell that it leaves out."""
+    run, _ = gentle_run
+    assert run.status == 0, run.output
+    clauses = {clause for _, clause in run.verdicts()}
+    assert "KIP-35.v0-always-served" in clauses
+    assert "PROTOCOL.malformed-hurts-nobody" not in clauses
+    assert run.header["tier"] == "gentle"
+
+
+def test_gentle_tier_sends_whole_well_formed_requests(
+    gentle_run: tuple[SuiteRun, list[bytes]],
+) -> None:
+    """Every byte of a gentle run belongs to an ApiVersions request that decodes strictly."""
+    _, connections = gentle_run
+    requests = 0
+    for received in connections:
+        reader = FrameReader()
+        reader.receive_data(received)
+        while (payload := reader.next_payload()) is not None:
+            check_well_formed(payload)
+            requests += 1
+        assert reader.unread == b""
+    assert requests > 1000
+
+
+def check_well_formed(payload: bytes) -> None:
+    """Decode a request strictly; raises a `DecodeError` where it cannot be.
+
+    The body of a version that nobody knows yet is nobody's to judge.
+    """
+    api_key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
+    assert api_key == API_VERSIONS_KEY
+    header_version = request_header_version(api_key, version)
+    _, body = decode_prefix(RequestHeader, payload, version=header_version)
+    if 0 <= version <= NEWEST_VERSION:
+        decode(ApiVersionsRequest, payload[body:], version=version)

@@ -1,0 +1,103 @@
+"""Recorders with a plan, for tests of what is said of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clauses.catalogue import catalogue
+from reports.failures import Failure
+from reports.recorder import CellKey, JudgedExample, RunRecorder, TargetFacts
+from reports.records import Phase, PlannedCell, Verdict
+from reports.run_writer import RunWriter
+from strategies.api_versions import build_request
+from wire.exchange import Exchange, Outcome, Step
+
+CLAUSE = "KIP-35.keys-unique"
+TARGET = "reference"
+PROPERTY = "test_no_key_stands_twice"
+
+
+def key_of(clause: str = CLAUSE, target: str = TARGET) -> CellKey:
+    """Return the key of a cell on the plain listener."""
+    return CellKey(clause, target, "plaintext")
+
+
+def recorder_for(
+    runs: Path, cells: Mapping[CellKey, str], known_violation: str = ""
+) -> RunRecorder:
+    """Return a recorder that has planned cells; `cells` gives the level of each."""
+    writer = RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None)
+    recorder = RunRecorder(writer, tier="smoke")
+    planned = (
+        (
+            PlannedCell(
+                clause=key.clause,
+                target=key.target,
+                listener=key.listener,
+                known_violation=known_violation,
+            ),
+            level,
+        )
+        for key, level in cells.items()
+    )
+    recorder.plan(planned, [])
+    return recorder
+
+
+def facts_of(target: str = TARGET) -> TargetFacts:
+    """Return what a record says of a target."""
+    return TargetFacts(
+        id=target, implementation="reference", release="4.4.0", launcher="built-in", artefacts={}
+    )
+
+
+def answered_step() -> Step:
+    """Return a step whose one request was answered after 1,000 microseconds."""
+    request = build_request(version=0)
+    exchange = Exchange(
+        request=request,
+        outcome=Outcome.ANSWER,
+        payload=bytes.fromhex("00000007 0023"),
+        usable=True,
+        latency_us=1000,
+    )
+    return Step(connection=0, pieces=(request.data,), exchanges=(exchange,))
+
+
+def failure_of(key: CellKey, message: str, signature: str = "0123456789abcdef") -> Failure:
+    """Return a failure of a cell with one answered step."""
+    return Failure(
+        signature=signature,
+        clause=key.clause,
+        statement="No API key stands twice in the table.",
+        property_name=PROPERTY,
+        target=key.target,
+        listener=key.listener,
+        verdict="violates",
+        kind="AssertionError",
+        message=message,
+        example="{}",
+        steps=(answered_step(),),
+    )
+
+
+def example_of(
+    verdict: Verdict,
+    key: CellKey | None = None,
+    *,
+    number: int = 1,
+    phase: Phase = Phase.GENERATE,
+    message: str = "",
+) -> JudgedExample:
+    """Return a judged example; one with a message has a failure."""
+    key = key or key_of()
+    return JudgedExample(
+        key=key,
+        property_name=PROPERTY,
+        number=number,
+        phase=phase,
+        verdict=verdict,
+        steps=(answered_step(),),
+        failure=failure_of(key, message) if message else None,
+    )

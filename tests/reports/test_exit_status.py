@@ -1,0 +1,92 @@
+"""The exit status: the gravest of what the cells say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.exit_status import exit_status_of
+from reports.records import Verdict
+from tests.reports.recorders import example_of, key_of, recorder_for
+
+OTHER = "KIP-511.names-accepted"
+CONFORMS, VIOLATES, DOUBT = Verdict.CONFORMS, Verdict.VIOLATES, Verdict.INCONCLUSIVE
+INFORMATION = Verdict.INFORMATIONAL
+
+
+@pytest.mark.parametrize(
+    ("level", "verdicts", "strict", "status"),
+    [
+        pytest.param("MUST", [CONFORMS], False, 0, id="conforms"),
+        pytest.param("MUST", [CONFORMS, VIOLATES], False, 1, id="must"),
+        pytest.param("PIN", [VIOLATES], False, 1, id="binding-pin"),
+        pytest.param("PIN", [INFORMATION], True, 0, id="informational-pin"),
+        pytest.param("SHOULD", [VIOLATES], False, 0, id="should"),
+        pytest.param("SHOULD", [VIOLATES], True, 1, id="strict-should"),
+        pytest.param("MAY", [VIOLATES], True, 0, id="may"),
+        pytest.param("MUST", [CONFORMS, DOUBT], False, 10, id="inconclusive"),
+        pytest.param("MUST", [VIOLATES, DOUBT], False, 1, id="violation-before-doubt"),
+        pytest.param("MUST", [], False, 11, id="not-run"),
+    ],
+)
+def test_cell_decides_the_status(
+    level: str, verdicts: list[Verdict], strict: bool, status: int, tmp_path: Path
+) -> None:
+    """What a cell says decides the status by the level of its clause, beside a cell that conforms."""
+    recorder = recorder_for(tmp_path, {key_of(): level, key_of(OTHER): "MUST"})
+    recorder.judged(example_of(CONFORMS, key_of(OTHER)))
+    for verdict in verdicts:
+        recorder.judged(example_of(verdict, message="seen" if verdict is VIOLATES else ""))
+    assert exit_status_of(recorder, pytest_status=0, strict=strict) == status
+
+
+@pytest.mark.parametrize(
+    ("known", "verdict", "status"),
+    [("reason", VIOLATES, 0), ("reason", CONFORMS, 1), ("", CONFORMS, 0)],
+)
+def test_declared_violation_excuses_just_itself(
+    known: str, verdict: Verdict, status: int, tmp_path: Path
+) -> None:
+    """A declared violation does not fail the run, and one that is gone does."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
+    recorder.judged(example_of(verdict))
+    assert exit_status_of(recorder, pytest_status=1, strict=False) == status
+
+
+def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
+    """A cell that fails otherwise than declared counts as violated."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason")
+    recorder.judged(example_of(VIOLATES, message="seen"))
+    recorder.not_covered(key_of())
+    assert exit_status_of(recorder, pytest_status=1, strict=False) == 1
+
+
+@pytest.mark.parametrize(("verdict", "status"), [(CONFORMS, 12), (VIOLATES, 1), (DOUBT, 10)])
+def test_stale_expectation_is_the_last_to_be_said(
+    verdict: Verdict, status: int, tmp_path: Path
+) -> None:
+    """A stale expectation decides the status where nothing graver does."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.stale_expectations = ["one"]
+    recorder.judged(example_of(verdict))
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == status
+
+
+@pytest.mark.parametrize("pytest_status", [2, 3, 4, 5])
+def test_pytest_keeps_its_own_statuses(pytest_status: int, tmp_path: Path) -> None:
+    """Interrupted, internal error, usage error and nothing collected stay what pytest says."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    assert exit_status_of(recorder, pytest_status=pytest_status, strict=False) == pytest_status
+
+
+def test_no_cell_is_never_green(tmp_path: Path) -> None:
+    """A run that planned nothing ends with pytest's status for nothing collected."""
+    assert exit_status_of(recorder_for(tmp_path, {}), pytest_status=0, strict=False) == 5
+
+
+def test_cell_that_does_not_apply_is_green(tmp_path: Path) -> None:
+    """A cell that is not applicable neither fails the run nor makes it incomplete."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.not_applicable(key_of(), "the target serves up to v0")
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == 0

@@ -1,0 +1,194 @@
+"""What is kept of a failure: its signature, its script and its dump."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from reports.failures import (
+    Failure,
+    recorded_answers,
+    render_exchange,
+    render_reproducer,
+    signature_of,
+    write_failure,
+)
+from strategies.api_versions import build_request
+from wire.errors import FrameTooLarge
+from wire.exchange import Exchange, Outcome, Step
+
+PARTS = {
+    "clause": "KIP-35.keys-unique",
+    "target": "apache-kafka-4.4.0",
+    "listener": "plaintext",
+    "property_name": "test_no_key_stands_twice",
+    "kind": "AssertionError",
+    "message": "assert [18] == []\nmore",
+}
+TABLE = "0000 00000001 0012 0000 0005"
+ANSWER = bytes.fromhex(f"00000007 {TABLE}")
+
+
+def step_of(exchange: Exchange, *, sentinel: bool = False) -> Step:
+    """Return the step of one exchange."""
+    return Step(
+        connection=0, pieces=(exchange.request.data,), exchanges=(exchange,), sentinel=sentinel
+    )
+
+
+def answered(payload: bytes, *, version: int = 0, stray: bytes = b"") -> Exchange:
+    """Return an exchange that was answered."""
+    return Exchange(
+        request=build_request(version=version),
+        outcome=Outcome.ANSWER,
+        payload=payload,
+        usable=True,
+        stray=stray,
+    )
+
+
+def failure_of(*steps: Step, message: str = "seen") -> Failure:
+    """Return a failure with these steps."""
+    return Failure(
+        signature="0123456789abcdef",
+        clause=PARTS["clause"],
+        statement="No API key stands twice.",
+        property_name=PARTS["property_name"],
+        target=PARTS["target"],
+        listener=PARTS["listener"],
+        verdict="violates",
+        kind=PARTS["kind"],
+        message=message,
+        example="{'sent': 1}",
+        steps=steps,
+    )
+
+
+def test_signature_is_the_one_it_was() -> None:
+    """The signature of a failure is the same in every release of the suite."""
+    assert signature_of(**PARTS) == "b368d01b5790b486"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "assert [3] == []",
+        "assert [-1] == []\nother",
+        "assert [0xff] == []",
+        "assert [deadbeef] == []",
+    ],
+)
+def test_numbers_do_not_change_the_signature(message: str) -> None:
+    """Numbers, hexadecimal runs and all lines but the first do not make another failure."""
+    assert signature_of(**PARTS | {"message": message}) == signature_of(**PARTS)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_changes_the_signature(part: str) -> None:
+    """Another clause, target, listener, property, exception or message is another failure."""
+    assert signature_of(**PARTS | {part: "another"}) != signature_of(**PARTS)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "recorded"),
+    [
+        pytest.param(answered(ANSWER), ["00000010" + ANSWER.hex()], id="answer"),
+        pytest.param(
+            answered(bytes.fromhex(f"00000007 {TABLE} 00000019"), version=1),
+            ["00000014" + ANSWER.hex() + "........"],
+            id="throttle-time-changes",
+        ),
+        pytest.param(
+            answered(bytes.fromhex(f"00000007 {TABLE} fffffff0"), version=1),
+            ["00000014" + ANSWER.hex() + "fffffff0"],
+            id="negative-throttle-time-counts",
+        ),
+        pytest.param(
+            answered(
+                bytes.fromhex("00000007 0000 01 00000000 01 01 08 0000000000000005"), version=3
+            ),
+            ["00000016" + "00000007000001" + "........" + "010108" + "." * 16],
+            id="features-epoch-changes",
+        ),
+        pytest.param(
+            Exchange(request=build_request(version=0), outcome=Outcome.CLOSED),
+            ["closed"],
+            id="closed",
+        ),
+        pytest.param(
+            Exchange(
+                request=build_request(version=0),
+                outcome=Outcome.SILENT,
+                stray=b"HTTP",
+                framing_error=FrameTooLarge("size", start=0, end=4, field_path="size"),
+            ),
+            ["no frame"],
+            id="no-frame",
+        ),
+    ],
+)
+def test_answers_are_recorded_without_what_changes(exchange: Exchange, recorded: list[str]) -> None:
+    """An answer is recorded in hexadecimal, with dots for what follows the clock or the cluster."""
+    assert recorded_answers(step_of(exchange)) == recorded
+
+
+def test_sentinel_is_recorded_as_a_word() -> None:
+    """Of the sentinel behind a request only whether it was answered is recorded."""
+    assert recorded_answers(step_of(answered(ANSWER), sentinel=True))[1] == "answered"
+    lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
+    assert recorded_answers(step_of(lost, sentinel=True)) == ["closed", "unanswered"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    ['""" + exit() + """', "\\", "\x00\x1b[2J", "\N{RIGHT-TO-LEFT OVERRIDE}é", "\r\nimport os"],
+)
+def test_script_is_harmless_whatever_the_message(message: str) -> None:
+    """No message breaks out of the script's docstring, and the script stays plain ASCII."""
+    script = render_reproducer(failure_of(step_of(answered(ANSWER)), message=message))
+    tree = ast.parse(script)
+    expected = render_reproducer(failure_of(step_of(answered(ANSWER)), message="x"))
+    assert [ast.dump(node) for node in tree.body[1:]] == [
+        ast.dump(node) for node in ast.parse(expected).body[1:]
+    ]
+    assert script.isascii()
+    assert all(character.isprintable() or character == "\n" for character in script)
+
+
+def test_dump_tells_what_was_done() -> None:
+    """The dump names connections, outcomes, pieces, what is broken, and the request behind it."""
+    lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED, stray=b"\xde\xad")
+    request = lost.request.data
+    steps = [
+        Step(connection=0, pieces=(request[:3], request[3:]), exchanges=(lost,), sentinel=True),
+        Step(connection=1, pieces=(request,)),
+        Step(connection=0),
+    ]
+    lines = [
+        line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")
+    ]
+    assert lines == [
+        "connection 0: written in pieces of 3, 28 bytes",
+        "connection 0: sent",
+        "connection 0: closed",
+        "connection 1: sent, no answer awaited",
+        "connection 0: closed by us",
+    ]
+    assert "  stray bytes de ad\n  the request behind it: unanswered\n" in render_exchange(steps)
+
+
+def test_failure_is_four_files(tmp_path: Path) -> None:
+    """A failure is written as four files in a folder of its signature, again and again."""
+    failure = failure_of(step_of(answered(ANSWER)))
+    for _ in range(2):
+        place = write_failure(tmp_path, failure)
+    assert place == tmp_path / "0123456789abcdef"
+    assert sorted(file.name for file in place.iterdir()) == [
+        "example.txt",
+        "exchange.txt",
+        "failure.json",
+        "reproducer.py",
+    ]
+    assert (place / "example.txt").read_text() == "{'sent': 1}\n"

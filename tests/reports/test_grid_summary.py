@@ -1,0 +1,52 @@
+"""A grid's sentence says the gravest thing that any MUST clause shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.grid_summary import summarise
+from reports.grid_tables import read_grid
+from reports.records import Verdict
+from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
+
+TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        (("conforms", "conforms"), "✓ Every MUST clause holds on 2 targets."),
+        (("conforms", "not_applicable"), "✓ Every MUST clause holds on 2 targets."),
+        (
+            ("known_violation", "conforms"),
+            "✓ Every MUST clause holds on 2 targets, but for 1 known violation.",
+        ),
+        (("violates", "not_run"), "✕ 1 MUST clause is violated on 1 of 2 targets."),
+        (("violates", "violates"), "✕ 1 MUST clause is violated on 2 of 2 targets."),
+        (("unexpected_pass", "inconclusive"), "! 1 declared violation is gone."),
+        (
+            ("inconclusive", "conforms"),
+            "? No MUST clause is violated, but 1 cell could not be judged.",
+        ),
+        (("not_run", "not_run"), "○ No MUST clause is violated, but 2 cells could not be judged."),
+        (("not_applicable", "not_applicable"), "○ No MUST clause was judged."),
+    ],
+)
+def test_sentence_says_the_gravest(
+    verdicts: tuple[str, str], sentence: str, tmp_path: Path
+) -> None:
+    """Each pair of verdicts of one MUST clause has its sentence; a violated PIN changes nothing."""
+    write_tables(
+        tmp_path,
+        targets=[target_row(target) for target in TARGETS],
+        clauses=[clause_row("C.must"), clause_row("C.pin", 1, level="PIN")],
+        cells=[
+            *(cell_row("C.must", *pair) for pair in zip(TARGETS, verdicts, strict=True)),
+            *(cell_row("C.pin", target, "violates") for target in TARGETS),
+        ],
+    )
+    summary = summarise(read_grid(tmp_path), tmp_path / "index.html")
+    assert summary.sentence == sentence
+    assert summary.cells[Verdict.VIOLATES] == 2 + verdicts.count("violates")

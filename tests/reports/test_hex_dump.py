@@ -1,0 +1,100 @@
+"""The annotated hex dump, line by line: whole, cut off, and not decodable."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.hex_dump import dump_answer, dump_request, layout_of_answer
+from strategies.api_versions import build_request
+
+WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
+
+
+def test_good_answer_is_dumped_field_by_field() -> None:
+    """Each field of a good answer has a line with its offset, bytes, path and value."""
+    assert dump_answer(WHOLE, api_version=1) == [
+        "       0  00 00 00 1a                                      size = 26",
+        "       4  00 00 00 07                                      correlation_id = 7",
+        "       8  00 00                                            error_code = NONE (0)",
+        "      10  00 00 00 02                                      api_keys = 2",
+        "      14  00 00                                            api_keys[0].api_key = 0",
+        "      16  00 00                                            api_keys[0].min_version = 0",
+        "      18  00 0d                                            api_keys[0].max_version = 13",
+        "      20  00 12                                            api_keys[1].api_key = 18",
+        "      22  00 00                                            api_keys[1].min_version = 0",
+        "      24  00 05                                            api_keys[1].max_version = 5",
+        "      26  00 00 00 00                                      throttle_time_ms = 0",
+    ]
+
+
+def test_truncated_answer_is_marked_where_it_ends() -> None:
+    """What decodes of a truncated answer is annotated, and the rest is marked with what is missing."""
+    assert dump_answer(b"\0\0\0\x0d" + WHOLE[4:17], api_version=1) == [
+        "       0  00 00 00 0d                                      size = 13",
+        "       4  00 00 00 07                                      correlation_id = 7",
+        "       8  00 00                                            error_code = NONE (0)",
+        "      10  00 00 00 02                                      api_keys = 2",
+        "      14  00 00                                            api_keys[0].api_key = 0",
+        ">     16  00                                               <-- api_keys[0].min_version: "
+        "2 bytes expected, 1 left (bytes 16 to 17)",
+    ]
+
+
+def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
+    """From the field that does not decode on, the bytes are marked, with the reason and the offsets."""
+    assert dump_answer(bytes.fromhex("0000000c 00000007 0000 ffffffff 0000"), api_version=0) == [
+        "       0  00 00 00 0c                                      size = 12",
+        "       4  00 00 00 07                                      correlation_id = 7",
+        "       8  00 00                                            error_code = NONE (0)",
+        ">     10  ff ff ff ff 00 00                                <-- api_keys: null is not "
+        "allowed here (bytes 10 to 14)",
+    ]
+
+
+def test_surplus_bytes_are_shown() -> None:
+    """Bytes behind the body of an answer are shown as not decoded."""
+    surplus = dump_answer(WHOLE + b"\xaa\xbb", api_version=1)
+    assert surplus[-1] == ("      30  aa bb                                            not decoded")
+
+
+def test_long_fields_take_several_lines() -> None:
+    """A field of more than sixteen bytes goes on in lines without a note."""
+    assert dump_request(build_request(version=0).data) == [
+        "       0  00 00 00 1b                                      size = 27",
+        "       4  00 12                                            request_api_key = 18",
+        "       6  00 00                                            request_api_version = 0",
+        "       8  00 00 00 07                                      correlation_id = 7",
+        "      12  00 11 6b 61 66 6b 61 2d 63 6f 6e 66 6f 72 6d 61  client_id = 'kafka-conformance'",
+        "      28  6e 63 65",
+    ]
+
+
+@pytest.mark.parametrize("end", range(len(WHOLE)))
+def test_every_beginning_of_an_answer_is_dumped_whole(end: int) -> None:
+    """However early an answer ends, every byte of it is in the dump, once and in order."""
+    lines = dump_answer(WHOLE[:end], api_version=1)
+    dumped = bytes.fromhex("".join(line[10:57] for line in lines))
+    assert dumped == WHOLE[:end]
+
+
+@pytest.mark.parametrize("end", range(len(build_request(version=3).data)))
+def test_every_beginning_of_a_request_is_dumped_whole(end: int) -> None:
+    """However early a request ends, every byte of it is in the dump, once and in order."""
+    data = build_request(version=3).data[:end]
+    dumped = bytes.fromhex("".join(line[10:57] for line in dump_request(data)))
+    assert dumped == data
+
+
+@pytest.mark.parametrize(
+    ("payload", "api_version", "layout"),
+    [
+        ("00000007 0000", 3, 3),
+        ("00000007 0023", 3, 0),
+        ("00000007 0000", 99, 0),
+        ("00000007 0000", -1, 0),
+        ("", 5, 5),
+    ],
+)
+def test_layout_follows_version_and_error(payload: str, api_version: int, layout: int) -> None:
+    """An answer is read in the request's version, and in v0 where that is refused or not known."""
+    assert layout_of_answer(bytes.fromhex(payload), api_version) == layout

@@ -1,0 +1,150 @@
+"""What a run keeps on disk as it goes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from reports.recorder import SAMPLED_EXAMPLES_PER_PROPERTY, RunRecorder, latency_bucket
+from reports.records import Phase, Verdict
+from tests.reports.recorders import (
+    PROPERTY,
+    example_of,
+    facts_of,
+    failure_of,
+    key_of,
+    recorder_for,
+)
+
+
+def header_of(recorder: RunRecorder) -> dict[str, Any]:
+    """Return what `run.json` says by now."""
+    content: dict[str, Any] = json.loads((recorder.writer.folder / "run.json").read_text())
+    return content
+
+
+def rows_of(recorder: RunRecorder, table: str) -> list[dict[str, Any]]:
+    """Return the rows of a table that are on disk."""
+    parts = sorted((recorder.writer.folder / table).glob("*.parquet"))
+    return [row for part in parts for row in pq.read_table(part).to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("latency_us", "bucket"), [(0, 0), (1, 0), (2, 4), (3, 6), (1000, 39), (1024, 40), (10**6, 79)]
+)
+def test_latency_is_a_logarithm(latency_us: int, bucket: int) -> None:
+    """The bucket is four times the binary logarithm of the microseconds, rounded down."""
+    assert latency_bucket(latency_us) == bucket
+
+
+def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
+    """The planned cells stand in `run.json` as soon as they are planned."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    (cell,) = header_of(recorder)["planned_cells"]
+    assert cell == {
+        "clause": "KIP-35.keys-unique",
+        "target": "reference",
+        "listener": "plaintext",
+        "applicable": True,
+        "reason": "",
+        "known_violation": "",
+    }
+
+
+def test_started_target_is_on_disk_at_once(tmp_path: Path) -> None:
+    """A target's facts stand in `run.json` as soon as it runs."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.target_started(facts_of())
+    (target,) = header_of(recorder)["targets"]
+    assert target["id"] == "reference"
+    assert target["launcher"] == "built-in"
+
+
+def test_example_is_one_row(tmp_path: Path) -> None:
+    """An example's row says what was judged, how, and with what outcome."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.target_started(facts_of())
+    recorder.judged(example_of(Verdict.VIOLATES, number=7, message="seen"))
+    recorder.finish(1)
+    (row,) = rows_of(recorder, "examples")
+    assert row == {
+        "run_id": recorder.writer.run_id,
+        "run_date": recorder.writer.run_date,
+        "target": "reference",
+        "implementation": "reference",
+        "release": "4.4.0",
+        "launcher": "built-in",
+        "listener": "plaintext",
+        "client": None,
+        "clause": "KIP-35.keys-unique",
+        "property": PROPERTY,
+        "tier": "smoke",
+        "phase": "generate",
+        "example_number": 7,
+        "outcome": "answer",
+        "error_code": 35,
+        "verdict": "violates",
+        "failure_signature": "0123456789abcdef",
+        "latency_bucket": 39,
+    }
+
+
+def test_shrinking_does_not_count(tmp_path: Path) -> None:
+    """Examples that only make a failure smaller have rows, and do not change a cell's count."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS))
+    recorder.judged(example_of(Verdict.VIOLATES, phase=Phase.SHRINK, message="seen"))
+    cell = recorder.cells[key_of()]
+    assert cell.verdict is Verdict.CONFORMS
+    assert cell.verdicts.total() == 1
+    assert recorder.writer.examples.count == 2
+
+
+def test_reason_of_a_doubt_is_kept_once(tmp_path: Path) -> None:
+    """The same reason counts once for a cell, and the cell is inconclusive."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    for _ in range(3):
+        recorder.inconclusive(key_of(), PROPERTY, "it ended")
+    assert list(recorder.cells[key_of()].problems) == ["it ended"]
+    assert recorder.cells[key_of()].verdict is Verdict.INCONCLUSIVE
+
+
+def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
+    """The first examples of a property and every failure keep their bytes; equal answers stand once."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    for number in range(1, 11):
+        recorder.judged(example_of(Verdict.CONFORMS, number=number))
+    for number in range(11, 14):
+        recorder.judged(example_of(Verdict.VIOLATES, number=number, message="seen"))
+    recorder.finish(1)
+    exchanges = rows_of(recorder, "exchanges")
+    sampled = range(1, 1 + SAMPLED_EXAMPLES_PER_PROPERTY)
+    assert [row["example_number"] for row in exchanges] == [*sampled, 11, 12, 13]
+    (answer,) = rows_of(recorder, "answers")
+    assert answer["received"] == bytes.fromhex("00000006 00000007 0023")
+    assert {row["answer_sha256"] for row in exchanges} == {answer["answer_sha256"]}
+
+
+def test_footer_is_written_last(tmp_path: Path) -> None:
+    """The footer counts the rows, and there is none before the end."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS))
+    assert "footer" not in header_of(recorder)
+    recorder.finish(0)
+    footer = header_of(recorder)["footer"]
+    assert (footer["exit_status"], footer["example_rows"], footer["exchange_rows"]) == (0, 1, 1)
+
+
+def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
+    """A failure that is found again, smaller, replaces the one before it in its folder."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    for message in ("assert 100 == 0", "assert 1 == 0"):
+        recorder.judged(example_of(Verdict.VIOLATES, message=message))
+    recorder.write_failures(key_of())
+    (folder,) = (recorder.writer.folder / "failures").iterdir()
+    kept = json.loads((folder / "failure.json").read_text())
+    assert kept["message"] == failure_of(key_of(), "assert 1 == 0").message

@@ -1,0 +1,44 @@
+"""The files of a run folder."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from reports import run_writer
+from reports.records import ANSWER_FIELDS
+from reports.run_writer import PartWriter, new_run_id
+
+
+def test_full_batches_go_to_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are written batch by batch into numbered files, and the rest when asked for."""
+    monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
+    writer = PartWriter(tmp_path / "answers", ANSWER_FIELDS)
+    for number in range(5):
+        writer.add({"answer_sha256": str(number), "received": bytes([number])})
+    assert sorted(file.name for file in (tmp_path / "answers").iterdir()) == [
+        "part-00000.parquet",
+        "part-00001.parquet",
+    ]
+    writer.flush()
+    writer.flush()
+    parts = sorted((tmp_path / "answers").iterdir())
+    assert [pq.read_metadata(part).num_rows for part in parts] == [2, 2, 1]
+    assert writer.count == 5
+
+
+def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:
+    """A table without rows has no folder."""
+    PartWriter(tmp_path / "answers", ANSWER_FIELDS).flush()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_run_ids_sort_by_time_and_do_not_meet() -> None:
+    """A run's id begins with its time in UTC, and two of one second differ."""
+    now = datetime(2026, 11, 21, 14, 30, 5, tzinfo=UTC)
+    ids = {new_run_id(now) for _ in range(100)}
+    assert len(ids) == 100
+    assert all(id_.startswith("20261121T143005Z-") for id_ in ids)

@@ -1,0 +1,195 @@
+"""The grid of many generated rows equals that of a DuckDB query over the same Parquet files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+from pyspark.sql import SparkSession
+
+from tests.run_folders import (
+    clause_entry,
+    planned_cell,
+    run_header,
+    target_entry,
+    write_header,
+)
+from tests.spark_aggregation.rolled_up import refused_folders, tables_of
+
+CLAUSES = [f"C.{number}" for number in range(12)]
+ROWS_PER_RUN = 40_000
+# Newest last: later runs hold fewer targets, and each target has runs that do not win.
+RUNS = [
+    ("run-1", "2026-11-18T10:00:00+00:00", [f"apache-kafka-{number}.0.0" for number in range(8)]),
+    ("run-2", "2026-11-19T10:00:00+00:00", [f"apache-kafka-{number}.0.0" for number in range(5)]),
+    ("run-3", "2026-11-20T10:00:00+00:00", ["apache-kafka-1.0.0", "other-2.5"]),
+    ("run-4", "2026-11-21T10:00:00+00:00", ["apache-kafka-2.0.0"]),
+    ("cut-off", "2026-11-22T10:00:00+00:00", ["apache-kafka-3.0.0"]),
+    ("short", "2026-11-23T10:00:00+00:00", ["apache-kafka-4.0.0"]),
+]
+REFUSED = ("cut-off", "short")
+
+_GENERATE = """
+COPY (
+  WITH drawn AS (
+    SELECT i, hash(i, '{run_id}') AS h, hash(i, '{run_id}', 'more') AS g FROM range({rows}) AS t(i)
+  ), skewed AS (
+    -- Squaring a uniform number puts half of the rows into the first tenth of the cells.
+    SELECT *, CAST(floor(pow((h % 10000) / 10000.0, 2) * {cells}) AS INTEGER) AS cell FROM drawn
+  )
+  SELECT
+    '{run_id}' AS run_id, DATE '{day}' + CAST(g % 2 AS INTEGER) AS run_date,
+    p.target, 'x' AS implementation, 'x' AS release, 'process' AS launcher, p.listener,
+    CAST(NULL AS VARCHAR) AS client, p.clause, 'test_something' AS property, 'standard' AS tier,
+    CASE WHEN g % 11 = 0 THEN 'shrink' ELSE 'generate' END AS phase,
+    CAST(i AS INTEGER) AS example_number, 'answer' AS outcome, CAST(0 AS SMALLINT) AS error_code,
+    CASE WHEN g % 997 < cell % 5 THEN 'violates' WHEN cell % 7 = 3 AND g % 50 = 1
+      THEN 'informational' WHEN cell % 9 = 4 AND g % 60 = 2 THEN 'inconclusive' ELSE 'conforms'
+      END AS verdict,
+    CASE WHEN g % 997 < cell % 5 THEN concat('f', g % 3) END AS failure_signature,
+    CASE WHEN g % 13 > 0 THEN CAST(20 + g % 30 AS SMALLINT) END AS latency_bucket
+  FROM skewed JOIN planned p ON p.place = skewed.cell WHERE p.applicable
+) TO '{path}' (FORMAT parquet)
+"""
+
+_GRID = """
+WITH rows AS (
+  SELECT * FROM read_parquet($paths)
+), latest AS (
+  SELECT target, listener, max({'s': started_at, 'r': run_id}).r AS run_id FROM planned
+  GROUP BY ALL
+), counted AS (
+  SELECT run_id, clause, target, listener,
+    count(*) FILTER (phase = 'generate') AS examples,
+    count(*) FILTER (phase = 'generate' AND verdict = 'conforms') AS conforms,
+    count(*) FILTER (phase = 'generate' AND verdict = 'violates') AS violates,
+    count(*) FILTER (phase = 'generate' AND verdict = 'informational') AS informational,
+    count(*) FILTER (phase = 'generate' AND verdict = 'inconclusive') AS inconclusive,
+    count(DISTINCT failure_signature) AS distinct_failures
+  FROM rows GROUP BY ALL
+), failed AS (
+  SELECT run_id, clause, target, listener,
+    string_agg(concat(failure_signature, ':', smallest, ':', n), ' ' ORDER BY failure_signature)
+      AS failures
+  FROM (
+    SELECT run_id, clause, target, listener, failure_signature, min(example_number) AS smallest,
+      count(*) AS n
+    FROM rows WHERE failure_signature IS NOT NULL GROUP BY ALL
+  ) GROUP BY ALL
+)
+SELECT clause, target, listener, run_id,
+  CASE WHEN NOT applicable THEN 'not_applicable'
+    WHEN coalesce(examples, 0) = 0 THEN 'not_run'
+    WHEN violates > 0 AND known_violation <> '' THEN 'known_violation'
+    WHEN violates > 0 THEN 'violates'
+    WHEN inconclusive > 0 THEN 'inconclusive'
+    WHEN known_violation <> '' THEN 'unexpected_pass'
+    WHEN informational > 0 THEN 'informational'
+    ELSE 'conforms' END AS verdict,
+  coalesce(examples, 0), coalesce(conforms, 0), coalesce(violates, 0),
+  coalesce(informational, 0), coalesce(inconclusive, 0), coalesce(distinct_failures, 0),
+  coalesce(failures, '')
+FROM planned JOIN latest USING (target, listener, run_id)
+  LEFT JOIN counted USING (run_id, clause, target, listener)
+  LEFT JOIN failed USING (run_id, clause, target, listener)
+"""
+
+_SPARK_CELLS = (
+    *("clause", "target", "listener", "run_id", "verdict", "examples", "conforms", "violates"),
+    *("informational", "inconclusive", "distinct_failures"),
+    "array_join(transform(failures, f -> concat(f.signature, ':', f.smallest_example, ':', "
+    "f.examples)), ' ') AS failures",
+)
+
+
+def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
+    """Give a run's planned cells: some do not apply, some violations are declared."""
+    columns = [(target, "plaintext") for target in targets] + [(targets[0], "controller")]
+    return [
+        planned_cell(
+            clause,
+            target,
+            listener=listener,
+            applicable=(number + place) % 6 != 0,
+            known_violation="declared" if (number * 3 + place + run_number) % 5 == 0 else "",
+        )
+        for place, (target, listener) in enumerate(columns)
+        for number, clause in enumerate(CLAUSES)
+    ]
+
+
+def _write_runs(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+    """Write all runs, and leave the planned cells of those that count in the table `planned`."""
+    counting = []
+    for number, (run_id, started_at, targets) in enumerate(RUNS):
+        cells = _plan(number, targets)
+        header = run_header(
+            cells,
+            run_id=run_id,
+            started_at=started_at,
+            clauses=[clause_entry(id_) for id_ in CLAUSES],
+            targets=[target_entry(id_) for id_ in targets],
+        )
+        (root / run_id / "examples").mkdir(parents=True)
+        rows = _write_rows(connection, root / run_id, header, len(cells))
+        footer = {**header["footer"], "example_rows": rows + (run_id == "short")}
+        if run_id == "cut-off":
+            del header["footer"]
+        else:
+            header["footer"] = footer
+        write_header(root / run_id, header)
+        if run_id not in REFUSED:
+            counting += [{**cell, "run_id": run_id, "started_at": started_at} for cell in cells]
+    _make_planned(connection, counting)
+
+
+def _write_rows(
+    connection: duckdb.DuckDBPyConnection, folder: Path, header: dict[str, object], cells: int
+) -> int:
+    planned = header["planned_cells"]
+    assert isinstance(planned, list)
+    # A third of the places has no rows of its own: those cells are planned and never run.
+    _make_planned(connection, [{**cell, "place": n} for n, cell in enumerate(planned) if n % 3])
+    path = folder / "examples" / "part-0.parquet"
+    connection.execute(
+        _GENERATE.format(
+            run_id=header["run_id"],
+            day=str(header["started_at"])[:10],
+            rows=ROWS_PER_RUN,
+            cells=cells,
+            path=path,
+        )
+    )
+    counted = connection.execute("SELECT count(*) FROM read_parquet($1)", [str(path)]).fetchall()
+    return int(counted[0][0])
+
+
+def _make_planned(connection: duckdb.DuckDBPyConnection, cells: list[dict[str, object]]) -> None:
+    names = list(cells[0])
+    types = {"applicable": "BOOLEAN", "place": "INTEGER"}
+    columns = ", ".join(f"{name} {types.get(name, 'VARCHAR')}" for name in names)
+    connection.execute(f"CREATE OR REPLACE TABLE planned ({columns})")
+    marks = ", ".join("?" for _ in names)
+    connection.executemany(
+        f"INSERT INTO planned VALUES ({marks})", [[cell[name] for name in names] for cell in cells]
+    )
+
+
+def test_grid_equals_a_duckdb_query_over_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """Over 10^5 skewed rows of six runs, two of them refused, the two grids agree to the last cell."""
+    connection = duckdb.connect()
+    _write_runs(connection, tmp_path)
+    assert set(refused_folders(spark, tmp_path)) == set(REFUSED)
+    paths = [
+        str(tmp_path / run_id / "examples" / "*.parquet")
+        for run_id, _, _ in RUNS
+        if run_id not in REFUSED
+    ]
+    expected = sorted(connection.execute(_GRID, {"paths": paths}).fetchall())
+    cells = tables_of(spark, tmp_path)["cells"].selectExpr(*_SPARK_CELLS)
+    assert sorted(tuple(cell) for cell in cells.collect()) == expected
+    # Every verdict that a cell gets from examples occurs: the comparison is not about one of them.
+    assert {row[4] for row in expected} == {
+        *("conforms", "violates", "informational", "inconclusive", "known_violation"),
+        *("unexpected_pass", "not_applicable", "not_run"),
+    }

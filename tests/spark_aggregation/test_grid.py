@@ -1,0 +1,133 @@
+"""Cells are judged by the rule of the records, from the latest run of each target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, product
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.testing import assertDataFrameEqual
+
+from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
+from spark_aggregation.grid import release_order
+from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.spark_aggregation.rolled_up import tables_of
+
+CELLS_SCHEMA = (
+    "clause string, target string, listener string, run_id string, verdict string, "
+    "applicable boolean, reason string, known_violation string, examples long, conforms long, "
+    "violates long, informational long, inconclusive long, distinct_failures long, "
+    "failures array<struct<signature: string, smallest_example: int, examples: long>>"
+)
+
+
+def _subsets() -> Iterator[tuple[Verdict, ...]]:
+    for size in range(len(EXAMPLE_VERDICTS) + 1):
+        yield from combinations(EXAMPLE_VERDICTS, size)
+
+
+def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession, tmp_path: Path) -> None:
+    """Every set of example verdicts, applicable or not, declared or not, gives the same cell."""
+    cases = {
+        f"C.{number}": case
+        for number, case in enumerate(product(_subsets(), (True, False), (True, False)))
+    }
+    planned = [
+        planned_cell(name, applicable=applicable, known_violation="declared" if known else "")
+        for name, (_, applicable, known) in cases.items()
+    ]
+    header = run_header(planned)
+    rows = [
+        example_row(header, number, clause=name, verdict=verdict.value)
+        for name, (verdicts, _, _) in cases.items()
+        for number, verdict in enumerate(verdicts)
+    ]
+    write_run(tmp_path / "run", header, rows)
+    cells = tables_of(spark, tmp_path)["cells"].collect()
+    assert {cell.clause: cell.verdict for cell in cells} == {
+        name: cell_verdict(verdicts, applicable=applicable, known_violation=known).value
+        for name, (verdicts, applicable, known) in cases.items()
+    }
+
+
+def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) -> None:
+    """A cell has its counts without shrinking, its failures with it, and its plan where nothing ran."""
+    planned = [
+        planned_cell("C.failed", known_violation="declared"),
+        planned_cell("C.left-out", applicable=False, reason="no v3"),
+        planned_cell("C.forgotten"),
+    ]
+    header = run_header(planned, run_id="r1")
+    rows = [
+        example_row(header, 0),
+        example_row(header, 1, verdict="violates", failure_signature="f2"),
+        example_row(header, 2, verdict="violates", failure_signature="f1"),
+        example_row(header, 3, verdict="violates", failure_signature="f1", phase="shrink"),
+        example_row(header, 4, phase="shrink"),
+        example_row(header, 5, verdict="informational"),
+    ]
+    write_run(tmp_path / "run", header, rows)
+    key = ("apache-kafka-4.4.0", "plaintext", "r1")
+    failures = [("f1", 2, 2), ("f2", 1, 1)]
+    expected = spark.createDataFrame(
+        [
+            (
+                *("C.failed", *key, "known_violation", True, "", "declared"),
+                *(4, 1, 2, 1, 0, 2, failures),
+            ),
+            ("C.left-out", *key, "not_applicable", False, "no v3", "", 0, 0, 0, 0, 0, 0, []),
+            ("C.forgotten", *key, "not_run", True, "", "", 0, 0, 0, 0, 0, 0, []),
+        ],
+        CELLS_SCHEMA,
+    )
+    assertDataFrameEqual(tables_of(spark, tmp_path)["cells"], expected, ignoreNullable=True)
+
+
+def test_latest_run_gives_the_whole_column(spark: SparkSession, tmp_path: Path) -> None:
+    """By start in true time, then by run id; a target's other runs count for nothing, others' do."""
+    new, old = "apache-kafka-4.4.0", "apache-kafka-3.9.2"
+    runs = [
+        ("r1", "2026-11-21T23:30:00+00:00", [planned_cell("C.a", new), planned_cell("C.b", new)]),
+        # 00:15 in Berlin is 23:15 in UTC: earlier than r1.
+        ("r2", "2026-11-22T00:15:00+01:00", [planned_cell("C.a", new), planned_cell("C.a", old)]),
+        ("r3", "2026-11-21T23:30:00+00:00", [planned_cell("C.b", new)]),
+    ]
+    for run_id, started_at, planned in runs:
+        write_run(tmp_path / run_id, run_header(planned, run_id=run_id, started_at=started_at))
+    tables = tables_of(spark, tmp_path)
+    cells = tables["cells"].select("clause", "target", "run_id").collect()
+    assert {tuple(cell) for cell in cells} == {("C.b", new, "r3"), ("C.a", old, "r2")}
+    runs_table = tables["runs"].select("run_id", "in_grid").collect()
+    assert {tuple(run) for run in runs_table} == {("r1", False), ("r2", True), ("r3", True)}
+    clauses = tables["clauses"].select("clause", "position").collect()
+    assert {tuple(clause) for clause in clauses} == {("C.a", 0), ("C.b", 0)}
+    targets = tables["targets"].select("target", "run_id").collect()
+    assert {tuple(target) for target in targets} == {(new, "r3"), (old, "r2")}
+
+
+def test_releases_sort_by_number(spark: SparkSession) -> None:
+    """Releases are compared number by number, never as text."""
+    releases = ["0.8.2.2", "0.10.0.1", "0.10.2.2", "2.2.2", "2.10.0", "3.9.2", "10.0", "10.0.1"]
+    frame = spark.createDataFrame([(release,) for release in reversed(releases)], "release string")
+    ordered = frame.orderBy(release_order("release")).collect()
+    assert [row.release for row in ordered] == releases
+
+
+@pytest.mark.parametrize(
+    ("release", "numbers"),
+    [
+        ("4.4.0", [4, 4, 0]),
+        ("4.4.0-rc1", [4, 4, 0]),
+        ("unknown", []),
+        ("", []),
+        ("99999999999.1", [1]),
+    ],
+)
+def test_release_order_is_the_leading_numbers(
+    spark: SparkSession, release: str, numbers: list[int]
+) -> None:
+    """What is no number is left out, and nothing that a target says of itself fails the job."""
+    frame = spark.createDataFrame([(release,)], "release string")
+    assert frame.select(release_order("release")).collect()[0][0] == numbers

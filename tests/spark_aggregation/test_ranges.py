@@ -1,0 +1,104 @@
+"""Range statements say from which release to which a clause holds."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_aggregation.ranges import range_statements
+
+_VERDICTS = {
+    "c": "conforms",
+    "v": "violates",
+    "k": "known_violation",
+    "u": "unexpected_pass",
+    "i": "informational",
+    "?": "inconclusive",
+    "n": "not_applicable",
+    "o": "not_run",
+}
+RELEASES = ("0.10.0.1", "1.1.1", "2.2.2", "2.10.0", "4.4.0")
+
+STATEMENTS = {
+    "ccccc": "since 0.10.0.1, the oldest",
+    "nnccc": "since 2.2.2, not before",
+    "vvccc": "since 2.2.2, not before; violates 0.10.0.1 to 1.1.1",
+    "ooccc": "since 2.2.2; not run 0.10.0.1 to 1.1.1",
+    "n?ccc": "since 2.2.2; inconclusive 1.1.1",
+    "nncck": "since 2.2.2, not before; known violation 4.4.0",
+    "nnkcc": "since 2.10.0, not before; known violation 2.2.2",
+    "ckckc": "since 0.10.0.1, the oldest; known violation 1.1.1, 2.10.0",
+    "cccco": "since 0.10.0.1, the oldest; not run 4.4.0",
+    "ccccv": "0.10.0.1 to 2.10.0; violates 4.4.0",
+    "cnnnn": "0.10.0.1 only",
+    "ciiii": "0.10.0.1 only; informational 1.1.1 to 4.4.0",
+    "nccnn": "1.1.1 to 2.2.2",
+    "cnccc": "since 0.10.0.1, the oldest; not applicable 1.1.1",
+    "ccccu": "since 0.10.0.1, the oldest; unexpected pass 4.4.0",
+    "ckv?o": (
+        "0.10.0.1 only; known violation 1.1.1; violates 2.2.2; inconclusive 2.10.0; not run 4.4.0"
+    ),
+    "nnnnn": "not applicable 0.10.0.1 to 4.4.0",
+    "kkkkk": "known violation 0.10.0.1 to 4.4.0",
+    "nnkkk": "not applicable 0.10.0.1 to 1.1.1; known violation 2.2.2 to 4.4.0",
+    "ooooo": "not run 0.10.0.1 to 4.4.0",
+}
+
+
+def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[str, str]:
+    """Give the statement per clause; a cell is clause, release and verdict, in any order."""
+    frame = spark.createDataFrame(cells, "clause string, release string, verdict string")
+    frame = frame.selectExpr(
+        "clause", "concat('k-', release) AS target", "'plaintext' AS listener", "verdict"
+    )
+    releases = sorted({release for _, release, _ in cells})
+    targets = spark.createDataFrame(
+        [(release, [int(number) for number in release.split(".")]) for release in releases],
+        "release string, release_order array<int>",
+    ).selectExpr(
+        "concat('k-', release) AS target",
+        "'plaintext' AS listener",
+        "'k' AS implementation",
+        "release",
+        "release_order",
+    )
+    rows = range_statements(frame, targets).collect()
+    return {row.clause: row.statement for row in rows}
+
+
+def test_statements_are_as_written_out(spark: SparkSession) -> None:
+    """Each pattern of verdicts over five releases, given newest first, has its statement."""
+    cells = [
+        (pattern, release, _VERDICTS[letter])
+        for pattern in STATEMENTS
+        for release, letter in reversed(list(zip(RELEASES, pattern, strict=True)))
+    ]
+    assert _statements(spark, cells) == STATEMENTS
+
+
+@pytest.mark.parametrize(
+    ("verdict", "statement"),
+    [
+        ("conforms", "4.4.0, the only one"),
+        ("violates", "violates 4.4.0"),
+        ("not_applicable", "not applicable 4.4.0"),
+    ],
+)
+def test_single_release_claims_no_range(spark: SparkSession, verdict: str, statement: str) -> None:
+    """Where one release was judged nothing is said of others."""
+    assert _statements(spark, [("C.a", "4.4.0", verdict)]) == {"C.a": statement}
+
+
+def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
+    """Where two targets of an implementation have one release they are named by target."""
+    cells = spark.createDataFrame(
+        [("C.a", "ref", "plaintext", "conforms"), ("C.a", "ref+x", "plaintext", "violates")],
+        "clause string, target string, listener string, verdict string",
+    )
+    targets = spark.createDataFrame(
+        [("ref", "plaintext", "r", "4.4.0", [4]), ("ref+x", "plaintext", "r", "4.4.0", [4])],
+        "target string, listener string, implementation string, release string, "
+        "release_order array<int>",
+    )
+    rows = range_statements(cells, targets).collect()
+    assert [row.statement for row in rows] == ["ref only; violates ref+x"]

@@ -1,0 +1,45 @@
+"""A session is made for a small machine, and says what is wrong where Java is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from spark_aggregation.session import SparkUnavailable, start_session
+
+
+def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:
+    """Times are read in UTC, there is no web page, and the driver binds to loopback."""
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.sparkContext.uiWebUrl is None
+    assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
+
+
+def _refuse_to_start(_: SparkSession.Builder) -> SparkSession:
+    raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+
+
+def test_missing_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without Java the message says what to install."""
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", _refuse_to_start)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SparkUnavailable, match="JDK of version 17 or later: no java on PATH"):
+        start_session()
+
+
+def test_cut_down_runtime_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A runtime without the vector module is called what it is."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho java.base@17.0.15\n")
+    java.chmod(0o755)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", _refuse_to_start)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(
+        SparkUnavailable, match=r"cut-down runtime without the module jdk\.incubator"
+    ):
+        start_session()

@@ -1,0 +1,77 @@
+"""Every public strategy of requests in strategies/, with what it promises about the frame."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Mapping
+
+from hypothesis import strategies as st
+
+import strategies
+from strategies.api_versions import (
+    INT16_MIN,
+    api_versions_requests,
+    negative_versions,
+    unknown_versions,
+)
+from strategies.broken_requests import (
+    flexible_requests_with_old_header,
+    frames_with_wrong_size,
+    malformed_requests,
+    mutated_requests,
+    requests_for_unknown_apis,
+    requests_with_compact_client_id,
+    requests_with_null_name,
+    requests_with_tag_overrun,
+    truncated_requests,
+)
+from strategies.cluster_ids import requests_with_cluster_ids
+from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
+from strategies.software_names import illegal_software_texts, legal_software_texts, software
+from wire.exchange import Request
+from wire.primitives import INT16_MAX
+
+WELL_FORMED: Mapping[str, st.SearchStrategy[Request]] = {
+    "api_versions_requests": api_versions_requests(
+        versions=st.one_of(
+            st.integers(0, 5),
+            unknown_versions(),
+            negative_versions(),
+            st.integers(INT16_MIN, INT16_MAX),
+        ),
+        correlation_ids=correlation_ids(),
+        client_ids=client_ids(),
+        software=software(names=legal_software_texts() | illegal_software_texts()),
+        header_tags=st.just(()) | unknown_tagged_fields(),
+        body_tags=st.just(()) | unknown_tagged_fields(),
+    ),
+    "requests_with_cluster_ids": requests_with_cluster_ids(),
+}
+BROKEN_IN_WHOLE_FRAMES: Mapping[str, st.SearchStrategy[Request]] = {
+    "flexible_requests_with_old_header": flexible_requests_with_old_header(),
+    "malformed_requests": malformed_requests(),
+    "mutated_requests": mutated_requests(),
+    "requests_for_unknown_apis": requests_for_unknown_apis(),
+    "requests_with_compact_client_id": requests_with_compact_client_id(),
+    "requests_with_null_name": requests_with_null_name(),
+    "requests_with_tag_overrun": requests_with_tag_overrun(),
+    "truncated_requests": truncated_requests(),
+}
+BROKEN_IN_SIZE: Mapping[str, st.SearchStrategy[Request]] = {
+    "frames_with_wrong_size": frames_with_wrong_size()
+}
+EVERY_REQUEST = {**WELL_FORMED, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
+
+
+def public_request_strategies() -> set[str]:
+    """Return the names of all public functions in strategies/ that give a strategy of requests."""
+    found = set()
+    for module_info in pkgutil.iter_modules(strategies.__path__, "strategies."):
+        module = importlib.import_module(module_info.name)
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            gives = function.__annotations__.get("return")
+            if not name.startswith("_") and gives == "st.SearchStrategy[Request]":
+                found.add(name)
+    return found

@@ -1,0 +1,42 @@
+"""Asks a strategy for one value with a property, and for the smallest one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import TypeVar
+
+from hypothesis import Phase, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import HypothesisWarning
+
+T = TypeVar("T")
+
+REACH = settings(max_examples=2000, derandomize=True, database=None, phases=(Phase.generate,))
+"""Far more than the 100 examples of a property, so that a miss means that a region is not drawn at all."""
+SHRINK = settings(REACH, phases=(Phase.generate, Phase.shrink))
+
+
+def _anything(_: object) -> bool:
+    return True
+
+
+def find_any(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _anything) -> T:
+    """Return a value that meets the condition.
+
+    Raises:
+        NoSuchExample: none was drawn.
+    """
+    return _find(strategy, condition, REACH)
+
+
+def minimal(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _anything) -> T:
+    """Return what a value that meets the condition shrinks to."""
+    return _find(strategy, condition, SHRINK)
+
+
+def _find(strategy: st.SearchStrategy[T], condition: Callable[[T], bool], chosen: settings) -> T:
+    with warnings.catch_warnings():
+        # What is found is printed for nobody; the longest values are too long for that without a warning.
+        warnings.simplefilter("ignore", HypothesisWarning)
+        return find(strategy, condition, settings=chosen)

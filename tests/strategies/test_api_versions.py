@@ -1,0 +1,248 @@
+"""Well-formed requests: their bytes, what each dimension reaches, and what they shrink to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference_model.profile import traits_of
+from strategies.api_versions import (
+    ORDINARY_CORRELATION_IDS,
+    api_versions_requests,
+    build_request,
+    negative_versions,
+    unknown_versions,
+)
+from strategies.cluster_ids import requests_with_cluster_ids
+from strategies.software_names import Software
+from tests.reference_model.release_lines import LINES
+from tests.strategies.search import find_any, minimal
+from wire.api_versions import ApiVersionsRequest
+from wire.exchange import Request
+from wire.frames import encode_frame
+from wire.primitives import TaggedField
+
+CLIENT = "0011 6b61666b612d636f6e666f726d616e6365"
+SOFTWARE = "12 6b61666b612d636f6e666f726d616e6365 06 302e312e30"
+TAGS = (TaggedField(100, b"\xff"), TaggedField(200, b""))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "payload"),
+    [
+        pytest.param({"version": 0}, f"0012 0000 00000007 {CLIENT}", id="v0"),
+        pytest.param({"version": 2}, f"0012 0002 00000007 {CLIENT}", id="v2"),
+        pytest.param({"version": -1}, f"0012 ffff 00000007 {CLIENT}", id="v-1"),
+        pytest.param({"version": 3}, f"0012 0003 00000007 {CLIENT} 00 {SOFTWARE} 00", id="v3"),
+        pytest.param(
+            {"version": 5}, f"0012 0005 00000007 {CLIENT} 00 {SOFTWARE} 00 ffffffff 00", id="v5"
+        ),
+        pytest.param(
+            {"version": 99},
+            f"0012 0063 00000007 {CLIENT} 00 {SOFTWARE} 00 ffffffff 00",
+            id="unknown-version-in-the-newest-layout",
+        ),
+        pytest.param(
+            {"version": 0, "correlation_id": -1, "client_id": None},
+            "0012 0000 ffffffff ffff",
+            id="header-fields",
+        ),
+        pytest.param(
+            {"version": 3, "client_id": "", "software": Software("a", "é")},
+            "0012 0003 00000007 0000 00 0261 03c3a9 00",
+            id="software",
+        ),
+        pytest.param(
+            {"version": 3, "client_id": "", "header_tags": TAGS, "software": Software("a", "1")},
+            "0012 0003 00000007 0000 02 6401ff c80100 0261 0231 00",
+            id="header-tags",
+        ),
+        pytest.param(
+            {"version": 3, "client_id": "", "body_tags": TAGS, "software": Software("a", "1")},
+            "0012 0003 00000007 0000 00 0261 0231 02 6401ff c80100",
+            id="body-tags",
+        ),
+        pytest.param(
+            {"version": 2, "client_id": "", "header_tags": TAGS, "body_tags": TAGS},
+            "0012 0002 00000007 0000",
+            id="tags-of-a-version-without-any",
+        ),
+        pytest.param(
+            {"version": 3, "client_id": "", "body": b"\xab", "trailing": b"\xcd"},
+            "0012 0003 00000007 0000 00 ab cd",
+            id="body-and-trailing-bytes",
+        ),
+        pytest.param(
+            {
+                "version": 5,
+                "client_id": "",
+                "software": Software("a", "1"),
+                "cluster_id": "x",
+                "node_id": 1,
+            },
+            "0012 0005 00000007 0000 00 0261 0231 0278 00000001 00",
+            id="cluster",
+        ),
+    ],
+)
+def test_request_has_its_literal_bytes(arguments: dict[str, Any], payload: str) -> None:
+    """What is not asked for is plain, and what is asked for stands where the version has it."""
+    sent = build_request(**arguments)
+    assert sent.data == encode_frame(bytes.fromhex(payload))
+    assert sent.api_version == arguments["version"]
+    assert sent.broken == ""
+
+
+def test_note_of_a_broken_request_is_kept() -> None:
+    """A pinned example that is wrong on purpose says so."""
+    assert build_request(version=3, body=b"", broken="no body").broken == "no body"
+
+
+@given(sent=api_versions_requests(min_version=2, max_version=4))
+def test_requests_keep_to_their_bounds(sent: Request) -> None:
+    """Both bounds are inclusive, and only version and correlation id vary unless more is asked for."""
+    assert 2 <= sent.api_version <= 4
+    plain = build_request(version=sent.api_version, correlation_id=sent.correlation_id)
+    assert sent == plain
+
+
+@pytest.mark.parametrize("version", range(6))
+def test_every_known_version_is_reached(version: int) -> None:
+    """Without bounds the requests have all the versions that are known."""
+    assert find_any(api_versions_requests(), lambda sent: sent.api_version == version)
+
+
+@given(sent=api_versions_requests(max_version=0, versions=st.just(77)))
+def test_versions_win_over_bounds(sent: Request) -> None:
+    """Where versions are given the bounds do not matter."""
+    assert sent.api_version == 77
+
+
+@given(
+    sent=api_versions_requests(
+        min_version=3,
+        correlation_ids=st.just(-5),
+        client_ids=st.just("me"),
+        software=st.just(Software("a", "1")),
+        header_tags=st.just(TAGS),
+        body_tags=st.just(TAGS),
+        bodies=st.none() | st.just(b"\xab"),
+        trailing=st.just(b"\xcd"),
+    )
+)
+def test_every_dimension_is_drawn_from_what_is_given(sent: Request) -> None:
+    """Each argument reaches the bytes as `build_request` writes it."""
+    expected = build_request(
+        version=sent.api_version,
+        correlation_id=-5,
+        client_id="me",
+        software=Software("a", "1"),
+        header_tags=TAGS,
+        body_tags=TAGS,
+        body=b"\xab" if sent.body is None else None,
+        trailing=b"\xcd",
+    )
+    assert sent == expected
+
+
+@given(version=unknown_versions())
+def test_unknown_version_is_above_the_lowest_maximum(version: int) -> None:
+    """Unknown versions are positive int16 numbers."""
+    assert 1 <= version <= 32767
+
+
+def test_version_right_above_each_maximum_is_among_a_hundred() -> None:
+    """In a run of 100 examples each release meets the first version that it does not serve."""
+    drawn = set()
+
+    @settings(max_examples=100, derandomize=True, database=None)
+    @given(version=unknown_versions())
+    def draw(version: int) -> None:
+        drawn.add(version)
+
+    draw()
+    assert drawn >= {traits_of(release).api_versions_max + 1 for release in LINES}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda version: version == 32767, id="largest"),
+        pytest.param(lambda version: 6 < version < 256, id="one-byte"),
+        pytest.param(lambda version: version > 1000, id="large"),
+    ],
+)
+def test_unknown_versions_reach(condition: Callable[[int], bool]) -> None:
+    """Unknown versions go up to the end of int16."""
+    assert condition(find_any(unknown_versions(), condition))
+
+
+@given(version=negative_versions())
+def test_negative_version_is_an_int16(version: int) -> None:
+    """Negative versions are the lower half of int16."""
+    assert -32768 <= version <= -1
+
+
+@pytest.mark.parametrize("wanted", [-32768, -1], ids=str)
+def test_negative_versions_reach_the_ends(wanted: int) -> None:
+    """Both ends are drawn."""
+    assert find_any(negative_versions(), lambda version: version == wanted) == wanted
+
+
+def test_versions_and_requests_shrink_to_the_plainest() -> None:
+    """The smallest version is the one nearest to those served, the smallest request is a plain v0."""
+    assert minimal(unknown_versions()) == 6
+    assert minimal(unknown_versions(), lambda version: version > 100) == 101
+    assert minimal(negative_versions()) == -1
+    assert minimal(ORDINARY_CORRELATION_IDS) == 0
+    assert minimal(api_versions_requests()) == build_request(version=0, correlation_id=0)
+    flexible = minimal(api_versions_requests(), lambda sent: sent.api_version >= 3)
+    assert flexible == build_request(version=3, correlation_id=0)
+
+
+@pytest.mark.parametrize(
+    ("cluster_is_given", "node_is_given"),
+    [(False, False), (False, True), (True, False), (True, True)],
+    ids=["neither", "node", "cluster", "both"],
+)
+def test_cluster_ids_reach_every_combination(cluster_is_given: bool, node_is_given: bool) -> None:
+    """Requests for a broker give none, one or both of cluster id and node id."""
+
+    def is_so(sent: Request) -> bool:
+        body = sent.body
+        return body is not None and (
+            (body.cluster_id is not None, body.node_id != -1) == (cluster_is_given, node_is_given)
+        )
+
+    assert find_any(requests_with_cluster_ids(), is_so).api_version == 5
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda body: body.cluster_id == "", id="empty-cluster"),
+        pytest.param(lambda body: len(body.cluster_id or "") == 22, id="cluster-as-long-as-kafkas"),
+        pytest.param(lambda body: body.node_id == -2, id="node-below-minus-1"),
+    ],
+)
+def test_cluster_ids_reach(condition: Callable[[ApiVersionsRequest], bool]) -> None:
+    """Cluster ids are empty or up to 22 characters, as many as Kafka's own, and node ids may be negative."""
+    assert find_any(
+        requests_with_cluster_ids(), lambda sent: sent.body is not None and condition(sent.body)
+    )
+
+
+def test_cluster_ids_shrink_to_none_given() -> None:
+    """The smallest request names no broker; the smallest with both names an empty cluster and node 0."""
+    assert minimal(requests_with_cluster_ids()) == build_request(version=5)
+    both = minimal(
+        requests_with_cluster_ids(),
+        lambda sent: (
+            sent.body is not None and sent.body.cluster_id is not None and sent.body.node_id != -1
+        ),
+    )
+    assert both == build_request(version=5, cluster_id="", node_id=0)

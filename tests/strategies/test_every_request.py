@@ -1,0 +1,149 @@
+"""What holds for every strategy of requests: safe keys, safe sizes, and how the oracle takes them."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reference_model.profile import FOLDER
+from reference_model.state_machine import SOCKET_REQUEST_MAX_BYTES as MODEL_MAX_BYTES
+from reference_model.state_machine import reactions
+from strategies.broken_requests import LARGEST_HARMLESS_SIZE, SOCKET_REQUEST_MAX_BYTES
+from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
+from tests.strategies.every_request import (
+    BROKEN_IN_SIZE,
+    BROKEN_IN_WHOLE_FRAMES,
+    EVERY_REQUEST,
+    WELL_FORMED,
+    public_request_strategies,
+)
+from wire.api_versions import (
+    API_VERSIONS_KEY,
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersionsRequest,
+)
+from wire.codec import decode, decode_prefix
+from wire.exchange import Outcome, Request
+from wire.frames import SIZE_BYTES
+from wire.headers import RequestHeader, request_header_version
+
+HIGHEST_KEY_OF_ANYBODY = 1999
+"""Vendors' own keys seen so far lie below 1,100; Kafka's highest is 94."""
+
+
+def payload_of(request: Request) -> bytes:
+    """Return the frame without its size prefix."""
+    return request.data[SIZE_BYTES:]
+
+
+def size_of(request: Request) -> int:
+    """Return the size that the prefix declares."""
+    return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
+
+
+def test_every_strategy_of_requests_is_looked_at() -> None:
+    """No public strategy of requests is missing from these tests."""
+    assert set(EVERY_REQUEST) == public_request_strategies()
+
+
+def test_limits_agree_with_the_model() -> None:
+    """What a strategy takes for too large is too large for the model, and no less."""
+    assert SOCKET_REQUEST_MAX_BYTES == MODEL_MAX_BYTES
+
+
+each_strategy = pytest.mark.parametrize("name", EVERY_REQUEST)
+
+
+@each_strategy
+@given(data=st.data())
+def test_api_key_is_that_of_api_versions_or_of_nobody(data: st.DataObject, name: str) -> None:
+    """No generated request can do anything on a broker: its key is 18, or one that nobody has."""
+    sent = data.draw(EVERY_REQUEST[name])
+    payload = payload_of(sent)
+    if len(payload) >= 2:
+        api_key = int.from_bytes(payload[:2], signed=True)
+        assert api_key == API_VERSIONS_KEY or not 0 <= api_key <= HIGHEST_KEY_OF_ANYBODY
+
+
+def test_no_release_has_a_key_that_nobody_knows() -> None:
+    """Every key that a recorded broker advertises lies below those that nobody has."""
+    with (FOLDER / "advertised.csv").open(newline="") as lines:
+        keys = {int(row["api_key"]) for row in csv.DictReader(lines)}
+    assert max(keys) <= HIGHEST_KEY_OF_ANYBODY
+
+
+@each_strategy
+@given(data=st.data())
+def test_declared_size_is_small_or_refused_unread(data: st.DataObject, name: str) -> None:
+    """A size prefix is true, or negative, or above the limit, or small: no broker allocates much for it."""
+    sent = data.draw(EVERY_REQUEST[name])
+    size = size_of(sent)
+    if name not in BROKEN_IN_SIZE:
+        assert size == len(payload_of(sent))
+    assert size <= LARGEST_HARMLESS_SIZE or size > SOCKET_REQUEST_MAX_BYTES
+
+
+@pytest.mark.parametrize("name", WELL_FORMED)
+@given(data=st.data())
+def test_well_formed_request_decodes_to_what_is_meant(data: st.DataObject, name: str) -> None:
+    """A valid request says that nothing is broken, and strict decoding gives header and body back."""
+    sent = data.draw(WELL_FORMED[name])
+    assert sent.broken == ""
+    version = request_header_version(API_VERSIONS_KEY, sent.api_version)
+    payload = payload_of(sent)
+    header, offset = decode_prefix(RequestHeader, payload, version=version)
+    layout = min(max(sent.api_version, 0), NEWEST_VERSION)
+    body = decode(ApiVersionsRequest, payload[offset:], version=layout)
+    assert (header.correlation_id, header.client_id) == (sent.correlation_id, sent.header.client_id)
+    if sent.api_version >= FIRST_FLEXIBLE_VERSION:
+        assert (header, body) == (sent.header, sent.body)
+
+
+@pytest.mark.parametrize("name", WELL_FORMED)
+@given(data=st.data(), release=st.sampled_from(LINES))
+def test_well_formed_request_is_never_closed_by_the_oracle(
+    data: st.DataObject, name: str, release: str
+) -> None:
+    """The oracle answers a valid request on every release; 0.11 alone may fall silent."""
+    sent = data.draw(WELL_FORMED[name])
+    for reaction in reactions(payload_of(sent), profile_at(release), IDENTITY):
+        silent = release == "0.11.0.3" and reaction.outcome is Outcome.SILENT
+        assert silent or reaction.outcome is Outcome.ANSWER
+
+
+@pytest.mark.parametrize("name", [*BROKEN_IN_WHOLE_FRAMES, *BROKEN_IN_SIZE])
+@given(data=st.data())
+def test_broken_request_says_what_is_broken(data: st.DataObject, name: str) -> None:
+    """A request that is wrong on purpose carries a note for the reader of a failure."""
+    assert data.draw(EVERY_REQUEST[name]).broken
+
+
+NEVER_SERVED = sorted(set(BROKEN_IN_WHOLE_FRAMES) - {"mutated_requests"})
+
+
+@pytest.mark.parametrize("name", NEVER_SERVED)
+@given(data=st.data(), release=st.sampled_from(LINES))
+def test_broken_request_is_never_served_by_the_oracle(
+    data: st.DataObject, name: str, release: str
+) -> None:
+    """The oracle gives a broken request no success, and closes it where its version is served."""
+    sent = data.draw(EVERY_REQUEST[name])
+    profile = profile_at(release)
+    (reaction,) = reactions(payload_of(sent), profile, IDENTITY)
+    other_api = sent.header.request_api_key != API_VERSIONS_KEY
+    if other_api or sent.api_version <= profile.traits.api_versions_max:
+        short = len(payload_of(sent)) < 2 and profile.traits.short_frame_ignored
+        assert reaction.outcome is (Outcome.IGNORED if short else Outcome.CLOSED)
+    else:
+        assert reaction.outcome is not Outcome.ANSWER or reaction.error_code != 0
+
+
+@given(sent=BROKEN_IN_WHOLE_FRAMES["mutated_requests"], release=st.sampled_from(LINES))
+@settings(max_examples=200)
+def test_oracle_has_a_word_on_every_mutation(sent: Request, release: str) -> None:
+    """A mutated request stays one of ApiVersions, so that the oracle never declines."""
+    assert reactions(payload_of(sent), profile_at(release), IDENTITY)

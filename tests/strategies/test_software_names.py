@@ -1,0 +1,133 @@
+"""Client software names: what each strategy reaches, keeps to, and shrinks to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies.software_names import (
+    PLAIN_SOFTWARE,
+    Software,
+    edge_punctuation_texts,
+    illegal_software_texts,
+    legal_software_texts,
+    software,
+    software_with_one,
+)
+from tests.strategies.search import find_any, minimal
+
+KAFKAS_EXPRESSION = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+TEXT_OF_THE_KIP = re.compile(r"[.\-a-zA-Z0-9]+")
+
+
+@given(text=legal_software_texts())
+def test_legal_text_is_one_that_kafka_accepts(text: str) -> None:
+    """A legal text matches Kafka's expression and has at most 200 characters."""
+    assert KAFKAS_EXPRESSION.fullmatch(text)
+    assert len(text) <= 200
+
+
+@given(text=edge_punctuation_texts())
+def test_edge_punctuation_is_what_text_and_code_differ_on(text: str) -> None:
+    """A text with punctuation at an edge is legal by the KIP's expression and not by Kafka's."""
+    assert TEXT_OF_THE_KIP.fullmatch(text)
+    assert not KAFKAS_EXPRESSION.fullmatch(text)
+
+
+@given(text=illegal_software_texts())
+def test_illegal_text_is_one_that_nobody_accepts(text: str) -> None:
+    """An illegal text matches neither expression, and can be written as UTF-8."""
+    assert not TEXT_OF_THE_KIP.fullmatch(text)
+    text.encode()
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda text: len(text) == 1, id="one-character"),
+        pytest.param(lambda text: len(text) == 2, id="two-characters"),
+        pytest.param(lambda text: ".." in text, id="two-dots"),
+        pytest.param(lambda text: "--" in text, id="two-hyphens"),
+        pytest.param(lambda text: text[0].isdigit(), id="begins-with-a-digit"),
+        pytest.param(lambda text: text.isupper(), id="capitals"),
+        pytest.param(lambda text: len(text) >= 128, id="length-in-two-bytes"),
+        pytest.param(lambda text: len(text) > 20 and "." in text, id="long-with-a-dot"),
+    ],
+)
+def test_legal_texts_reach(condition: Callable[[str], bool]) -> None:
+    """Legal texts cover short and long ones, and both marks inside."""
+    assert condition(find_any(legal_software_texts(), condition))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda text: text == ".", id="dot"),
+        pytest.param(lambda text: text == "-", id="hyphen"),
+        pytest.param(lambda text: text[0] in ".-" and text[-1].isalnum(), id="beginning"),
+        pytest.param(lambda text: text[0].isalnum() and text[-1] in ".-", id="end"),
+        pytest.param(lambda text: len(text) > 2 and {text[0], text[-1]} <= {*".-"}, id="both"),
+    ],
+)
+def test_edge_punctuation_reaches(condition: Callable[[str], bool]) -> None:
+    """Punctuation stands alone, at the beginning, at the end and at both."""
+    assert condition(find_any(edge_punctuation_texts(), condition))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda text: text == "", id="empty"),
+        pytest.param(lambda text: text.endswith("\n"), id="newline-at-the-end"),
+        pytest.param(lambda text: "\0" in text, id="nul"),
+        pytest.param(lambda text: "_" in text[1:-1], id="underscore-inside"),
+        pytest.param(lambda text: text.strip() != text, id="space-at-an-edge"),
+        pytest.param(lambda text: any(ord(each) > 0xFFFF for each in text), id="beyond-16-bits"),
+        pytest.param(lambda text: not text.isascii() and text.isalnum(), id="foreign-letter"),
+        pytest.param(lambda text: len(text) > 8, id="long"),
+    ],
+)
+def test_illegal_texts_reach(condition: Callable[[str], bool]) -> None:
+    """Illegal texts are empty, or hold control characters, marks and letters of other scripts anywhere."""
+    assert condition(find_any(illegal_software_texts(), condition))
+
+
+def test_texts_shrink_to_one_character() -> None:
+    """The smallest texts are a letter, a mark and nothing; a reason to be longer keeps just that."""
+    assert minimal(legal_software_texts()) == "a"
+    assert minimal(legal_software_texts(), lambda text: "." in text) == "a.a"
+    assert minimal(edge_punctuation_texts()) == "."
+    assert minimal(edge_punctuation_texts(), lambda text: len(text) > 1) == ".0"
+    assert minimal(illegal_software_texts()) == ""
+    assert minimal(illegal_software_texts(), lambda text: len(text) > 0) == "_"
+
+
+@given(drawn=software(names=st.just("a"), versions=st.just("1")))
+def test_software_takes_names_and_versions_apart(drawn: Software) -> None:
+    """Name and version come from their own strategies where both are given."""
+    assert drawn == Software("a", "1")
+
+
+def test_software_draws_both_from_names_where_versions_are_not_given() -> None:
+    """Without versions, name and version are drawn from the same texts, each for itself."""
+    drawn = find_any(
+        software(names=st.sampled_from("xy")), lambda found: found.name != found.version
+    )
+    assert set(drawn) == {"x", "y"}
+
+
+@given(drawn=software_with_one(st.just("odd text")))
+def test_exactly_one_of_name_and_version_is_odd(drawn: Software) -> None:
+    """One of the two is drawn and the other one is plain."""
+    assert drawn in {("odd text", PLAIN_SOFTWARE.version), (PLAIN_SOFTWARE.name, "odd text")}
+
+
+def test_either_of_name_and_version_is_odd() -> None:
+    """Both places are reached, and the smallest example has the odd text as the name."""
+    texts = software_with_one(st.just("odd text"))
+    assert find_any(texts, lambda found: found.version == "odd text").name == PLAIN_SOFTWARE.name
+    assert minimal(texts) == Software("odd text", PLAIN_SOFTWARE.version)
