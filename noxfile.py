@@ -27,7 +27,12 @@ def tests(session: nox.Session) -> None:
     install(session)
     coverage = [f"--cov={package}" for package in PURE_CORE]
     session.run(
-        "pytest", "tests", "-p", "randomly", *coverage, "--cov-report=term:skip-covered",
+        "pytest",
+        "tests",
+        "-p",
+        "randomly",
+        *coverage,
+        "--cov-report=term:skip-covered",
         *session.posargs,
     )
 

@@ -77,7 +77,7 @@ class PropertyJudge:
             return
         self._broker.forget()
         try:
-            body(**values)
+            self._run(body, values)
         except UnsatisfiedAssumption:
             raise
         except AssertionError as error:
@@ -89,6 +89,14 @@ class PropertyJudge:
             raise
         else:
             self._record(Verdict.CONFORMS)
+
+    def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
+        try:
+            body(**values)
+        except AssertionError:
+            # A broker that ended in the middle of an example said nothing about the clause.
+            self._broker.check_alive()
+            raise
 
     def _budget_is_spent(self, drawn: str) -> bool:
         shrinking = self._shrinking

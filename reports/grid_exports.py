@@ -21,7 +21,8 @@ GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.grid_tables`."""
 
 _SYMBOLS_OF_MARKDOWN = str.maketrans(
-    {character: f"\\{character}" for character in "\\`*_{}[]<>()#+!|~"} | {"\n": " ", "\r": " "}
+    {character: f"\\{character}" for character in "\\`*_{}[]()#+!|~"}
+    | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " ", "\r": " "}
 )
 
 

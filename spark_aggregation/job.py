@@ -58,7 +58,7 @@ class RefusedRun:
     reason: str
 
 
-class NoRunFound(Exception):
+class PathNotFound(Exception):
     """A path does not exist."""
 
 
@@ -94,7 +94,7 @@ def aggregate(
         Whether any run was accepted (if not, no table is written), and those that were not.
 
     Raises:
-        NoRunFound: a path of `roots` does not exist.
+        PathNotFound: a path of `roots` does not exist.
     """
     try:
         headers = read_headers(spark, roots).cache()
@@ -103,7 +103,7 @@ def aggregate(
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        raise NoRunFound(error.getMessage()) from error
+        raise PathNotFound(error.getMessage()) from error
     refused_runs = [
         RefusedRun(folder=local_path(row.folder), refusal=row.refusal, reason=row.reason)
         for row in refused.orderBy("folder").collect()
@@ -148,7 +148,7 @@ def command(runs: tuple[str, ...], out: Path) -> None:
     except SparkUnavailable as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(3)
-    except NoRunFound as error:
+    except PathNotFound as error:
         raise click.UsageError(str(error)) from error
     out.mkdir(parents=True, exist_ok=True)
     listed = json.dumps([asdict(run) for run in refused], indent=2, ensure_ascii=False)

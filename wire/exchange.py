@@ -139,7 +139,8 @@ class Exchange:
         request: what was sent.
         outcome: what became of it.
         payload: the answer without its size prefix, where there is one.
-        usable: whether the connection served the sentinel behind the request.
+        usable: whether the connection served the sentinel behind the request; where none was sent, whether
+            the target was not seen closing behind the answer.
         stray: bytes that came and are no whole frame, or are more than were asked for.
         framing_error: what is wrong with the size prefix, where the answer could not be cut out.
         latency_us: microseconds from the write to the answer.

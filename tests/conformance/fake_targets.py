@@ -128,7 +128,7 @@ def turning(behaviour: Behaviour, *, after: int = PREPARATORY_CONNECTIONS) -> Be
 
 def answer_http(target: FakeTarget, connection: socket.socket) -> None:
     """Be a web server."""
-    next(target.reads(connection))
+    next(target.reads(connection), None)
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
 
 
@@ -150,7 +150,7 @@ def answer_garbage(target: FakeTarget, connection: socket.socket) -> None:
 
 def flood(target: FakeTarget, connection: socket.socket) -> None:
     """Answer the first read with frames without end."""
-    next(target.reads(connection))
+    next(target.reads(connection), None)
     while not target.stopped.is_set():
         connection.sendall(b"\0\0\4\0" + b"\xff" * 1024)
 

@@ -56,6 +56,13 @@ class FakeBroker:
     is_pinned: bool = False
     journal: list[Any] = field(default_factory=list)
 
+    is_alive: bool = True
+
+    def check_alive(self) -> None:
+        """Raise unless the broker lives."""
+        if not self.is_alive:
+            raise BrokerGone("it ended")
+
     def forget(self) -> None:
         """Begin a new journal."""
         self.journal = []
@@ -146,6 +153,14 @@ def test_harness_error_ends_the_property(tmp_path: Path) -> None:
             case.run(lose, value)
     assert case.ran == [0]
     assert case.recorder.cells[case.key].verdicts == {}
+
+
+def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
+    """A failure of an example in which the broker ended is a doubt, not a violation."""
+    case = judged(tmp_path, FakeBroker(is_alive=False))
+    with pytest.raises(BrokerGone):
+        case.run(violate, 1)
+    assert case.recorder.cells[case.key].failures == {}
 
 
 @pytest.mark.parametrize("is_pinned", [True, False])

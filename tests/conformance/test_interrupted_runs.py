@@ -7,7 +7,14 @@ import signal
 from pathlib import Path
 
 from reports.records import RECORD_SCHEMA_VERSION
-from tests.conformance.suite_runs import await_line, children_of, finish, start_suite, survivors
+from tests.conformance.suite_runs import (
+    JUDGED_CLAUSES,
+    await_line,
+    children_of,
+    finish,
+    start_suite,
+    survivors,
+)
 
 INTERRUPTED = 2
 
@@ -39,8 +46,8 @@ def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
     children = children_of(process)
     process.kill()
     finish(process)
-    assert len(header["planned_cells"]) == 38
-    assert len(header["clauses"]) == 38
+    assert len(header["planned_cells"]) == JUDGED_CLAUSES
+    assert len(header["clauses"]) == JUDGED_CLAUSES
     assert header["targets"] == []
     assert header["record_schema_version"] == RECORD_SCHEMA_VERSION
     assert "footer" not in json.loads((folder / "run.json").read_text())

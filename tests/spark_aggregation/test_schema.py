@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from pyspark.sql.types import (
     ArrayType,
-    BooleanType,
     DataType,
     IntegralType,
     MapType,
-    StringType,
     StructType,
 )
 
@@ -59,7 +57,7 @@ def _as_json_schema(type_: DataType) -> Any:
         return "map"
     if isinstance(type_, IntegralType):
         return "integer"
-    return {StringType(): "string", BooleanType(): "boolean"}[type_]
+    return {"string": "string", "boolean": "boolean"}[type_.typeName()]
 
 
 def _reduced(schema: Mapping[str, Any]) -> Any:
