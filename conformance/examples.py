@@ -97,6 +97,9 @@ class PropertyJudge:
             # A broker that ended in the middle of an example said nothing about the clause.
             self._broker.check_alive()
             raise
+        exchanges = (exchange for step in self._broker.journal for exchange in step.exchanges)
+        if any(exchange.request.broken and not exchange.usable for exchange in exchanges):
+            self._broker.check_alive()
 
     def _budget_is_spent(self, drawn: str) -> bool:
         shrinking = self._shrinking

@@ -10,11 +10,7 @@ from conformance.judging import decode_answer, key_ranges, summary_of
 from fixtures.broker import Broker
 from reference_model.state_machine import Reaction, reactions, response_for
 from strategies.api_versions import INT16_MIN, api_versions_requests, build_request
-from strategies.broken_requests import (
-    flexible_requests_with_old_header,
-    malformed_requests,
-    mutated_requests,
-)
+from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
 from strategies.software_names import (
@@ -41,7 +37,6 @@ ANY_REQUESTS = st.one_of(
     requests_with_cluster_ids(),
     malformed_requests(),
     mutated_requests(),
-    flexible_requests_with_old_header(),
 )
 
 
