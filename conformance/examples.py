@@ -16,6 +16,7 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, Level
+from conformance.judging import StoppedServing
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from reports.failures import Failure, signature_of
@@ -93,6 +94,8 @@ class PropertyJudge:
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         try:
             body(**values)
+        except StoppedServing:
+            raise
         except AssertionError:
             # A broker that ended in the middle of an example said nothing about the clause.
             self._broker.check_alive()
@@ -131,10 +134,10 @@ class PropertyJudge:
 
     def _check_expectation(self, error: AssertionError) -> None:
         """A declared violation covers just the failures that it matches."""
-        for known in self._broker.target.known_violations:
-            covers = re.search(known.match, str(error), re.DOTALL)
-            if any(known.clause == clause.id for clause in self._clauses) and not covers:
-                key = CellKey(known.clause, self._broker.target.id, self._broker.listener)
+        for clause in self._clauses:
+            declared = [k for k in self._broker.target.known_violations if k.clause == clause.id]
+            if not any(re.search(known.match, str(error), re.DOTALL) for known in declared):
+                key = CellKey(clause.id, self._broker.target.id, self._broker.listener)
                 self._recorder.not_covered(key)
 
     def _record(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from hypothesis import assume
 
 from fixtures.broker import Broker
+from fixtures.errors import ConnectionFailed
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -36,6 +37,22 @@ class MalformedAnswer(AssertionError):
         super().__init__(problem)
         self.exchange = exchange
         self.decode_error = error
+
+
+class StoppedServing(AssertionError):
+    """The target runs on, but takes no new connection."""
+
+
+def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
+    """Send a request on a new connection, which the target has to take.
+
+    Raises:
+        StoppedServing: it does not take it, although it has not ended.
+    """
+    try:
+        return broker.exchange(request)
+    except ConnectionFailed as error:
+        raise StoppedServing(f"no new connection is taken any more: {error}") from error
 
 
 def payload_of(exchange: Exchange) -> bytes:

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+from hypothesis.errors import Flaky
 
 from clauses.catalogue import Clause, Role, catalogue
 from conformance.examples import PropertyJudge
 from conformance.hypothesis_profiles import load_profile
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
-from fixtures.plugin import TARGETS, ListenerOfTarget, tier_of
+from fixtures.plugin import ListenerOfTarget, tier_of
 from fixtures.targets import KnownViolation, Target
 from reports.allure_results import attach_failure, label_result
 from reports.exit_status import gates
 from reports.plugin import RECORDER, clauses_of
-from reports.recorder import Cell, CellKey, RunRecorder, TargetFacts
+from reports.recorder import NOT_STARTED, Cell, CellKey, RunRecorder, TargetFacts
 from reports.records import PlannedCell
 from reports.run_writer import RunWriter, clause_facts
 from reports.terminal import printable
@@ -63,7 +65,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         Path(config.getoption("--runs")),
         catalogue=catalogue(),
         tier=tier,
-        seed=config.getoption("--hypothesis-seed", None),
+        seed=_seed(config),
     )
     recorder = RunRecorder(writer, tier=tier)
     named = {key.clause for key in cells}
@@ -76,14 +78,36 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for clause in catalogue()
             if clause.id in named
         ],
+        [_facts(target, launcher=NOT_STARTED, artefacts={}) for target in _targets(judged)],
     )
-    recorder.stale_expectations = stale_expectations(
-        {listener.target.id: listener.target for listener in config.stash[TARGETS]}.values()
-    )
+    recorder.stale_expectations = stale_expectations(_targets(judged))
     config.stash[RECORDER] = recorder
 
 
-def stale_expectations(targets: Any) -> list[str]:
+def _seed(config: pytest.Config) -> int | None:
+    """Return the seed that the examples are drawn with; a derandomized profile has none."""
+    seed = config.getoption("--hypothesis-seed", None)
+    if settings().derandomize or seed is None or not str(seed).isdecimal():
+        return None
+    return int(seed)
+
+
+def _targets(items: Iterable[pytest.Item]) -> list[Target]:
+    """Return the targets that items are about, each once."""
+    return list({(target := _listener_of(item).target).id: target for item in items}.values())
+
+
+def _facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:
+    return TargetFacts(
+        id=target.id,
+        implementation=target.implementation,
+        release=target.release,
+        launcher=launcher,
+        artefacts=dict(artefacts),
+    )
+
+
+def stale_expectations(targets: Iterable[Target]) -> list[str]:
     """Name the declared violations that have expired or whose clause does not exist."""
     today = datetime.now(UTC).date()
     stale = []
@@ -164,17 +188,10 @@ def _name_of(item: pytest.Item) -> str:
 
 
 def _note_target(recorder: RunRecorder, broker: Broker) -> None:
-    target = broker.target
-    if target.id not in recorder.targets:
-        recorder.target_started(
-            TargetFacts(
-                id=target.id,
-                implementation=target.implementation,
-                release=target.release,
-                launcher=broker.running.launcher,
-                artefacts=dict(broker.running.artefacts),
-            )
-        )
+    running = broker.running
+    if recorder.targets[broker.target.id].launcher == NOT_STARTED:
+        facts = _facts(broker.target, launcher=running.launcher, artefacts=running.artefacts)
+        recorder.target_started(facts)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -195,7 +212,7 @@ def pytest_runtest_makereport(
         _keep_evidence(recorder, different)
     if call.excinfo is None:
         return report
-    if different:
+    if different and isinstance(call.excinfo.value, AssertionError | Flaky):
         _report_violations(report, [recorder.cells[key] for key in different], item.config)
     else:
         _report_problem(report, recorder, keys, _name_of(item), call.excinfo.value)
@@ -235,7 +252,7 @@ def _report_problem(
         recorder.inconclusive(key, property_name, problem)
     # Only a fault of this suite is explained by a traceback, and by one.
     if isinstance(error, HarnessError) or not first:
-        report.longrepr = printable(f"inconclusive: {problem}")
+        report.longrepr = "inconclusive; the reason stands below the verdicts"
 
 
 def _problem(error: BaseException) -> str:

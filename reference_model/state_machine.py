@@ -42,6 +42,10 @@ SOCKET_REQUEST_MAX_BYTES = 104857600
 FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
 
 
+class NotModelled(Exception):
+    """The model has no word on a request: it is one of another API than ApiVersions."""
+
+
 class Listing(enum.Enum):
     """Which entries the table of an answer has."""
 
@@ -112,7 +116,7 @@ def reactions(payload: bytes, profile: Profile, identity: Identity) -> tuple[Rea
         identity: who the broker is.
 
     Raises:
-        ValueError: the request is a readable one of another API, which this model has no word on.
+        NotModelled: the request is a readable one of another API.
     """
     traits = profile.traits
     if len(payload) < 2 and traits.short_frame_ignored:
@@ -148,7 +152,7 @@ def _success(header: ParsedHeader) -> Reaction:
 def _reactions_to_other_api(header: ParsedHeader, profile: Profile) -> tuple[Reaction, ...]:
     served = next((e for e in profile.api_keys if e.api_key == header.api_key), None)
     if served is not None and served.min_version <= header.api_version <= served.max_version:
-        raise ValueError(f"api key {header.api_key} v{header.api_version} is not modelled")
+        raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
     return (Reaction(outcome=_CLOSE, clause="PROTOCOL.unknown-api-refused"),)
 
 
@@ -310,7 +314,7 @@ class ReferenceBroker:
         """Return what this broker does with a frame, planted defects apart."""
         try:
             return reactions(payload, self.profile, self.identity)[0]
-        except ValueError:
+        except NotModelled:
             # The reference broker serves nothing but ApiVersions, whatever its table says.
             return Reaction(outcome=_CLOSE, clause="PROTOCOL.unknown-api-refused")
 

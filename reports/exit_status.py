@@ -51,4 +51,4 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
         return ExitStatus.INCOMPLETE
     if recorder.stale_expectations:
         return ExitStatus.STALE_EXPECTATION
-    return pytest.ExitCode.OK
+    return pytest_status

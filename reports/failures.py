@@ -33,7 +33,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
 NO_FRAME = "no frame"
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
-_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?\d+")
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
 _SIGNATURE_DIGITS = 16
 
 

@@ -57,7 +57,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     recorder = session.config.stash.get(RECORDER, None)
     if recorder is None:
         return
-    recorder.stopped = exitstatus == pytest.ExitCode.INTERRUPTED
+    recorder.stopped = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
     session.exitstatus = exit_status_of(
         recorder, pytest_status=exitstatus, strict=session.config.getoption("--strict-should")
     )

@@ -16,6 +16,8 @@ from wire.exchange import Exchange, Step
 
 SAMPLED_EXAMPLES_PER_PROPERTY = 3
 LATENCY_BUCKETS_PER_OCTAVE = 4
+NOT_STARTED = "none"
+"""The launcher of a target that has not been started."""
 
 
 class CellKey(NamedTuple):
@@ -118,7 +120,7 @@ class RunRecorder:
 
     Attributes:
         cells: the planned cells, in the order of the plan.
-        targets: targets that started, by id.
+        targets: the targets by id; `launcher` is `NOT_STARTED` until one runs.
         stopped: whether the run was interrupted.
         stale_expectations: declared violations that are out of date, one sentence each.
     """
@@ -132,13 +134,20 @@ class RunRecorder:
         self._tier = tier
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
-    def plan(self, cells: Iterable[tuple[PlannedCell, str]], clauses: list[Any]) -> None:
+    def plan(
+        self,
+        cells: Iterable[tuple[PlannedCell, str]],
+        clauses: list[Any],
+        targets: Iterable[TargetFacts] = (),
+    ) -> None:
         """Write down what will be judged, before the first example.
 
         Args:
             cells: each planned cell with the level of its clause.
             clauses: what the header says of each clause.
+            targets: what is known of each target before it is started.
         """
+        self.targets = {facts.id: facts for facts in targets}
         for planned, level in cells:
             key = CellKey(planned.clause, planned.target, planned.listener)
             self.cells[key] = Cell(planned=planned, level=level)
@@ -146,9 +155,9 @@ class RunRecorder:
         self._write_header()
 
     def target_started(self, facts: TargetFacts) -> None:
-        """Note what runs, and how."""
+        """Note what runs, and how; what was judged before is put on disk."""
+        self.writer.flush()
         self.targets[facts.id] = facts
-        self.writer.header["targets"].append(dataclasses.asdict(facts))
         self._write_header()
 
     def not_applicable(self, key: CellKey, reason: str) -> None:
@@ -250,3 +259,4 @@ class RunRecorder:
     def _note_cells(self) -> None:
         cells = [dataclasses.asdict(cell.planned) for cell in self.cells.values()]
         self.writer.header["planned_cells"] = cells
+        self.writer.header["targets"] = [dataclasses.asdict(f) for f in self.targets.values()]

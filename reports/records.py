@@ -133,7 +133,10 @@ EXCHANGE_FIELDS = (
     Column("sent", ColumnType.BINARY),
     Column("answer_sha256", ColumnType.STRING, nullable=True),
 )
-"""One row per exchange of an example that failed or was sampled; `step` counts from 0."""
+"""One row per exchange of an example that was drawn and failed, or was sampled; `step` counts from 0.
+
+The smallest form of a failure, which shrinking finds, is in `failures/`.
+"""
 
 ANSWER_FIELDS = (
     Column("answer_sha256", ColumnType.STRING),

@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import secrets
-import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -190,8 +189,3 @@ class RunWriter:
                 "exchange_rows": self._exchanges.count,
             }
         )
-
-
-def command_line() -> str:
-    """Return the command that was run, as one would type it."""
-    return " ".join((Path(sys.argv[0]).name, *sys.argv[1:]))

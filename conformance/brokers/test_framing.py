@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from conformance.judging import (
     assume_served,
     decode_answer,
+    exchange_as_newcomer,
     payload_of,
     stable_part,
     summary_of,
@@ -95,7 +96,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
                 offender.send(broken)
         after = bystander.exchange(plain)
     assert after.outcome is Outcome.ANSWER, "a malformed request disturbed another connection"
-    newcomer = broker.exchange(plain)
+    newcomer = exchange_as_newcomer(broker, plain)
     assert newcomer.outcome is Outcome.ANSWER, "no new connection is served after it"
 
 

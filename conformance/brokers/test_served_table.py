@@ -22,7 +22,7 @@ from strategies.header_fields import plain_client_ids
 from strategies.software_names import Software, illegal_software_texts, software_with_one
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
 from wire.error_codes import ErrorCode
-from wire.exchange import Request
+from wire.exchange import Outcome, Request
 
 SERVED_REQUESTS = api_versions_requests()
 
@@ -118,6 +118,7 @@ def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
     assert error_code_of(broker.exchange(sent)) is error_code_of(plain)
 
 
+@pytest.mark.malformed
 @pytest.mark.clause("KIP-511.older-versions-unchanged")
 @given(
     refused=software_with_one(illegal_software_texts()),
@@ -134,5 +135,7 @@ def test_versions_without_a_name_are_never_refused_for_one(
     with broker.connect() as connection:
         connection.converse([build_request(version=3, software=refused)])
         exchanges = connection.converse(nameless)
-    codes = [error_code_of(exchange) for exchange in exchanges]
-    assert ErrorCode.INVALID_REQUEST not in codes
+    if exchanges[0].outcome is not Outcome.ANSWER:
+        # That a refusal keeps the connection is a clause of its own.
+        exchanges = broker.converse(nameless)
+    assert ErrorCode.INVALID_REQUEST not in [error_code_of(exchange) for exchange in exchanges]

@@ -28,6 +28,7 @@ UNKNOWN_REQUESTS = api_versions_requests(versions=unknown_versions())
 UNKNOWN_EXAMPLES = [build_request(version=version) for version in (6, 99, 32767)]
 
 
+@pytest.mark.malformed
 @pytest.mark.clause("KIP-35.unknown-version-gives-35")
 @given(
     sent=api_versions_requests(
@@ -42,6 +43,7 @@ def test_unknown_version_gets_unsupported_version(broker: Broker, sent: Request)
     assert error_code_of(broker.exchange(sent)) is ErrorCode.UNSUPPORTED_VERSION
 
 
+@pytest.mark.malformed
 @pytest.mark.clause("KIP-35.negative-version-gives-35")
 @given(sent=api_versions_requests(versions=negative_versions()))
 @example(sent=build_request(version=-1))
@@ -108,6 +110,7 @@ def test_refusal_lists_nothing_else(broker: Broker, sent: Request) -> None:
     assert key_ranges(refused).keys() <= {API_VERSIONS_KEY}
 
 
+@pytest.mark.malformed
 @pytest.mark.clause("KIP-511.unparsed-when-unsupported")
 @given(
     sent=api_versions_requests(versions=unknown_versions(), bodies=st.binary(max_size=40)),

@@ -64,7 +64,7 @@ class Result:
 
 def run_suite(targets: Sequence[str], runs: Path) -> subprocess.Popen[str]:
     """Start the suite against targets, with records below `runs`; its output goes to a file there."""
-    runs.mkdir(parents=True)
+    runs.mkdir(parents=True, exist_ok=True)
     chosen = [part for target in targets for part in ("--broker", target)]
     command = [sys.executable, "-m", "pytest", str(SUITE), *chosen, "--runs", str(runs)]
     command += ["--tb=no", "-q", "-p", "no:cacheprovider"]

@@ -59,6 +59,14 @@ def change_own_entry(handling: Handling, **changes: Any) -> None:
     )
 
 
+@defect(Stage.RESPONSE, "KIP-35.table-lists-itself", "KIP-511.unsupported-range-is-true")
+def the_table_leaves_itself_out(handling: Handling) -> None:
+    """The table has no entry for ApiVersions, except in an error."""
+    if succeeds(handling) and handling.response is not None:
+        others = tuple(e for e in handling.response.api_keys if e.api_key != API_VERSIONS_KEY)
+        replace_response(handling, api_keys=others)
+
+
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered")
 def the_first_range_is_reversed(handling: Handling) -> None:
     """The first entry of the table has its minimum above its maximum."""

@@ -38,16 +38,14 @@ def test_difference_from_a_pin_is_information_elsewhere(tmp_path: Path) -> None:
     defect = "reference+names-may-begin-with-a-hyphen"
     (target,) = (target for target in reference_targets() if target.id == defect)
     with launch_built_in(target) as running:
-        run = run_suite(
-            *("--bootstrap-server", str(running.addresses["plaintext"]), "--tier", "smoke"),
-            runs=tmp_path,
-        )
+        address = str(running.addresses["plaintext"])
+        run = run_suite("--bootstrap-server", address, "--tier", "smoke", runs=tmp_path)
     assert run.status == 0, run.output
     verdicts = run.verdicts()
-    assert verdicts["address", PIN] is Verdict.INFORMATIONAL
+    assert verdicts[address, PIN] is Verdict.INFORMATIONAL
     assert set(verdicts.values()) == {Verdict.CONFORMS, Verdict.INFORMATIONAL}
-    assert f"≈ {PIN} on address (plaintext): informational" in run.output
-    assert ("address", PIN) in run.failures()
+    assert f"≈ {PIN} on {address} (plaintext): informational" in run.output
+    assert (address, PIN) in run.failures()
 
 
 def test_clauses_of_versions_that_are_not_served_do_not_apply(tmp_path: Path) -> None:

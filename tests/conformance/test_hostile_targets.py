@@ -20,7 +20,7 @@ from tests.conformance.fake_targets import (
     trickle,
     turning,
 )
-from tests.conformance.suite_runs import finish, start_suite
+from tests.conformance.suite_runs import SuiteRun, finish, start_suite
 
 QUICK: dict[str, Behaviour] = {
     "garbage": answer_garbage,
@@ -32,8 +32,8 @@ SLOW: dict[str, Behaviour] = {"silent": answer_nothing, "trickling": trickle}
 """Each exchange costs the silence bound or, where bytes keep coming, the bound of an exchange, so one property
 judges them here."""
 ONE_PROPERTY = ("-k", "test_v0_is_served")
-V0_SERVED = ("address", "KIP-35.v0-always-served")
-NOBODY_TO_HURT = ("address", "PROTOCOL.malformed-hurts-nobody")
+V0_SERVED = "KIP-35.v0-always-served"
+NOBODY_TO_HURT = "PROTOCOL.malformed-hurts-nobody"
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,11 @@ def hostile_runs(
             process.kill()
 
 
+def by_clause(run: SuiteRun) -> dict[str, Verdict]:
+    """Return the verdicts of a run against one target."""
+    return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+
+
 @pytest.mark.parametrize("name", [*QUICK, "silent"])
 def test_hostile_target_gets_verdicts(
     name: str, hostile_runs: dict[str, subprocess.Popen[str]]
@@ -62,7 +67,7 @@ def test_hostile_target_gets_verdicts(
     """A target that turns hostile violates clauses, and no property ends with a fault of ours."""
     run = finish(hostile_runs[name])
     assert run.status == 1, run.output
-    verdicts = run.verdicts()
+    verdicts = by_clause(run)
     assert verdicts[V0_SERVED] is Verdict.VIOLATES
     doubtful = {Verdict.INCONCLUSIVE, Verdict.NOT_RUN}
     assert {key for key, verdict in verdicts.items() if verdict in doubtful} <= {NOBODY_TO_HURT}
@@ -76,5 +81,5 @@ def test_target_that_never_finishes_is_given_up(
     """An answer that comes byte by byte is given up after the bound of an exchange, once per property."""
     run = finish(hostile_runs["trickling"])
     assert run.status == 10, run.output
-    assert run.verdicts()[V0_SERVED] is Verdict.INCONCLUSIVE
+    assert by_clause(run)[V0_SERVED] is Verdict.INCONCLUSIVE
     assert "ExchangeTimedOut: the target kept sending for 30 s" in run.output

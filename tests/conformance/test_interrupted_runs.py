@@ -48,7 +48,9 @@ def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
     finish(process)
     assert len(header["planned_cells"]) == JUDGED_CLAUSES
     assert len(header["clauses"]) == JUDGED_CLAUSES
-    assert header["targets"] == []
+    assert [(facts["id"], facts["launcher"]) for facts in header["targets"]] == [
+        ("reference", "none")
+    ]
     assert header["record_schema_version"] == RECORD_SCHEMA_VERSION
     assert "footer" not in json.loads((folder / "run.json").read_text())
     assert survivors(children) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from reports.records import Verdict
+from reports.run_folder import read_run_header
 from tests.conformance.fake_targets import (
     LOOPBACK,
     Behaviour,
@@ -41,6 +42,26 @@ def assert_inconclusive(run: SuiteRun, reason: str) -> None:
     explained = run.output.partition("cells on ")[2]
     assert len(re.findall(reason, explained)) == 1, run.output
     assert "Traceback" not in run.output
+
+
+def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
+    """Where one of two targets cannot be started the run is a whole one, and the other has its verdicts."""
+    run = finish(
+        start_suite(
+            *("--broker", "reference", "--broker", "apache-kafka-4.4.0", "--launcher", "process"),
+            *("--tier", "smoke"),
+            runs=tmp_path / "runs",
+            variables={"JAVA_HOME": str(tmp_path)},
+        )
+    )
+    assert run.status == HARNESS_ERROR, run.output
+    assert "JavaNotFound" in run.output
+    verdicts = run.verdicts()
+    assert {verdict for (target, _), verdict in verdicts.items() if target == "reference"} == {
+        Verdict.CONFORMS
+    }
+    assert verdicts["apache-kafka-4.4.0", "KIP-35.v0-always-served"] is Verdict.INCONCLUSIVE
+    assert read_run_header(run.folder)["footer"]["exit_status"] == HARNESS_ERROR
 
 
 @pytest.mark.parametrize(
@@ -86,7 +107,7 @@ def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
     """A target that answers the first question and nothing after it is found out once, for all properties."""
     with serve(turning(close_at_once, after=1)) as target:
         run = run_suite("--bootstrap-server", target.address, runs=tmp_path / "runs")
-    assert_inconclusive(run, "gave no readable table with an entry for ApiVersions at any version")
+    assert_inconclusive(run, "gave no readable table at any version of ApiVersions")
 
 
 def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from clauses.catalogue import catalogue
-from reference_model.state_machine import Identity, reactions
+from reference_model.state_machine import Identity, NotModelled, reactions
 from tests.reference_model.reaction_tables import NAMES, TABLES, V5
 from tests.reference_model.release_lines import (
     IDENTITY,
@@ -73,7 +73,7 @@ def test_served_request_of_another_api_is_not_judged(
     profile = profile_at(release)
     (reaction,) = reactions(bytes.fromhex(f"{refused} 00000007 ffff"), profile, IDENTITY)
     assert in_words(reaction) == "closed"
-    with pytest.raises(ValueError, match=r"^api key \d+ v\d+ is not modelled$"):
+    with pytest.raises(NotModelled, match=r"^api key \d+ v\d+ is not modelled$"):
         reactions(bytes.fromhex(f"{served} 00000007 ffff"), profile, IDENTITY)
 
 

@@ -51,7 +51,14 @@ def test_declared_violation_excuses_just_itself(
     """A declared violation does not fail the run, and one that is gone does."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
     recorder.judged(example_of(verdict))
-    assert exit_status_of(recorder, pytest_status=1, strict=False) == status
+    assert exit_status_of(recorder, pytest_status=0, strict=False) == status
+
+
+def test_failure_that_no_cell_explains_stays_one(tmp_path: Path) -> None:
+    """A test that failed outside every verdict, in its teardown say, is never turned into a success."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(CONFORMS))
+    assert exit_status_of(recorder, pytest_status=1, strict=False) == 1
 
 
 def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
