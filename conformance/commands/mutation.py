@@ -29,6 +29,7 @@ DEPARTS_FROM_MODEL = "MODEL.agrees-with-reference"
 """Every defect departs from the model, so this clause may be violated beside those that it breaks."""
 SUITE = Path(__file__).parent.parent
 PROFILE = "unshrunk"
+WIDEST_LINE = 220
 EXPECTED_STATUSES = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
@@ -131,7 +132,7 @@ def result_table(results: Sequence[Result]) -> Table:
     """Return a table of defects with the clauses that caught them."""
     table = Table(box=None, pad_edge=False, show_edge=False)
     for column in ("planted defect", "breaks", "examples to kill", "result"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, no_wrap=True)
     for result in results:
         verdict = "caught"
         if result.missed:
@@ -177,7 +178,8 @@ def mutation(patterns: tuple[str, ...], jobs: int, out: Path | None) -> None:
         if out is not None:
             content = [asdict(result) for result in results]
             (out / "mutation.json").write_text(json.dumps(content, indent=1) + "\n")
-    Console(width=max(Console().width, 140)).print(result_table(results))
+    # A line that a terminal wraps is better than a name that is cut.
+    Console(width=WIDEST_LINE).print(result_table(results))
     exact = sum(result.is_exact for result in results)
     click.echo(
         f"mutation score: {exact} of {len(results)} planted defects caught by exactly their clauses"
