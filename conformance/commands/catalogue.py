@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from clauses.catalogue import CatalogueError, catalogue
+from conformance.commands.errors import UnknownName
 from fixtures.launchers.built_in import reference_targets
 from fixtures.targets import Target, load_targets
 from reference_model.defects import DEFECTS
@@ -71,7 +72,7 @@ def explain(clause_id: str) -> None:
     try:
         clause = catalogue()[clause_id]
     except CatalogueError as error:
-        raise click.UsageError(str(error)) from error
+        raise UnknownName(str(error)) from error
     console = _console()
     console.print(f"{clause.id}  {clause.level.value}", style="bold")
     for name, text in (

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from conformance.commands.errors import UnknownName
 from fixtures.errors import UnknownTarget
 from fixtures.launchers.built_in import REFERENCE, reference_targets
 from fixtures.targets import select_targets
@@ -162,7 +163,7 @@ def mutation(patterns: tuple[str, ...], jobs: int, out: Path | None) -> None:
     try:
         targets = select_targets(wanted, extra=reference_targets())
     except UnknownTarget as error:
-        raise click.UsageError(str(error)) from error
+        raise UnknownName(str(error)) from error
     names = [target.id.partition("+")[2] for target in targets]
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-mutation-") as scratch:
         folder = Path(scratch) if out is None else out

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from conformance.advertised_tables import record_tables as record
-from fixtures.errors import HarnessError
+from conformance.commands.errors import UnknownName
+from fixtures.errors import HarnessError, UnknownTarget
 from fixtures.pinning import pin
 from fixtures.targets import BROKERS_FOLDER, select_targets
 
@@ -16,7 +17,7 @@ def pin_artefacts(target_id: str) -> None:
     """Resolve a target's artefacts and write their SHA-256 into its file."""
     path = BROKERS_FOLDER / f"{target_id}.toml"
     if not path.exists():
-        raise click.UsageError(f"{path} does not exist; copy that of a near release and change it")
+        raise UnknownName(f"{path} does not exist; copy that of a near release and change it")
     try:
         jars = pin(path)
     except HarnessError as error:
@@ -32,6 +33,8 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     try:
         targets = select_targets(patterns)
         record(targets, launcher)
+    except UnknownTarget as error:
+        raise UnknownName(str(error)) from error
     except HarnessError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"recorded: {', '.join(target.id for target in targets)}")

@@ -14,7 +14,7 @@ from conformance.commands import mutation
 from fixtures.launchers.built_in import reference_targets
 from fixtures.targets import load_targets
 
-USAGE_ERROR = 2
+UNKNOWN_NAME = 4
 
 
 def output_of(*arguments: str, status: int = 0) -> str:
@@ -63,13 +63,13 @@ def test_every_clause_can_be_explained(clause: str) -> None:
 
 def test_unknown_clause_gets_the_nearest() -> None:
     """`explain` of a clause that is not there names the nearest ones."""
-    output = output_of("explain", "KIP-35.key-unique", status=USAGE_ERROR)
+    output = output_of("explain", "KIP-35.key-unique", status=UNKNOWN_NAME)
     assert "the nearest are KIP-35.keys-unique" in output
 
 
 def test_unknown_defect_gets_the_nearest() -> None:
     """`mutation` of a defect that is not there names the nearest ones."""
-    output = output_of("mutation", "tags-decend", status=USAGE_ERROR)
+    output = output_of("mutation", "tags-decend", status=UNKNOWN_NAME)
     assert "nearest: reference+tags-descend" in output
 
 
