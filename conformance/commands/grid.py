@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import click
+
 from reports.grid_page import write_grid
 
 
