@@ -6,18 +6,16 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from conformance.judging import decode_answer
 from fixtures.broker import Broker, probe_request
 from fixtures.launchers import choose_launcher, launch
 from fixtures.targets import Target
 from reference_model.profile import FOLDER, release_order
 from wire.api_versions import ApiVersionsResponse
-from wire.codec import decode
-from wire.headers import ResponseHeader
 
 KEY_COLUMNS = ("release", "quorum", "listener")
 TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")
 FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalized_level")
-RESPONSE_HEADER_BYTES = 4
 
 Row = Mapping[str, str | int]
 
@@ -25,10 +23,8 @@ Row = Mapping[str, str | int]
 def advertised(broker: Broker) -> ApiVersionsResponse:
     """Return what a broker answers at the highest version that it serves."""
     version = broker.max_version
-    with broker.connect() as connection:
-        payload = connection.exchange(probe_request(version)).payload or b""
-    decode(ResponseHeader, payload[:RESPONSE_HEADER_BYTES], version=0)
-    return decode(ApiVersionsResponse, payload[RESPONSE_HEADER_BYTES:], version=version)
+    exchange = broker.exchange(probe_request(version))
+    return decode_answer(exchange, api_version=version, exactly=True)
 
 
 def record_tables(targets: Iterable[Target], launcher: str, folder: Path = FOLDER) -> None:

@@ -94,9 +94,6 @@ class Reaction:
         return f"{self.error_code!r} in v{self.layout} listing {self.listing.value} ({self.clause})"
 
 
-_CLOSE = Outcome.CLOSED
-
-
 def _answer(clause: str, error_code: ErrorCode, layout: int, listing: Listing) -> Reaction:
     return Reaction(
         outcome=Outcome.ANSWER,
@@ -125,7 +122,7 @@ def reactions(payload: bytes, profile: Profile, identity: Identity) -> tuple[Rea
     try:
         header = parse_header(data, traits)
     except Unreadable:
-        return (Reaction(outcome=_CLOSE, clause="PROTOCOL.short-frame-refused"),)
+        return (Reaction(outcome=Outcome.CLOSED, clause="PROTOCOL.short-frame-refused"),)
     if header.api_key != API_VERSIONS_KEY:
         return _reactions_to_other_api(header, profile)
     if not 0 <= header.api_version <= traits.api_versions_max:
@@ -140,7 +137,7 @@ def reactions(payload: bytes, profile: Profile, identity: Identity) -> tuple[Rea
     try:
         body = parse_body(data, header, traits)
     except Unreadable:
-        return (Reaction(outcome=_CLOSE, clause="KIP-511.null-name-refused"),)
+        return (Reaction(outcome=Outcome.CLOSED, clause="KIP-511.null-name-refused"),)
     return _reactions_to_names_and_ids(header, body, identity)
 
 
@@ -153,7 +150,7 @@ def _reactions_to_other_api(header: ParsedHeader, profile: Profile) -> tuple[Rea
     served = next((e for e in profile.api_keys if e.api_key == header.api_key), None)
     if served is not None and served.min_version <= header.api_version <= served.max_version:
         raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
-    return (Reaction(outcome=_CLOSE, clause="PROTOCOL.unknown-api-refused"),)
+    return (Reaction(outcome=Outcome.CLOSED, clause="PROTOCOL.unknown-api-refused"),)
 
 
 def _reactions_to_names_and_ids(
@@ -316,7 +313,7 @@ class ReferenceBroker:
             return reactions(payload, self.profile, self.identity)[0]
         except NotModelled:
             # The reference broker serves nothing but ApiVersions, whatever its table says.
-            return Reaction(outcome=_CLOSE, clause="PROTOCOL.unknown-api-refused")
+            return Reaction(outcome=Outcome.CLOSED, clause="PROTOCOL.unknown-api-refused")
 
     def tamper(self, stage: Stage, subject: Handling | list[bytes]) -> None:
         """Let the planted defect act, if there is one for this stage."""

@@ -11,10 +11,8 @@ from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 
-from reports.records import Verdict
+from reports.records import REFUSED_FILE, TABLES_FOLDER, Verdict
 
-TABLES_FOLDER = "tables"
-REFUSED_FILE = "refused.json"
 APACHE_KAFKA = "apache-kafka"
 _NAMES = {APACHE_KAFKA: "Apache Kafka"}
 

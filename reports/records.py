@@ -20,6 +20,11 @@ from dataclasses import dataclass
 RECORD_SCHEMA_VERSION = 1
 """Version of this layout; `run.json` carries it, and a reader refuses one that it does not know."""
 
+TABLES_FOLDER = "tables"
+"""Folder that a roll-up writes its Parquet tables into, below the folder it was given."""
+REFUSED_FILE = "refused.json"
+"""File beside it that lists the run folders which do not count."""
+
 
 class Verdict(enum.StrEnum):
     """What is said of one example (the first four) or of a cell (any)."""

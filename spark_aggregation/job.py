@@ -19,6 +19,7 @@ import click
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from reports.records import REFUSED_FILE, TABLES_FOLDER
 from spark_aggregation.grid import (
     grid_cells,
     grid_clauses,
@@ -37,8 +38,6 @@ from spark_aggregation.partials import partial_aggregates
 from spark_aggregation.ranges import range_statements
 from spark_aggregation.session import SparkUnavailable, start_session
 
-TABLES_FOLDER = "tables"
-REFUSED_FILE = "refused.json"
 _SMALL_BYTES = 20_000_000
 """Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
 
