@@ -58,6 +58,7 @@ def benchmarks(session: nox.Session) -> None:
     """Measure examples and requests per second, as ratios of one run."""
     install(session)
     session.run("python", "-m", "benchmarks.throughput", *session.posargs)
+    session.run("python", "-m", "benchmarks.corpus_replay", *session.posargs)
 
 
 @nox.session

@@ -30,8 +30,9 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.targets import newest_release, select_targets
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
-from wire.exchange import Request, sentinel_for
+from wire.exchange import Request
 from wire.frames import FrameReader
+from wire.sentinel import sentinel_for
 
 ROUNDS = 5
 EXAMPLES = 400
@@ -71,7 +72,8 @@ def judged_rate(broker: Broker) -> float:
     return _property_rate(judge)
 
 
-def _read_answers(connection: socket.socket, count: int) -> None:
+def read_answers(connection: socket.socket, count: int) -> None:
+    """Read as many frames as were asked for."""
     reader = FrameReader()
     while count:
         reader.receive_data(connection.recv(READ_BYTES))
@@ -89,7 +91,7 @@ def connection_rate(broker: Broker) -> float:
         with socket.create_connection(address) as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.sendall(data)
-            _read_answers(connection, 2)
+            read_answers(connection, 2)
     return EXAMPLES / (time.perf_counter() - started)
 
 
@@ -102,7 +104,7 @@ def pipelined_rate(broker: Broker) -> float:
         started = time.perf_counter()
         for _ in range(WRITES):
             connection.sendall(data)
-            _read_answers(connection, REQUESTS_PER_WRITE)
+            read_answers(connection, REQUESTS_PER_WRITE)
         return REQUESTS_PER_WRITE * WRITES / (time.perf_counter() - started)
 
 

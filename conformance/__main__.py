@@ -5,9 +5,14 @@ from __future__ import annotations
 import click
 
 from conformance.commands.catalogue import clauses, explain, targets
+from conformance.commands.changes import changes
+from conformance.commands.corpus import corpus
+from conformance.commands.expectations import expectations
 from conformance.commands.grid import grid
+from conformance.commands.matrix import matrix
 from conformance.commands.mutation import mutation
 from conformance.commands.pinning import pin_artefacts, record_tables
+from conformance.commands.replay import replay
 from reports.run_writer import suite_version
 
 
@@ -21,7 +26,14 @@ def main() -> None:
     """
 
 
-for command in (targets, clauses, explain, grid, mutation, pin_artefacts, record_tables):
+COMMANDS = (
+    *(targets, clauses, explain),
+    *(matrix, grid, changes, mutation),
+    *(replay, corpus, expectations),
+    *(pin_artefacts, record_tables),
+)
+
+for command in COMMANDS:
     main.add_command(command)
 
 if __name__ == "__main__":

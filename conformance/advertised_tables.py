@@ -10,12 +10,14 @@ from conformance.judging import decode_answer
 from fixtures.broker import Broker, probe_request
 from fixtures.launchers import choose_launcher, launch
 from fixtures.targets import Target
-from reference_model.profile import FOLDER, release_order
+from reference_model.profile import CONTROLLER, FOLDER, PLAINTEXT, release_order
 from wire.api_versions import ApiVersionsResponse
 
 KEY_COLUMNS = ("release", "quorum", "listener")
 TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")
 FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalized_level")
+
+RECORDED_LISTENERS = (PLAINTEXT, CONTROLLER)
 
 Row = Mapping[str, str | int]
 
@@ -30,6 +32,8 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 def record_tables(targets: Iterable[Target], launcher: str, folder: Path = FOLDER) -> None:
     """Start each target and replace its rows in `advertised.csv` and `features.csv`.
 
+    A broker's listeners have one table, recorded from the plain one; a controller has its own.
+
     Args:
         targets: Apache Kafka releases of the registry.
         launcher: "auto", "process" or "container".
@@ -38,39 +42,46 @@ def record_tables(targets: Iterable[Target], launcher: str, folder: Path = FOLDE
     for target in targets:
         chosen, _ = choose_launcher(target, launcher)
         with launch(target, chosen) as running:
-            answer = advertised(Broker(running, "plaintext"))
-        key: dict[str, str | int] = {
-            "release": target.release,
-            "quorum": target.quorum or "",
-            "listener": "plaintext",
+            answers = {
+                listener: advertised(Broker(running, listener))
+                for listener in RECORDED_LISTENERS
+                if listener in running.addresses
+            }
+        for listener, answer in answers.items():
+            key: Row = {
+                "release": target.release,
+                "quorum": target.quorum or "",
+                "listener": listener,
+            }
+            _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
+            _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, _feature_rows(answer))
+
+
+def _table_rows(answer: ApiVersionsResponse) -> list[Row]:
+    return [
+        {
+            "api_key": entry.api_key,
+            "min_version": entry.min_version,
+            "max_version": entry.max_version,
         }
-        table: list[Row] = [
-            {
-                **key,
-                "api_key": entry.api_key,
-                "min_version": entry.min_version,
-                "max_version": entry.max_version,
-            }
-            for entry in answer.api_keys
-        ]
-        levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
-        features: list[Row] = [
-            {
-                **key,
-                "name": feature.name,
-                "min_version": feature.min_version,
-                "max_version": feature.max_version,
-                "finalized_level": levels.get(feature.name, 0),
-            }
-            for feature in answer.supported_features
-        ]
-        _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, table, "api_key")
-        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, features, "name")
+        for entry in answer.api_keys
+    ]
 
 
-def _replace_rows(
-    file: Path, columns: tuple[str, ...], key: Row, rows: Iterable[Row], last: str
-) -> None:
+def _feature_rows(answer: ApiVersionsResponse) -> list[Row]:
+    levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+    return [
+        {
+            "name": feature.name,
+            "min_version": feature.min_version,
+            "max_version": feature.max_version,
+            "finalized_level": levels.get(feature.name, 0),
+        }
+        for feature in answer.supported_features
+    ]
+
+
+def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable[Row]) -> None:
     kept: list[Row] = []
     if file.exists():
         with file.open(newline="") as lines:
@@ -79,7 +90,9 @@ def _replace_rows(
                 for row in csv.DictReader(lines)
                 if any(row[column] != key[column] for column in KEY_COLUMNS)
             ]
-    everything = sorted((*kept, *rows), key=lambda row: _order(row, last))
+    last = columns[len(KEY_COLUMNS)]
+    new: list[Row] = [{**key, **row} for row in rows]
+    everything = sorted((*kept, *new), key=lambda row: _order(row, last))
     with file.open("w", newline="") as lines:
         writer = csv.DictWriter(lines, columns, lineterminator="\n")
         writer.writeheader()

@@ -9,20 +9,35 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, Level
-from conformance.judging import StoppedServing
+from conformance.judging import TargetEnded, Unjudged
+from conformance.repeating import FailingExample, Repeater, run_body
 from fixtures.broker import Broker
-from fixtures.errors import HarnessError
+from fixtures.errors import BrokerGone, HarnessError
 from reports.failures import Failure, signature_of
 from reports.recorder import CellKey, JudgedExample, RunRecorder
 from reports.records import Phase, Verdict
+from wire.exchange import Exchange, Step
 
+JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
+"""The judge of the property that runs."""
+
+BRIEF_S = 2.0
+"""Wall time of a property on a listener that is not a target's first: some releases take 0.3 s for every request
+that is pipelined over TLS, and seconds for one that a quota holds back."""
+ENOUGH_DIFFERENCES = 3
+"""Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
+the difference is silence each costs the silence bound."""
+SHARE_OF_PATIENCE = 1 / 15
+"""Share of a target's patience that making one failure smaller may cost, so that the others have some too."""
 SHRINK_BUDGET_S = 3.0
 """Wall time for making a failure smaller. Seen: requests of one kind are minimal after 0.3 s; a target that
 falls silent costs a silence bound per try, so that a few tries must do."""
@@ -45,7 +60,13 @@ class PropertyJudge:
     """Judges the examples of one property on one target."""
 
     def __init__(
-        self, recorder: RunRecorder, broker: Broker, clauses: tuple[Clause, ...], name: str
+        self,
+        recorder: RunRecorder,
+        broker: Broker,
+        clauses: tuple[Clause, ...],
+        name: str,
+        *,
+        is_brief: bool = False,
     ) -> None:
         """Begin with no example.
 
@@ -54,14 +75,22 @@ class PropertyJudge:
             broker: the target.
             clauses: what the property judges.
             name: the property's name.
+            is_brief: whether it ends after `BRIEF_S`, however many examples are drawn.
         """
+        self._began_at = time.monotonic()
+        self._is_brief = is_brief
         self._recorder = recorder
         self._broker = broker
         self._clauses = clauses
         self._name = name
         self._number = 0
         self._shrinking: _Shrinking | None = None
+        self._differences = 0
+        self._is_deadly = False
+        self._stored = False
         self._harness_error: HarnessError | None = None
+        self._first_error: AssertionError | None = None
+        self._failing: dict[tuple[tuple[CellKey, str], ...], FailingExample] = {}
 
     def judge(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Run the property's body once, on the values drawn, and record what came of it.
@@ -73,51 +102,165 @@ class PropertyJudge:
         if self._harness_error is not None:
             # Drawing on would only repeat it: a broker that is gone is gone for every example.
             raise self._harness_error
-        drawn = repr({name: value for name, value in values.items() if value is not self._broker})
+        if not self._stored and self._is_enough():
+            return
+        drawn = self._drawn(values)
         if self._budget_is_spent(drawn):
             return
-        self._broker.forget()
+        patience_s = self._broker.patience.left_s
         try:
             self._run(body, values)
         except UnsatisfiedAssumption:
             raise
         except AssertionError as error:
             self._record_difference(drawn, error)
-            if self._is_binding():
+            if self._is_binding(error):
+                # One that ends the target has been repeated on a fresh one already.
+                if not isinstance(error, TargetEnded):
+                    self._failing[self._signatures(error)] = FailingExample(body, values)
                 raise
         except HarnessError as error:
             self._harness_error = error
             raise
         else:
+            # Silence that was right is no reason to lose patience.
+            self._broker.patience.left_s = patience_s
             self._record(Verdict.CONFORMS)
 
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
+        """Run the body; where that ends a target which we can start again, find out whether it is to blame."""
         try:
-            body(**values)
-        except StoppedServing:
-            raise
-        except AssertionError:
-            # A broker that ended in the middle of an example said nothing about the clause.
-            self._broker.check_alive()
-            raise
-        exchanges = (exchange for step in self._broker.journal for exchange in step.exchanges)
-        if any(exchange.request.broken and not exchange.usable for exchange in exchanges):
-            self._broker.check_alive()
+            run_body(self._broker, body, values)
+        except BrokerGone as gone:
+            if not self._broker.can_restart:
+                raise
+            self._broker.restart()
+            if not self._is_deadly:
+                self._run_again(body, values, gone)
+            self._is_deadly = True
+            raise TargetEnded(f"what was sent ends the target: {gone}") from gone
+
+    def _run_again(
+        self, body: Callable[..., None], values: Mapping[str, Any], gone: BrokerGone
+    ) -> None:
+        """Run the body on a fresh target; returns where it ends that one as well."""
+        try:
+            run_body(self._broker, body, values)
+        except BrokerGone:
+            # Where it does not come back, the next connection says so.
+            with suppress(HarnessError):
+                self._broker.restart()
+            return
+        raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
+
+    def judge_stored(self, body: Callable[..., None], values: Mapping[str, Any]) -> bool:
+        """Judge an example that was not drawn: nothing is made smaller, and the next one is judged all the same.
+
+        Returns:
+            Whether the target holds; `raise_first` raises what it did not.
+
+        Raises:
+            HarnessError: we could not tell.
+        """
+        self._stored = True
+        try:
+            self.judge(body, values)
+        except AssertionError as error:
+            self._shrinking = None
+            self._first_error = self._first_error or error
+            return False
+        return True
+
+    def conforms(self, exchanges: Sequence[Exchange]) -> None:
+        """Record an example that was sent among others and holds."""
+        step = Step(connection=0, listener=self._broker.listener, exchanges=tuple(exchanges))
+        self._record(Verdict.CONFORMS, steps=(step,))
+
+    def differs(
+        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
+    ) -> None:
+        """Record an example that was sent among others and does not hold.
+
+        Args:
+            error: what is wrong with it; `raise_first` raises the first one.
+            steps: what was done.
+            example: how to do it again.
+        """
+        self._record_difference(self._drawn(example.values), error, steps=steps)
+        self._shrinking = None
+        if self._is_binding(error):
+            self._failing[self._signatures(error)] = example
+            self._first_error = self._first_error or error
+
+    def notes(self, error: Unjudged) -> None:
+        """Record something that cannot be judged, for the reader of the grid."""
+        self._record_difference("", error, steps=())
+
+    def raise_first(self) -> None:
+        """Raise the first violation that `judge_stored` or `differs` met, if any."""
+        if self._first_error is not None:
+            raise self._first_error
+
+    def repeat_failures(self, repeater: Repeater) -> None:
+        """Repeat each distinct failure alone, and note how often it showed again; not where it is declared."""
+        for signatures, example in self._failing.items():
+            if all(self._recorder.cells[key].planned.known_violation for key, _ in signatures):
+                continue
+            repeats = repeater.repeat(self._broker, example)
+            if repeats is not None:
+                for key, signature in signatures:
+                    self._recorder.repeated(key, signature, repeats)
+
+    def _drawn(self, values: Mapping[str, Any]) -> str:
+        return repr({name: value for name, value in values.items() if value is not self._broker})
+
+    def _key(self, clause: Clause) -> CellKey:
+        return CellKey(clause.id, self._broker.target.id, self._broker.listener)
+
+    def _signatures(self, error: AssertionError) -> tuple[tuple[CellKey, str], ...]:
+        """Return the cells that an error is a failure of, each with the failure's signature."""
+        return tuple(
+            (self._key(clause), self._signature(self._key(clause), error))
+            for clause in self._clauses
+        )
+
+    def _signature(self, key: CellKey, error: AssertionError) -> str:
+        return signature_of(
+            clause=key.clause,
+            target=key.target,
+            listener=key.listener,
+            property_name=self._name,
+            kind=type(error).__name__,
+            message=str(error),
+        )
+
+    def _is_enough(self) -> bool:
+        """Tell whether no more of what Hypothesis draws is run."""
+        is_late = self._is_brief and time.monotonic() - self._began_at > BRIEF_S
+        return self._differences >= ENOUGH_DIFFERENCES or (is_late and self._shrinking is None)
 
     def _budget_is_spent(self, drawn: str) -> bool:
         shrinking = self._shrinking
         return (
             shrinking is not None
-            and time.monotonic() - shrinking.since > SHRINK_BUDGET_S
+            and time.monotonic() - shrinking.since > self._shrink_budget_s()
             and drawn not in shrinking.failing
         )
 
-    def _is_binding(self) -> bool:
+    def _shrink_budget_s(self) -> float:
+        return min(SHRINK_BUDGET_S, self._broker.patience.left_s * SHARE_OF_PATIENCE)
+
+    def _is_binding(self, error: AssertionError) -> bool:
         """A PIN binds Apache Kafka; what another implementation does instead is information."""
+        if isinstance(error, Unjudged):
+            return False
         return self._broker.is_pinned or any(c.level is not Level.PIN for c in self._clauses)
 
-    def _record_difference(self, drawn: str, error: AssertionError) -> None:
-        binding = self._is_binding()
+    def _record_difference(
+        self, drawn: str, error: AssertionError, *, steps: tuple[Step, ...] | None = None
+    ) -> None:
+        binding = self._is_binding(error)
+        self._differences += not binding
         # The first failure was drawn to judge; what follows it is Hypothesis making it smaller.
         phase = Phase.GENERATE if self._shrinking is None else Phase.SHRINK
         self._record(
@@ -125,8 +268,10 @@ class PropertyJudge:
             phase=phase,
             error=error,
             drawn=drawn,
+            steps=steps,
         )
-        self._check_expectation(error)
+        if not isinstance(error, Unjudged):
+            self._check_expectation(error)
         if binding:
             if self._shrinking is None:
                 self._shrinking = _Shrinking(since=time.monotonic())
@@ -135,10 +280,14 @@ class PropertyJudge:
     def _check_expectation(self, error: AssertionError) -> None:
         """A declared violation covers just the failures that it matches."""
         for clause in self._clauses:
-            declared = [k for k in self._broker.target.known_violations if k.clause == clause.id]
-            if not any(re.search(known.match, str(error), re.DOTALL) for known in declared):
-                key = CellKey(clause.id, self._broker.target.id, self._broker.listener)
-                self._recorder.not_covered(key)
+            known_violations = self._broker.target.known_violations
+            listener = self._broker.listener
+            declared = [each for each in known_violations if each.holds_on(clause.id, listener)]
+            matched = [k for k in declared if re.search(k.match, str(error), re.DOTALL)]
+            target = self._broker.target.id
+            self._recorder.matched_expectations.update((target, known) for known in matched)
+            if not matched:
+                self._recorder.not_covered(self._key(clause))
 
     def _record(
         self,
@@ -147,15 +296,17 @@ class PropertyJudge:
         phase: Phase = Phase.GENERATE,
         error: AssertionError | None = None,
         drawn: str = "",
+        steps: tuple[Step, ...] | None = None,
     ) -> None:
         if self._shrinking is not None:
             phase = Phase.SHRINK
         self._number += 1
         for clause in self._clauses:
-            key = CellKey(clause.id, self._broker.target.id, self._broker.listener)
+            key = self._key(clause)
+            done = tuple(self._broker.journal) if steps is None else steps
             failure = None
             if error is not None:
-                failure = self._failure(clause, key, verdict, error, drawn)
+                failure = self._failure(clause, key, verdict, error, drawn, done)
             self._recorder.judged(
                 JudgedExample(
                     key=key,
@@ -163,32 +314,30 @@ class PropertyJudge:
                     number=self._number,
                     phase=phase,
                     verdict=verdict,
-                    steps=tuple(self._broker.journal),
+                    steps=done,
                     failure=failure,
                 )
             )
 
     def _failure(
-        self, clause: Clause, key: CellKey, verdict: Verdict, error: AssertionError, drawn: str
+        self,
+        clause: Clause,
+        key: CellKey,
+        verdict: Verdict,
+        error: AssertionError,
+        drawn: str,
+        steps: tuple[Step, ...],
     ) -> Failure:
-        kind, message = type(error).__name__, str(error)
         return Failure(
-            signature=signature_of(
-                clause=clause.id,
-                target=key.target,
-                listener=key.listener,
-                property_name=self._name,
-                kind=kind,
-                message=message,
-            ),
+            signature=self._signature(key, error),
             clause=clause.id,
             statement=clause.statement,
             property_name=self._name,
             target=key.target,
             listener=key.listener,
             verdict=verdict.value,
-            kind=kind,
-            message=message,
+            kind=type(error).__name__,
+            message=str(error),
             example=drawn,
-            steps=tuple(self._broker.journal),
+            steps=steps,
         )

@@ -7,6 +7,7 @@ The profile is chosen by `KAFKA_CONFORMANCE_PROFILE`, else it is `ci` where `CI`
 from __future__ import annotations
 
 import os
+import secrets
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -26,24 +27,44 @@ _COMMON = settings(
 )
 
 
-def load_profile(tier: str) -> None:
+UNSHRUNK = "unshrunk"
+"""The profile that asks only whether a failure is found."""
+RANDOM_SEEDS = 2**31
+
+
+def place_of_run() -> str:
+    """Return the name of the profile that the environment chooses."""
+    return os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+
+
+def seed_for_place() -> int | None:
+    """Choose a seed for a run that was given none, so that its records say how to draw the same again.
+
+    A derandomized profile needs none, and `explore` keeps a database, which Hypothesis uses without a seed alone.
+    """
+    return secrets.randbelow(RANDOM_SEEDS) if place_of_run() == "dev" else None
+
+
+def load_profile(tier: str, *, seed: int | None = None) -> None:
     """Register the profiles and load the one for this place, changed as the tier asks.
 
     Args:
         tier: "smoke" runs the pinned examples alone; "deep" draws ten times as many as the others.
+        seed: where one is given, it decides what is drawn, whatever the profile says.
     """
     settings.register_profile("dev", parent=_COMMON)
     settings.register_profile("ci", parent=_COMMON, derandomize=True, database=None)
     settings.register_profile("explore", parent=_COMMON, derandomize=False)
     settings.register_profile(
-        "unshrunk",
+        UNSHRUNK,
         parent=_COMMON,
         derandomize=True,
         database=None,
         phases=(Phase.explicit, Phase.generate),
     )
-    place = os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
-    chosen = settings.get_profile(place)
+    chosen = settings.get_profile(place_of_run())
+    if seed is not None:
+        chosen = settings(chosen, derandomize=False, database=None)
     if tier == "smoke":
         chosen = settings(chosen, phases=(Phase.explicit,))
     elif tier == "deep":

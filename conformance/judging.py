@@ -6,6 +6,8 @@ on our side are `fixtures.errors.HarnessError` and never come from here.
 
 from __future__ import annotations
 
+import functools
+
 from hypothesis import assume
 
 from fixtures.broker import Broker
@@ -37,6 +39,14 @@ class MalformedAnswer(AssertionError):
         super().__init__(problem)
         self.exchange = exchange
         self.decode_error = error
+
+
+class Unjudged(AssertionError):
+    """What a clause is about is there, but nothing says how to judge it: information, never a violation."""
+
+
+class TargetEnded(AssertionError):
+    """What was sent ends the target, and did so again on a fresh one."""
 
 
 class StoppedServing(AssertionError):
@@ -93,15 +103,21 @@ def decode_answer(
     body = payload[RESPONSE_HEADER_BYTES:]
     try:
         decode(ResponseHeader, payload[:RESPONSE_HEADER_BYTES], version=0)
-        if exactly:
-            return decode(ApiVersionsResponse, body, version=api_version)
-        return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
+        return _decode_body(body, api_version, exactly=exactly)
     except DecodeError as error:
         error.start += RESPONSE_HEADER_BYTES
         error.end += RESPONSE_HEADER_BYTES
         raise MalformedAnswer(
             exchange, f"the answer is no ApiVersions response v{api_version}: {error}", error
         ) from error
+
+
+@functools.lru_cache(maxsize=1024)
+def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
+    """Decode the body of an answer; a target gives the same few ones all the time."""
+    if exactly:
+        return decode(ApiVersionsResponse, body, version=api_version)
+    return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
 
 
 def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
@@ -119,6 +135,20 @@ def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
             return False
         return True
     return False
+
+
+def bytes_behind_body(exchange: Exchange, *, api_version: int) -> bytes:
+    """Return what stands in an answer's frame behind the body of a version.
+
+    Raises:
+        MalformedAnswer: there is no answer, or it does not decode.
+    """
+    decode_answer(exchange, api_version=api_version)
+    payload = payload_of(exchange)
+    _, end = decode_prefix(
+        ApiVersionsResponse, payload, version=api_version, offset=RESPONSE_HEADER_BYTES
+    )
+    return payload[end:]
 
 
 def error_code_of(exchange: Exchange) -> ErrorCode:

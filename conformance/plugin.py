@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextvars import ContextVar
-from datetime import UTC, datetime
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +14,50 @@ from hypothesis import settings
 from hypothesis.errors import Flaky
 
 from clauses.catalogue import Clause, Role, catalogue
-from conformance.examples import PropertyJudge
-from conformance.hypothesis_profiles import load_profile
+from conformance.examples import JUDGE, PropertyJudge
+from conformance.expectations import stale_expectations, unmatched_expectations
+from conformance.hypothesis_profiles import (
+    UNSHRUNK,
+    load_profile,
+    place_of_run,
+    seed_for_place,
+)
+from conformance.needs import why_not_applicable
+from conformance.repeating import Repeater
+from conformance.run_facts import asks_for_everything, target_facts
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
-from fixtures.plugin import ListenerOfTarget, tier_of
+from fixtures.plugin import TARGETS, ListenerOfTarget, tier_of
+from fixtures.spare_target import SpareTarget
 from fixtures.targets import KnownViolation, Target
 from reports.allure_results import attach_failure, label_result
 from reports.exit_status import gates
 from reports.plugin import RECORDER, clauses_of
-from reports.recorder import NOT_STARTED, Cell, CellKey, RunRecorder, TargetFacts
+from reports.recorder import NOT_STARTED, Cell, CellKey, RunRecorder
 from reports.records import PlannedCell
 from reports.run_writer import RunWriter, clause_facts
 from reports.terminal import printable
 
-JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
-"""The judge of the property that runs."""
+SHARE_ON_FURTHER_LISTENERS = 10
+"""One example in so many runs on the listeners behind a target's first: the code behind them is the same but
+for its first steps, and a whole run has a minute."""
+
+SETTINGS_OF_A_TEST = "_hypothesis_internal_use_settings"
+
+REPEATER = pytest.StashKey[Repeater]()
+"""What repeats the failures of the target that is judged."""
+PARTLY = pytest.StashKey[bool]()
+"""There where more was deselected than the tier leaves out."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Load Hypothesis' settings before a test module is imported."""
-    load_profile(tier_of(config))
+    """Load Hypothesis' settings before a test module is imported, and choose a seed where none is given."""
+    if config.option.hypothesis_seed is None:
+        seed = seed_for_place()
+        # Before Hypothesis' own plugin reads it.
+        config.option.hypothesis_seed = None if seed is None else str(seed)
+    load_profile(tier_of(config), seed=_seed(config))
 
 
 @pytest.hookimpl(trylast=True)
@@ -44,8 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not judged:
         return
     tier = tier_of(config)
-    if tier == "gentle":
-        left_out = [item for item in judged if item.get_closest_marker("malformed")]
+    left_out = [item for item in judged if _is_left_out(item, tier)]
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
         judged = [item for item in judged if item not in left_out]
@@ -66,6 +89,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         catalogue=catalogue(),
         tier=tier,
         seed=_seed(config),
+        whole=asks_for_everything(config) and PARTLY not in config.stash,
     )
     recorder = RunRecorder(writer, tier=tier)
     named = {key.clause for key in cells}
@@ -78,46 +102,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for clause in catalogue()
             if clause.id in named
         ],
-        [_facts(target, launcher=NOT_STARTED, artefacts={}) for target in _targets(judged)],
+        [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in _targets(judged)],
     )
     recorder.stale_expectations = stale_expectations(_targets(judged))
     config.stash[RECORDER] = recorder
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Note that the run is not whole, where somebody deselects what the tier has."""
+    for item in items:
+        if not _is_left_out(item, tier_of(item.config)):
+            item.config.stash[PARTLY] = True
+
+
+def _is_left_out(item: pytest.Item, tier: str) -> bool:
+    if tier == "gentle" and item.get_closest_marker("malformed"):
+        return True
+    return tier != "deep" and any(map(item.get_closest_marker, ("stored", "deep")))
+
+
 def _seed(config: pytest.Config) -> int | None:
-    """Return the seed that the examples are drawn with; a derandomized profile has none."""
-    seed = config.getoption("--hypothesis-seed", None)
-    if settings().derandomize or seed is None or not str(seed).isdecimal():
-        return None
-    return int(seed)
+    """Return the seed that the examples are drawn with; a derandomized profile without a given one has none."""
+    seed = config.option.hypothesis_seed
+    return int(seed) if seed is not None and str(seed).isdecimal() else None
 
 
 def _targets(items: Iterable[pytest.Item]) -> list[Target]:
     """Return the targets that items are about, each once."""
     return list({(target := _listener_of(item).target).id: target for item in items}.values())
-
-
-def _facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:
-    return TargetFacts(
-        id=target.id,
-        implementation=target.implementation,
-        release=target.release,
-        launcher=launcher,
-        artefacts=dict(artefacts),
-    )
-
-
-def stale_expectations(targets: Iterable[Target]) -> list[str]:
-    """Name the declared violations that have expired or whose clause does not exist."""
-    today = datetime.now(UTC).date()
-    stale = []
-    for target in targets:
-        for known in target.known_violations:
-            if known.clause not in catalogue():
-                stale.append(f"{target.id} declares {known.clause}, which no catalogue has")
-            elif known.expires <= today:
-                stale.append(f"{target.id} declares {known.clause} until {known.expires}")
-    return stale
 
 
 def _listener_of(item: pytest.Item) -> ListenerOfTarget:
@@ -126,13 +138,13 @@ def _listener_of(item: pytest.Item) -> ListenerOfTarget:
     return chosen
 
 
-def known_violation_of(target: Target, clause: str) -> KnownViolation | None:
-    """Return the registry's entry for a clause that a target is known to violate."""
-    return next((known for known in target.known_violations if known.clause == clause), None)
+def known_violation_of(target: Target, clause: str, listener: str) -> KnownViolation | None:
+    """Return the registry's entry for a clause that a target is known to violate on a listener."""
+    return next((k for k in target.known_violations if k.holds_on(clause, listener)), None)
 
 
 def _plan(clause: Clause, listener: ListenerOfTarget) -> PlannedCell:
-    known = known_violation_of(listener.target, clause.id)
+    known = known_violation_of(listener.target, clause.id, listener.listener)
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,
@@ -143,6 +155,9 @@ def _plan(clause: Clause, listener: ListenerOfTarget) -> PlannedCell:
 
 def _judge_examples(item: pytest.Item) -> None:
     """Put the judge between Hypothesis and the test's body; done once per test function."""
+    if any(map(item.get_closest_marker, ("stored", "swept"))):
+        # It hands its examples to the judge itself.
+        return
     handle = getattr(item.obj, "hypothesis", None)  # type: ignore[attr-defined]
     if handle is None:
         raise pytest.UsageError(f"{item.nodeid}: a property is a @given test")
@@ -169,18 +184,90 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         return (yield)
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
     _note_target(recorder, broker)
+    needs = [need for mark in item.iter_markers("needs") for need in mark.args]
     for clause in clauses:
-        if not clause.applies_at(broker.max_version):
-            reason = (
-                f"applies from ApiVersions v{clause.applies_to.first}, "
-                f"the target serves up to v{broker.max_version}"
-            )
+        reason = why_not_applicable(clause, needs, broker)
+        if reason is not None:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, broker.target.id)
-    judge = PropertyJudge(recorder, broker, clauses, _name_of(item))
-    JUDGE.set(judge)
-    return (yield)
+    is_brief = _is_brief(item, broker)
+    JUDGE.set(PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief))
+    try:
+        with _fewer_examples(item) if is_brief else nullcontext():
+            return (yield)
+    except (AssertionError, Flaky):
+        if place_of_run() != UNSHRUNK:
+            JUDGE.get().repeat_failures(_repeater(item.config, broker.target))
+        raise
+
+
+def _repeater(config: pytest.Config, target: Target) -> Repeater:
+    """Return what repeats the failures of a target; that of the target before it ends."""
+    repeater = config.stash.get(REPEATER, None)
+    if repeater is None or repeater.target is not target:
+        _end_repeater(config)
+        repeater = Repeater(SpareTarget(target, config.getoption("--launcher")))
+        config.stash[REPEATER] = repeater
+    return repeater
+
+
+def _end_repeater(config: pytest.Config) -> None:
+    repeater = config.stash.get(REPEATER, None)
+    if repeater is None:
+        return
+    del config.stash[REPEATER]
+    try:
+        repeater.close()
+    except (OSError, HarnessError) as error:
+        # The verdicts stand, and must still get their footer.
+        warnings.warn(f"the broker for repeats did not end well: {error}", stacklevel=1)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End the broker that a target's failures were repeated on, so that it disturbs no other target."""
+    if not clauses_of(item):
+        return
+    same = nextitem is not None and _is_about(nextitem, _listener_of(item).target)
+    if not same:
+        _end_repeater(item.config)
+
+
+def _is_about(item: pytest.Item, target: Target) -> bool:
+    return bool(clauses_of(item)) and _listener_of(item).target is target
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the broker that failures were repeated on, and name the declarations that matched nothing."""
+    _end_repeater(session.config)
+    recorder = session.config.stash.get(RECORDER, None)
+    if recorder is not None:
+        targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
+        recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+
+
+def _is_brief(item: pytest.Item, broker: Broker) -> bool:
+    """Tell whether a property runs fewer examples, as on a listener that is not the target's first."""
+    first = broker.listener == broker.target.listeners[0]
+    return not first and item.get_closest_marker("exhaustive") is None
+
+
+@contextmanager
+def _fewer_examples(item: pytest.Item) -> Iterator[None]:
+    """Let a property draw a share of its examples inside the block."""
+    test = item.obj  # type: ignore[attr-defined]
+    # Hypothesis keeps a test's settings there, and lets nobody change them once the test is made.
+    whole = getattr(test, SETTINGS_OF_A_TEST, None)
+    if whole is None:
+        yield
+        return
+    fewer = max(1, whole.max_examples // SHARE_ON_FURTHER_LISTENERS)
+    setattr(test, SETTINGS_OF_A_TEST, settings(whole, max_examples=fewer))
+    try:
+        yield
+    finally:
+        setattr(test, SETTINGS_OF_A_TEST, whole)
 
 
 def _name_of(item: pytest.Item) -> str:
@@ -190,7 +277,7 @@ def _name_of(item: pytest.Item) -> str:
 def _note_target(recorder: RunRecorder, broker: Broker) -> None:
     running = broker.running
     if recorder.targets[broker.target.id].launcher == NOT_STARTED:
-        facts = _facts(broker.target, launcher=running.launcher, artefacts=running.artefacts)
+        facts = target_facts(broker.target, launcher=running.launcher, artefacts=running.artefacts)
         recorder.target_started(facts)
 
 

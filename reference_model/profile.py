@@ -10,6 +10,7 @@ import csv
 import functools
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,13 @@ from wire.api_versions import (
 
 FOLDER = Path(__file__).parent / "profiles"
 APACHE_KAFKA = "apache-kafka"
+KIP_TEXT = "kip-text"
 NEWEST_RELEASE = "4.4.0"
+KRAFT = "kraft"
+PLAINTEXT = "plaintext"
+CONTROLLER = "controller"
+BROKER = "broker"
+SASL_LISTENERS = ("sasl_plaintext",)
 
 
 class ProfileError(Exception):
@@ -45,15 +52,29 @@ def release_order(release: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """The traits of one release; `profiles/apache_kafka.toml` says what each means."""
+    """The traits of one release on one listener; `profiles/apache_kafka.toml` says what each means."""
 
     api_versions_max: int
     unsupported_names_range: bool
+    ids_checked: bool
+    ids_checked_before_authentication: bool
+    epoch_sent: bool
+    epoch_sent_before_authentication: bool
     short_frame_ignored: bool
     unanswered_client_ids: str
     body_tags_ascending: bool
     negative_tag_count_accepted: bool
     max_tags: int
+    early_end_loses_answers: bool
+    early_end_may_hang: bool
+    answer_precedes_pause: bool
+    sasl_frame_bytes_max: int
+    sasl_versions_once: bool
+    sasl_handshake_max: int
+    sasl_authenticate_max: int
+    reauthentication: bool
+    accepted_unlisted: tuple[ApiVersion, ...]
+    refused_listed: tuple[ApiVersion, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +83,7 @@ class Profile:
 
     Attributes:
         release: the release.
+        listener: the listener's name.
         traits: what it does where releases differ.
         api_keys: the table that it advertises; empty where none was recorded.
         supported_features: as advertised from v4 on.
@@ -69,8 +91,10 @@ class Profile:
     """
 
     release: str
+    listener: str = PLAINTEXT
     traits: Traits
     api_keys: tuple[ApiVersion, ...] = ()
+    served_keys: tuple[ApiVersion, ...] = ()
     supported_features: tuple[SupportedFeatureKey, ...] = ()
     finalized_features: tuple[FinalizedFeatureKey, ...] = ()
 
@@ -81,26 +105,71 @@ class Profile:
             api_key=API_VERSIONS_KEY, min_version=0, max_version=self.traits.api_versions_max
         )
 
+    @property
+    def asks_for_authentication(self) -> bool:
+        """Whether a connection has to authenticate by SASL first."""
+        return self.listener in SASL_LISTENERS
 
-def _value_at(name: str, table: dict[str, Any], release: str) -> Any:
-    reached = [
-        change["value"]
-        for change in table["changes"]
-        if release_order(change["since"]) <= release_order(release)
-    ]
-    if not reached:
-        raise ProfileError(f"trait {name} has no value for release {release}")
-    return reached[-1]
+    def accepts(self, api_key: int, api_version: int) -> bool:
+        """Tell whether a request of another API than ApiVersions is served, which is not quite the table."""
+        refused = _covers(self.traits.refused_listed, api_key, api_version)
+        accepted = (*self.served_keys, *self.traits.accepted_unlisted)
+        return not refused and _covers(accepted, api_key, api_version)
+
+
+def _covers(entries: Iterable[ApiVersion], api_key: int, api_version: int) -> bool:
+    return any(
+        entry.api_key == api_key and entry.min_version <= api_version <= entry.max_version
+        for entry in entries
+    )
+
+
+def _applies(change: dict[str, Any], release: str, quorum: str, role: str) -> bool:
+    return (
+        release_order(change["since"]) <= release_order(release)
+        and change.get("quorum", quorum) == quorum
+        and change.get("listener", role) == role
+    )
+
+
+def _as_entries(value: Any) -> Any:
+    """Return a list of ranges as table entries, and any other value as it is."""
+    if not isinstance(value, list):
+        return value
+    return tuple(
+        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
+        for api_key, lowest, highest in value
+    )
 
 
 @functools.cache
-def traits_of(release: str) -> Traits:
-    """Return the traits of an Apache Kafka release."""
+def traits_of(
+    release: str,
+    *,
+    quorum: str = KRAFT,
+    listener: str = PLAINTEXT,
+    follows: str = APACHE_KAFKA,
+) -> Traits:
+    """Return the traits of a release on one listener; the arguments are those of `profile_of`.
+
+    Raises:
+        ProfileError: the file has other traits than the model knows, or none for so old a release.
+    """
     tables = tomllib.loads((FOLDER / "apache_kafka.toml").read_text())
     wanted = {field.name for field in fields(Traits)}
     if set(tables) != wanted:
         raise ProfileError(f"apache_kafka.toml: traits {sorted(set(tables) ^ wanted)} do not match")
-    return Traits(**{name: _value_at(name, table, release) for name, table in tables.items()})
+    role = CONTROLLER if listener == CONTROLLER else BROKER
+    values = {}
+    for name, table in tables.items():
+        reached = [c["value"] for c in table["changes"] if _applies(c, release, quorum, role)]
+        if not reached:
+            raise ProfileError(f"trait {name} has no value for release {release}")
+        values[name] = _as_entries(reached[-1])
+    if follows == KIP_TEXT:
+        text = tomllib.loads((FOLDER / "kip_text.toml").read_text())
+        values |= {name: _as_entries(value) for name, value in text.items()}
+    return Traits(**values)
 
 
 def _rows(file: str, release: str, quorum: str, listener: str) -> list[dict[str, str]]:
@@ -112,27 +181,55 @@ def _rows(file: str, release: str, quorum: str, listener: str) -> list[dict[str,
         ]
 
 
+def _table(release: str, quorum: str, listener: str) -> tuple[ApiVersion, ...]:
+    return tuple(
+        ApiVersion(
+            api_key=int(row["api_key"]),
+            min_version=int(row["min_version"]),
+            max_version=int(row["max_version"]),
+        )
+        for row in _rows("advertised.csv", release, quorum, listener)
+    )
+
+
+def _recorded_in_line(release: str, quorum: str) -> str:
+    """Return the newest recorded release of the same line ("4.3", "0.10.2"), or the release itself."""
+    with (FOLDER / "advertised.csv").open(newline="") as lines:
+        recorded = {row["release"] for row in csv.DictReader(lines) if row["quorum"] == quorum}
+    line = _line_of(release)
+    same = [other for other in recorded if _line_of(other) == line and other != release]
+    return release if release in recorded or not same else max(same, key=release_order)
+
+
+def _line_of(release: str) -> tuple[int, ...]:
+    numbers = release_order(release)
+    return numbers[: 3 if numbers[0] == 0 else 2]
+
+
 @functools.cache
-def profile_of(release: str, *, quorum: str = "kraft", listener: str = "plaintext") -> Profile:
-    """Return the profile of an Apache Kafka release.
+def profile_of(
+    release: str,
+    *,
+    quorum: str = KRAFT,
+    listener: str = PLAINTEXT,
+    follows: str = APACHE_KAFKA,
+) -> Profile:
+    """Return the profile of a release.
 
     Args:
         release: the release; one that is not recorded has no table, but its traits.
         quorum: "kraft" or "zookeeper".
-        listener: the listener's name.
+        listener: the listener's name; all listeners of a broker have one table, the controller its own.
+        follows: "apache-kafka" for what the release does, "kip-text" for what the KIPs say where it differs.
     """
-    features = _rows("features.csv", release, quorum, listener)
+    recorded = CONTROLLER if listener == CONTROLLER else PLAINTEXT
+    features = _rows("features.csv", release, quorum, recorded)
     return Profile(
         release=release,
-        traits=traits_of(release),
-        api_keys=tuple(
-            ApiVersion(
-                api_key=int(row["api_key"]),
-                min_version=int(row["min_version"]),
-                max_version=int(row["max_version"]),
-            )
-            for row in _rows("advertised.csv", release, quorum, listener)
-        ),
+        listener=listener,
+        traits=traits_of(release, quorum=quorum, listener=listener, follows=follows),
+        api_keys=_table(release, quorum, recorded),
+        served_keys=_table(_recorded_in_line(release, quorum), quorum, recorded),
         supported_features=tuple(
             SupportedFeatureKey(
                 name=row["name"],

@@ -19,6 +19,7 @@ from wire.api_versions import (
 from wire.errors import DecodeError
 
 _INT32_MIN = -(2**31)
+FIRST_FLEXIBLE_AUTHENTICATE = 2
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -177,3 +178,44 @@ def parse_body(data: memoryview, header: ParsedHeader, traits: Traits) -> Parsed
         node_id=node_id,
         end=offset,
     )
+
+
+def read_mechanism(data: memoryview, header: ParsedHeader) -> str:
+    """Read the body of a SaslHandshake request.
+
+    Raises:
+        Unreadable: the mechanism is null or reaches beyond the frame.
+    """
+    try:
+        length, offset = primitives.read_int16(data, header.body_offset)
+        if length < 0:
+            raise Unreadable("the mechanism is null")
+        raw, _ = primitives.read_bytes(data, offset, length)
+    except DecodeError as error:
+        raise Unreadable(str(error)) from error
+    return str(raw, "utf-8", "replace")
+
+
+def read_token(data: memoryview, header: ParsedHeader, traits: Traits) -> bytes:
+    """Read the body of a SaslAuthenticate request.
+
+    Raises:
+        Unreadable: the token is null or reaches beyond the frame.
+    """
+    flexible = header.api_version >= FIRST_FLEXIBLE_AUTHENTICATE
+    offset = header.body_offset
+    try:
+        if flexible:
+            _, offset = skip_tags(data, offset, traits, ascending=False)
+            length_plus_one, offset = read_varint_as_int32(data, offset)
+            length = length_plus_one - 1
+        else:
+            length, offset = primitives.read_int32(data, offset)
+        if length < 0:
+            raise Unreadable("the token is null")
+        token, offset = primitives.read_bytes(data, offset, length)
+    except DecodeError as error:
+        raise Unreadable(str(error)) from error
+    if flexible:
+        skip_tags(data, offset, traits, ascending=traits.body_tags_ascending)
+    return bytes(token)

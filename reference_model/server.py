@@ -1,80 +1,250 @@
-"""The reference broker on a TCP port: a thin shell around the state machine.
+"""The reference broker on TCP ports, one for each listener: a thin shell around the state machine.
 
-`python -m reference_model.server` prints the port it listens on as its first line and ends when its standard
-input does, so that it never outlives the run that started it.
+`python -m reference_model.server` prints as its first line a JSON object, listener name to port (and "metrics"
+to that of the metrics endpoint), and ends when its standard input does, so that it never outlives the run that
+started it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import ssl
 import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from reference_model.client_software import Counts
 from reference_model.defects import DEFECTS
-from reference_model.profile import NEWEST_RELEASE, profile_of
+from reference_model.jolokia import serve_metrics
+from reference_model.profile import (
+    CONTROLLER,
+    KIP_TEXT,
+    KRAFT,
+    NEWEST_RELEASE,
+    PLAINTEXT,
+    profile_of,
+)
+from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import (
     BrokerConnection,
     ConnectionState,
     Identity,
     ReferenceBroker,
+    Stage,
+    Tampering,
+    TlsOpening,
 )
+from reference_model.tls import TlsLayer, TlsRefused
 
-READ_BYTES = 65536
 CLUSTER_ID = "reference-cluster-0000"
 NODE_ID = 1
+USERNAME = "conformance"
+PASSWORD = "conformance-secret"
+METRICS = "metrics"
+SASL_PLAINTEXT = "sasl_plaintext"
+SSL = "ssl"
+SSL_CLIENT_AUTH = "ssl_client_auth"
+TLS_LISTENERS = (SSL, SSL_CLIENT_AUTH)
+Contexts = Mapping[bool, ssl.SSLContext]
+"""How TLS is spoken, by whether the client needs a certificate."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Listener:
+    """A port of the broker.
+
+    Attributes:
+        broker: what is behind it.
+        contexts: how TLS is spoken on it; None where it is not.
+        open_shells: the sockets of the connections that are open.
+    """
+
+    broker: ReferenceBroker
+    contexts: Contexts | None = None
+    open_shells: dict[BrokerConnection, _Protocol] = field(default_factory=dict)
+
+    def open_tls(self, first_bytes: bytes) -> TlsLayer:
+        """Begin TLS with the first bytes of a client."""
+        assert self.contexts is not None
+        name = self.broker.profile.listener
+        opening = TlsOpening(
+            listener=name,
+            first_bytes=first_bytes,
+            open_connections=len(self.broker.connections),
+            certificate_required=name == SSL_CLIENT_AUTH,
+        )
+        self.broker.tamper(Stage.TLS, opening)
+        return TlsLayer(opening, self.contexts[opening.certificate_required])
 
 
 class _Protocol(asyncio.Protocol):
     """Carries bytes between one socket and one `BrokerConnection`."""
 
-    def __init__(
-        self, broker: ReferenceBroker, open_shells: dict[BrokerConnection, _Protocol]
-    ) -> None:
-        self._connection = broker.connect()
-        self._open_shells = open_shells
+    def __init__(self, listener: _Listener) -> None:
+        self._listener = listener
+        self._connection = listener.broker.connect()
         self._transport: asyncio.Transport | None = None
+        self._tls: TlsLayer | None = None
+        self._paused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._open_shells[self._connection] = self
+        self._listener.open_shells[self._connection] = self
 
     def data_received(self, data: bytes) -> None:
-        self._connection.receive_data(data)
+        try:
+            self._connection.receive_data(self._without_tls(data))
+        except TlsRefused:
+            self._connection.drop()
         # A planted defect may have closed other connections too.
-        for shell in tuple(self._open_shells.values()):
+        for shell in tuple(self._listener.open_shells.values()):
             shell.settle()
 
+    def _without_tls(self, data: bytes) -> bytes:
+        if self._listener.contexts is None:
+            return data
+        if self._tls is None:
+            self._tls = self._listener.open_tls(data)
+        return self._tls.receive_data(data)
+
     def eof_received(self) -> bool:
-        if self._connection.state is not ConnectionState.CLOSED:
-            self._connection.receive_eof()
-        return False
+        self._connection.receive_eof()
+        self.settle()
+        # What a pause still holds back is sent behind it; a planted defect may keep the connection open.
+        return self._paused or self._connection.state is not ConnectionState.CLOSED
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._open_shells.pop(self._connection, None)
+        self._listener.open_shells.pop(self._connection, None)
         self._connection.drop()
 
     def settle(self) -> None:
         """Write what is due, and close the socket where the connection is closed."""
-        if self._transport is None or self._transport.is_closing():
+        if self._transport is None or self._transport.is_closing() or self._paused:
             return
-        if data := self._connection.data_to_send():
-            self._transport.write(data)
+        pause = self._connection.pause
+        if pause is not None:
+            self._paused = True
+            loop = asyncio.get_running_loop()
+            loop.call_later(pause.milliseconds / 1000, self._resume)
+        if pause is None or not pause.before_answer:
+            self._write(self._connection.data_to_send())
         if self._connection.state is ConnectionState.CLOSED:
             self._transport.close()
 
+    def _resume(self) -> None:
+        self._paused = False
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._write(self._connection.data_to_send())
+        self._connection.resume()
+        self.settle()
 
-async def serve(broker: ReferenceBroker, *, host: str, port: int) -> None:
-    """Serve a broker on a port until standard input ends; prints the port first."""
+    def _write(self, data: bytes) -> None:
+        assert self._transport is not None
+        if self._tls is not None:
+            if data:
+                self._tls.encrypt(data)
+            data = self._tls.data_to_send()
+        if data:
+            self._transport.write(data)
+
+
+async def serve(listeners: Mapping[str, _Listener], *, host: str, port: int) -> None:
+    """Serve a broker until standard input ends; prints the ports first.
+
+    Args:
+        listeners: what is served, by name.
+        host: the address to listen on.
+        port: that of the plain listener, 0 for a free one; the others always get free ones.
+    """
     loop = asyncio.get_running_loop()
-    open_shells: dict[BrokerConnection, _Protocol] = {}
-    server = await loop.create_server(lambda: _Protocol(broker, open_shells), host, port)
-    print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201 - the launcher reads it
+    servers: dict[str, asyncio.Server] = {}
+    for name, listener in listeners.items():
+        wanted = port if name == PLAINTEXT else 0
+        servers[name] = await loop.create_server(
+            lambda listener=listener: _Protocol(listener),  # type: ignore[misc]
+            host,
+            wanted,
+        )
+    servers[METRICS] = await serve_metrics(lambda: _counts(listeners), host)
+    ports = {name: server.sockets[0].getsockname()[1] for name, server in servers.items()}
+    print(json.dumps(ports), flush=True)  # noqa: T201 - the launcher reads it
     try:
         await loop.run_in_executor(None, sys.stdin.read)
     finally:
         # No `async with`: from Python 3.12 on its end waits until the last client has closed.
-        server.close()
+        for server in servers.values():
+            server.close()
+
+
+def _counts(listeners: Mapping[str, _Listener]) -> Counts:
+    counts: Counts = {}
+    for listener in listeners.values():
+        counts |= listener.broker.counts()
+    listeners[PLAINTEXT].broker.tamper(Stage.METRIC, counts)
+    return counts
+
+
+def _contexts(options: argparse.Namespace) -> Contexts:
+    contexts = {}
+    for required in (False, True):
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=options.tls_authority)
+        context.load_cert_chain(options.tls_certificate, options.tls_key)
+        context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_NONE
+        contexts[required] = context
+    return contexts
+
+
+def _write_to(path: Path, entry: dict[str, Any]) -> None:
+    with path.open("a") as log:
+        log.write(f"Completed request:{json.dumps(entry)}\n")
+
+
+def broker_behind(
+    listener: str,
+    *,
+    release: str,
+    quorum: str = KRAFT,
+    tampering: Tampering | None = None,
+    log: Callable[[dict[str, Any]], None] | None = None,
+) -> ReferenceBroker:
+    """Return what is behind one listener of the reference broker."""
+    return ReferenceBroker(
+        profile=profile_of(release, quorum=quorum, listener=listener, follows=KIP_TEXT),
+        identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
+        tampering=tampering,
+        authentication=Authentication(
+            credentials=Credentials(username=USERNAME, password=PASSWORD)
+        ),
+        log=log,
+    )
+
+
+def listeners_of(options: argparse.Namespace) -> dict[str, _Listener]:
+    """Return the listeners that the options ask for."""
+    contexts = _contexts(options) if options.tls_certificate else None
+    names = [PLAINTEXT, SASL_PLAINTEXT]
+    names += TLS_LISTENERS if contexts else ()
+    names += (CONTROLLER,) if options.quorum == KRAFT else ()
+    log = options.request_log
+    return {
+        name: _Listener(
+            broker=broker_behind(
+                name,
+                release=options.release,
+                quorum=options.quorum,
+                tampering=DEFECTS[options.defect].tampering if options.defect else None,
+                log=None if log is None else lambda entry: _write_to(log, entry),
+            ),
+            contexts=contexts if name in TLS_LISTENERS else None,
+        )
+        for name in names
+    }
 
 
 def main() -> None:
@@ -83,18 +253,17 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--release", default=NEWEST_RELEASE)
-    parser.add_argument("--quorum", choices=("kraft", "zookeeper"), default="kraft")
+    parser.add_argument("--quorum", choices=("kraft", "zookeeper"), default=KRAFT)
     parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
+    parser.add_argument("--tls-authority", type=Path, default=None)
+    parser.add_argument("--tls-certificate", type=Path, default=None)
+    parser.add_argument("--tls-key", type=Path, default=None)
+    parser.add_argument("--request-log", type=Path, default=None)
     options = parser.parse_args()
-    profile = profile_of(options.release, quorum=options.quorum)
-    if not profile.api_keys:
+    listeners = listeners_of(options)
+    if not listeners[PLAINTEXT].broker.profile.api_keys:
         parser.error(f"no table of release {options.release} with {options.quorum} is recorded")
-    broker = ReferenceBroker(
-        profile=profile,
-        identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
-        tampering=DEFECTS[options.defect].tampering if options.defect else None,
-    )
-    asyncio.run(serve(broker, host=options.host, port=options.port))
+    asyncio.run(serve(listeners, host=options.host, port=options.port))
 
 
 if __name__ == "__main__":

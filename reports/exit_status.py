@@ -40,8 +40,10 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
         return pytest.ExitCode.NO_TESTS_COLLECTED
     cells = recorder.cells.values()
     verdicts = {cell.verdict for cell in cells}
+    # What comes and goes is not excused: whether it gates depends on the clause alone.
     violated = any(
-        cell.verdict is Verdict.VIOLATES and gates(cell, strict=strict) for cell in cells
+        cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and gates(cell, strict=strict)
+        for cell in cells
     )
     if violated or Verdict.UNEXPECTED_PASS in verdicts:
         return pytest.ExitCode.TESTS_FAILED

@@ -21,13 +21,16 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reports.hex_dump import dump_answer, dump_request, layout_of_answer
-from wire.api_versions import ApiVersionsResponse
+from reports.hex_dump import dump_answer, dump_bare, dump_request, layout_of_answer
+from reports.repeats import Repeats, repeat_facts
+from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Step, sentinel_for
+from wire.exchange import Exchange, Step
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader
+from wire.sasl import BARE_TOKEN, SASL_AUTHENTICATE_KEY
+from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
@@ -71,6 +74,7 @@ class Failure:
         message: its message.
         example: the drawn values.
         steps: what was done.
+        repeats: how often it showed again when it was repeated alone; None where it was not.
     """
 
     signature: str
@@ -84,6 +88,7 @@ class Failure:
     message: str
     example: str
     steps: tuple[Step, ...]
+    repeats: Repeats | None = None
 
     @property
     def first_line(self) -> str:
@@ -107,6 +112,8 @@ def _recorded_answer(exchange: Exchange) -> str:
     if payload is None:
         return NO_FRAME if exchange.framing_error is not None else exchange.outcome.value
     digits = list(encode_frame(payload).hex())
+    if exchange.request.api_key != API_VERSIONS_KEY:
+        return "".join(digits)
     for span in _changing_spans(payload, exchange.request.api_version):
         start, end = (2 * (SIZE_BYTES + offset) for offset in (span.start, span.end))
         digits[start:end] = "." * (end - start)
@@ -145,6 +152,9 @@ def render_reproducer(failure: Failure) -> str:
     steps = [
         {
             "connection": step.connection,
+            "listener": step.listener or failure.listener,
+            "tls": step.tls,
+            "end_of_stream": step.end_of_stream,
             "pieces": [piece.hex() for piece in step.pieces],
             "sentinel": _sentinel_id(step),
             "recorded": recorded_answers(step),
@@ -160,6 +170,8 @@ def render_reproducer(failure: Failure) -> str:
         message=_harmless(failure.first_line),
         silence_s=REPRODUCER_SILENCE_S,
         steps=steps,
+        tls=any(step.tls for step in failure.steps),
+        other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
     )
 
 
@@ -173,28 +185,34 @@ def render_exchange(steps: Sequence[Step]) -> str:
     """Return an annotated hex dump of everything that was sent and received."""
     lines: list[str] = []
     for step in steps:
-        if not step.pieces:
+        if step.closes:
             lines += [f"connection {step.connection}: closed by us", ""]
             continue
         if len(step.pieces) > 1:
             sizes = ", ".join(str(len(piece)) for piece in step.pieces)
             lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")
-        if not step.exchanges:
+        if step.pieces and not step.exchanges:
             lines += [f"connection {step.connection}: sent, no answer awaited"]
             lines += [*dump_request(b"".join(step.pieces)), ""]
         for exchange in step.exchanges:
             lines += _dump_exchange(step, exchange)
+        if step.end_of_stream:
+            lines += [f"connection {step.connection}: our side of the stream ended", ""]
     return "\n".join(lines)
 
 
 def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     broken = f" ({exchange.request.broken})" if exchange.request.broken else ""
+    request = exchange.request
+    is_token = request.api_key == SASL_AUTHENTICATE_KEY and request.api_version == BARE_TOKEN
     lines = [
         f"connection {step.connection}: sent{broken}",
-        *dump_request(exchange.request.data),
+        *(dump_bare(request.data, "token") if is_token else dump_request(request.data)),
         f"connection {step.connection}: {exchange.outcome.value}",
     ]
-    if exchange.payload is not None:
+    if exchange.payload is not None and request.api_key != API_VERSIONS_KEY:
+        lines += dump_bare(exchange.received, "answer")
+    elif exchange.payload is not None:
         layout = layout_of_answer(exchange.payload, exchange.request.api_version)
         lines += dump_answer(exchange.received, api_version=layout)
     elif exchange.stray:
@@ -205,9 +223,22 @@ def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:
-    """Return all of a failure but its steps, for `failure.json`."""
-    names = (field.name for field in fields(failure) if field.name != "steps")
-    return {name: getattr(failure, name) for name in names}
+    """Return a failure for `failure.json`: of its steps what was sent, of its repeats what they say."""
+    names = (field.name for field in fields(failure) if field.name not in ("steps", "repeats"))
+    return {
+        **{name: getattr(failure, name) for name in names},
+        "sent": [
+            {"connection": step.connection, "data": data.hex()}
+            for step in failure.steps
+            for data in _sent(step)
+        ],
+        "repeats": None if failure.repeats is None else repeat_facts(failure.repeats),
+    }
+
+
+def _sent(step: Step) -> tuple[bytes, ...]:
+    """Return the requests of a step, the sentinel behind them left out."""
+    return tuple(exchange.request.data for exchange in step.exchanges) or step.pieces
 
 
 def write_failure(folder: Path, failure: Failure) -> Path:

@@ -63,6 +63,12 @@ def _traced(data: bytes, read: Callable[[Trace], None]) -> list[str]:
     return _lines(data, [size, *moved], error)
 
 
+def dump_bare(data: bytes, what: str) -> list[str]:
+    """Dump a frame whose payload has a layout that is not ours, such as a SASL token."""
+    size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
+    return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None)
+
+
 def dump_request(data: bytes) -> list[str]:
     """Dump a request frame, as an ApiVersions request where it is one."""
     payload = memoryview(data)[SIZE_BYTES:]

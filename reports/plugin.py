@@ -37,6 +37,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "malformed: sends what no well-behaved client sends; left out in the gentle tier"
     )
+    config.addinivalue_line(
+        "markers", "listeners(name, ...): the listeners that a test is about; all if not given"
+    )
+    config.addinivalue_line(
+        "markers", "stored: judges stored bytes without Hypothesis, in the deep tier alone"
+    )
+    config.addinivalue_line(
+        "markers", "swept: judges a whole list without Hypothesis, item by item, in every tier"
+    )
+    config.addinivalue_line("markers", "deep: runs in the deep tier alone")
+    config.addinivalue_line(
+        "markers", "exhaustive: judges a known list, so that it runs whole on every listener"
+    )
+    config.addinivalue_line(
+        "markers",
+        "needs(what, ...): what a running target must give; `conformance/needs.py` lists it",
+    )
 
 
 def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
@@ -82,6 +99,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     folder = recorder.writer.folder
     terminalreporter.write_line("")
     terminalreporter.write_line(f"records: {folder}")
+    seed = recorder.writer.header["seed"]
+    if seed is not None:
+        terminalreporter.write_line(f"seed:    --hypothesis-seed {seed} draws the same again")
     if recorder.stopped:
         terminalreporter.write_line("the run was interrupted; the grid refuses its folder by name")
     else:

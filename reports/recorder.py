@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 from reports.failures import Failure, write_failure
 from reports.records import Phase, PlannedCell, Verdict, cell_verdict
+from reports.repeats import FailureClass, Repeats, rate_of
 from reports.run_writer import RunWriter
+from wire.api_versions import API_VERSIONS_KEY
 from wire.exchange import Exchange, Step
 
 SAMPLED_EXAMPLES_PER_PROPERTY = 3
@@ -53,6 +55,7 @@ class Cell:
             self.verdicts.keys(),
             applicable=self.planned.applicable,
             known_violation=bool(self.planned.known_violation),
+            flaky=self.planned.flaky is not None,
         )
 
 
@@ -66,6 +69,7 @@ class TargetFacts:
         release: its release.
         launcher: how it was started.
         artefacts: what ran, pinned: name to SHA-256.
+        file_sha256: of its file in the registry; None where it has none.
     """
 
     id: str
@@ -73,6 +77,7 @@ class TargetFacts:
     release: str
     launcher: str
     artefacts: dict[str, str]
+    file_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +115,15 @@ def latency_bucket(latency_us: int) -> int:
 
 def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
     for exchange in reversed(exchanges):
-        if exchange.payload is not None and len(exchange.payload) >= 6:
+        is_about_versions = exchange.request.api_key == API_VERSIONS_KEY
+        if is_about_versions and exchange.payload is not None and len(exchange.payload) >= 6:
             return int.from_bytes(exchange.payload[4:6], signed=True)
     return None
+
+
+def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
+    asked = (exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY)
+    return next((exchange.latency_us for exchange in asked), None)
 
 
 class RunRecorder:
@@ -123,6 +134,7 @@ class RunRecorder:
         targets: the targets by id; `launcher` is `NOT_STARTED` until one runs.
         stopped: whether the run was interrupted.
         stale_expectations: declared violations that are out of date, one sentence each.
+        matched_expectations: declared violations that a failure matched, each with its target.
     """
 
     def __init__(self, writer: RunWriter, *, tier: str) -> None:
@@ -130,6 +142,7 @@ class RunRecorder:
         self.targets: dict[str, TargetFacts] = {}
         self.stopped = False
         self.stale_expectations: list[str] = []
+        self.matched_expectations: set[tuple[str, object]] = set()
         self.writer = writer
         self._tier = tier
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
@@ -161,9 +174,13 @@ class RunRecorder:
         self._write_header()
 
     def not_applicable(self, key: CellKey, reason: str) -> None:
-        """Note that the target never claimed what a clause is about."""
+        """Note that the target never claimed what a property of a clause is about.
+
+        The clause applies all the same where another of its properties is judged.
+        """
         cell = self.cells[key]
-        cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
+        if not cell.verdicts:
+            cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
 
     def not_covered(self, key: CellKey) -> None:
         """Note that a cell fails in another way than the one that is declared for it."""
@@ -185,15 +202,30 @@ class RunRecorder:
             )
         )
 
+    def repeated(self, key: CellKey, signature: str, repeats: Repeats) -> None:
+        """Note how often a failure showed again; a cell whose failures are all flaky is flaky itself."""
+        cell = self.cells[key]
+        failures = cell.failures
+        failures[signature] = dataclasses.replace(failures[signature], repeats=repeats)
+        known = [failure.repeats for failure in failures.values() if failure.repeats is not None]
+        flaky = [each for each in known if each.failure_class is FailureClass.FLAKY]
+        rate = rate_of([t for each in flaky for t in each.alone])
+        all_flaky = len(flaky) == len(failures)
+        cell.planned = dataclasses.replace(cell.planned, flaky=rate if all_flaky else None)
+
     def judged(self, example: JudgedExample) -> None:
         """Take one judged example."""
         cell = self.cells[example.key]
+        if not cell.planned.applicable:
+            cell.planned = dataclasses.replace(cell.planned, applicable=True, reason="")
         if example.phase is Phase.GENERATE:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:
             cell.failures[example.failure.signature] = example.failure
+            # It has yet to be repeated, whatever the failures before it were.
+            cell.planned = dataclasses.replace(cell.planned, flaky=None)
         exchanges = example.exchanges
-        latency_us = exchanges[0].latency_us if exchanges else None
+        latency_us = _first_latency_us(exchanges)
         facts = self.targets.get(example.key.target)
         self.writer.examples.add(
             {

@@ -151,7 +151,7 @@ ANSWER_FIELDS = (
 
 
 def cell_verdict(
-    verdicts: Collection[Verdict], *, applicable: bool, known_violation: bool
+    verdicts: Collection[Verdict], *, applicable: bool, known_violation: bool, flaky: bool = False
 ) -> Verdict:
     """Fold the verdicts of a cell's judged examples into the cell's own.
 
@@ -159,6 +159,7 @@ def cell_verdict(
         verdicts: the distinct verdicts of its examples, in the generate phase.
         applicable: False where the target never claimed what the clause is about.
         known_violation: whether the registry declares the violation.
+        flaky: whether every failure of the cell came and went when it was repeated.
 
     Returns:
         The worst that was seen: a violation weighs more than a doubt, a doubt more than a note.
@@ -168,7 +169,9 @@ def cell_verdict(
     if not verdicts:
         return Verdict.NOT_RUN
     if Verdict.VIOLATES in verdicts:
-        return Verdict.KNOWN_VIOLATION if known_violation else Verdict.VIOLATES
+        if known_violation:
+            return Verdict.KNOWN_VIOLATION
+        return Verdict.FLAKY if flaky else Verdict.VIOLATES
     if Verdict.INCONCLUSIVE in verdicts:
         return Verdict.INCONCLUSIVE
     if known_violation:
@@ -176,6 +179,25 @@ def cell_verdict(
     if Verdict.INFORMATIONAL in verdicts:
         return Verdict.INFORMATIONAL
     return Verdict.CONFORMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlakeRate:
+    """How often failures showed again when they were repeated alone.
+
+    Attributes:
+        failed: repeats that failed.
+        repeats: repeats that were made.
+        rate: their quotient.
+        low: lower end of the 95 % interval of the rate (Wilson).
+        high: its upper end.
+    """
+
+    failed: int
+    repeats: int
+    rate: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +211,7 @@ class PlannedCell:
         applicable: whether the target claims what the clause is about.
         reason: why it does not apply; empty where it does.
         known_violation: the registry's reason for a declared violation; empty where none is.
+        flaky: how often its failures showed again, where all of them are flaky; else None.
     """
 
     clause: str
@@ -197,3 +220,4 @@ class PlannedCell:
     applicable: bool = True
     reason: str = ""
     known_violation: str = ""
+    flaky: FlakeRate | None = None

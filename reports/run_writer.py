@@ -13,6 +13,7 @@ import platform
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,18 @@ from reports.records import (
 
 ROWS_PER_PART = 20_000
 DISTRIBUTION = "kafka-conformance"
+CODE_FOLDERS = (
+    "clauses",
+    "conformance",
+    "fixtures",
+    "reference_model",
+    "reports",
+    "strategies",
+    "wire",
+)
+CODE_SUFFIXES = (".py", ".toml", ".csv", ".json")
+TARGET_FILES = Path("fixtures") / "brokers"
+"""Each of them is about one target, and has a digest of its own."""
 
 Row = Mapping[str, Any]
 
@@ -85,6 +98,32 @@ def suite_version() -> str:
         return "unknown"
 
 
+@cache
+def code_sha256() -> str:
+    """Return the SHA-256 of the suite's own code and data, the targets' files apart."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for folder in CODE_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            place = path.relative_to(root)
+            if path.suffix in CODE_SUFFIXES and place.parent != TARGET_FILES:
+                digest.update(f"{place.as_posix()}\0".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def suite_facts(catalogue: Catalogue) -> Mapping[str, str | None]:
+    """Return what a run's header says of the suite."""
+    return {
+        "version": suite_version(),
+        "catalogue_sha256": catalogue.sha256,
+        "python": platform.python_version(),
+        "hypothesis": version("hypothesis"),
+        "commit": os.environ.get("GITHUB_SHA"),
+        "code_sha256": code_sha256(),
+    }
+
+
 def clause_facts(clause: Clause, *, role: str) -> Row:
     """Return what a run's header says of a clause."""
     return {
@@ -109,7 +148,13 @@ class RunWriter:
     """
 
     def __init__(
-        self, runs_folder: Path, *, catalogue: Catalogue, tier: str, seed: int | None
+        self,
+        runs_folder: Path,
+        *,
+        catalogue: Catalogue,
+        tier: str,
+        seed: int | None,
+        whole: bool = True,
     ) -> None:
         """Make the folder and the header.
 
@@ -118,6 +163,7 @@ class RunWriter:
             catalogue: the clauses in force.
             tier: the tier that is run.
             seed: Hypothesis' seed, where one was given.
+            whole: whether everything that the tier has is to be judged, on every listener.
         """
         now = datetime.now(UTC)
         self.run_id = new_run_id(now)
@@ -132,13 +178,8 @@ class RunWriter:
             "record_schema_version": RECORD_SCHEMA_VERSION,
             "run_id": self.run_id,
             "started_at": now.isoformat(timespec="seconds"),
-            "suite": {
-                "version": suite_version(),
-                "catalogue_sha256": catalogue.sha256,
-                "python": platform.python_version(),
-                "hypothesis": version("hypothesis"),
-                "commit": os.environ.get("GITHUB_SHA"),
-            },
+            "suite": suite_facts(catalogue),
+            "whole": whole,
             "seed": seed,
             "tier": tier,
             "host": {

@@ -19,6 +19,12 @@ NARROWEST_TABLE = 100
 BESIDE_SYMBOLS = 55
 """Characters that the columns of clause and level take."""
 SYMBOL_COLUMN = 5
+SHOWN_WITH_FAILURES = (
+    Verdict.VIOLATES,
+    Verdict.FLAKY,
+    Verdict.KNOWN_VIOLATION,
+    Verdict.INFORMATIONAL,
+)
 
 
 def printable(text: str) -> str:
@@ -40,7 +46,7 @@ def cell_text(cell: Cell, *, with_word: bool) -> str:
     text = SYMBOLS[verdict]
     if with_word:
         text += f" {WORDS[verdict]}"
-    if verdict in (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION):
+    if verdict in (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION):
         text += f" {len(cell.failures)}"
     return text
 
@@ -131,7 +137,7 @@ def failure_lines(recorder: RunRecorder) -> Iterator[str]:
 
 def _failure_lines(recorder: RunRecorder) -> Iterator[str]:
     for key, cell in recorder.cells.items():
-        if cell.verdict in (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.INFORMATIONAL):
+        if cell.verdict in SHOWN_WITH_FAILURES:
             yield from _failures(recorder, key, cell)
         elif cell.verdict is Verdict.UNEXPECTED_PASS:
             yield ""
@@ -148,6 +154,8 @@ def _failures(recorder: RunRecorder, key: CellKey, cell: Cell) -> Iterator[str]:
             yield f"  known because: {cell.planned.known_violation}"
         yield f"  the clause: {failure.statement}"
         yield f"  seen: {failure.first_line}"
+        if failure.repeats is not None:
+            yield f"  repeated alone: {failure.repeats}"
         for step in failure.steps:
             for exchange in step.exchanges:
                 sent, received = exchange.request.data.hex(), exchange.received.hex()

@@ -99,6 +99,7 @@ def _cell_verdict() -> Column:
         (~F.col("applicable"), Verdict.NOT_APPLICABLE),
         (F.col("examples") == 0, Verdict.NOT_RUN),
         (violated & declared, Verdict.KNOWN_VIOLATION),
+        (violated & F.col("flaky").isNotNull(), Verdict.FLAKY),
         (violated, Verdict.VIOLATES),
         (F.col("inconclusive") > 0, Verdict.INCONCLUSIVE),
         (declared, Verdict.UNEXPECTED_PASS),

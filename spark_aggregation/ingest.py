@@ -109,7 +109,8 @@ def planned_cells(headers: DataFrame) -> DataFrame:
 
     Returns:
         One row per folder and planned cell: `folder`, `run_id`, `started_at` (timestamp), `clause`,
-        `target`, `listener`, `applicable`, `reason`, `known_violation`.
+        `target`, `listener`, `applicable`, `reason`, `known_violation`, and `flaky` (null, or how often
+        failures showed again).
     """
     return headers.select(
         "folder",

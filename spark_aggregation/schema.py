@@ -20,6 +20,7 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     DateType,
+    DoubleType,
     IntegerType,
     LongType,
     MapType,
@@ -76,16 +77,20 @@ HEADER = _optional(
                 hypothesis=StringType(),
             ),
             commit=StringType(),
+            code_sha256=StringType(),
         ),
         tier=StringType(),
         host=_struct(system=StringType(), machine=StringType(), cpus=IntegerType()),
         targets=ArrayType(
-            _struct(
-                id=StringType(),
-                implementation=StringType(),
-                release=StringType(),
-                launcher=StringType(),
-                artefacts=MapType(StringType(), StringType()),
+            _optional(
+                _struct(
+                    id=StringType(),
+                    implementation=StringType(),
+                    release=StringType(),
+                    launcher=StringType(),
+                    artefacts=MapType(StringType(), StringType()),
+                ),
+                file_sha256=StringType(),
             )
         ),
         clauses=ArrayType(
@@ -100,16 +105,26 @@ HEADER = _optional(
             )
         ),
         planned_cells=ArrayType(
-            _struct(
-                clause=StringType(),
-                target=StringType(),
-                listener=StringType(),
-                applicable=BooleanType(),
-                reason=StringType(),
-                known_violation=StringType(),
+            _optional(
+                _struct(
+                    clause=StringType(),
+                    target=StringType(),
+                    listener=StringType(),
+                    applicable=BooleanType(),
+                    reason=StringType(),
+                    known_violation=StringType(),
+                ),
+                flaky=_struct(
+                    failed=IntegerType(),
+                    repeats=IntegerType(),
+                    rate=DoubleType(),
+                    low=DoubleType(),
+                    high=DoubleType(),
+                ),
             )
         ),
     ),
+    whole=BooleanType(),
     seed=LongType(),
     footer=_struct(
         finished_at=StringType(),

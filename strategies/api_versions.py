@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from strategies.header_fields import PLAIN_CLIENT_ID
 from strategies.software_names import PLAIN_SOFTWARE, Software
+from strategies.weights import as_one
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Request, encode_request
 from wire.headers import RequestHeader
@@ -22,9 +23,20 @@ ORDINARY_CORRELATION_IDS = st.integers(0, 1_000_000)
 def unknown_versions() -> st.SearchStrategy[int]:
     """Versions from 1 to 32767, with those right above each release's maximum drawn often.
 
+    Drawn often too are the next version that there will be, and versions whose low byte is one that is served.
     A test rejects the ones that its target serves.
     """
-    return st.integers(NEWEST_VERSION + 1, INT16_MAX) | st.integers(1, NEWEST_VERSION + 3)
+    cut_to_a_byte = st.builds(
+        lambda high, low: high << 8 | low, st.integers(1, 127), st.integers(0, NEWEST_VERSION)
+    )
+    return as_one(
+        st.one_of(
+            st.integers(NEWEST_VERSION + 1, INT16_MAX),
+            st.integers(1, NEWEST_VERSION + 3),
+            st.just(NEWEST_VERSION + 1),
+            cut_to_a_byte,
+        )
+    )
 
 
 def negative_versions() -> st.SearchStrategy[int]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies.api_versions import build_request
 from strategies.header_fields import PLAIN_CLIENT_ID
 from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
+from strategies.weights import as_one
 from wire.api_versions import (
     API_VERSIONS_KEY,
     FIRST_FLEXIBLE_VERSION,
@@ -200,13 +201,15 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
 
 def malformed_requests() -> st.SearchStrategy[Request]:
     """Whole frames that no broker can serve, of every such kind in this module."""
-    return st.one_of(
-        truncated_requests(),
-        requests_for_unknown_apis(),
-        requests_with_null_name(),
-        requests_with_tag_overrun(),
-        requests_with_compact_client_id(),
-        flexible_requests_with_old_header(),
+    return as_one(
+        st.one_of(
+            truncated_requests(),
+            requests_for_unknown_apis(),
+            requests_with_null_name(),
+            as_one(requests_with_tag_overrun()),
+            requests_with_compact_client_id(),
+            flexible_requests_with_old_header(),
+        )
     )
 
 

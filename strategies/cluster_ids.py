@@ -1,20 +1,126 @@
-"""Requests that say which broker they are meant for (KIP-1242, from v5)."""
+"""Requests that say which broker they are meant for (KIP-1242, from v5).
+
+Which ids are right is known only when the target runs. So what is drawn is how ids relate to the right ones;
+`ids_given` and the variants turn that into ids.
+"""
 
 from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
+from strategies.software_names import PLAIN_SOFTWARE, Software
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request
+
+NO_NODE = -1
+_INT32_VALUES = 2**32
+
+
+class Ids(NamedTuple):
+    """The two ids that ApiVersions v5 carries; None and -1 are those of a client that knows none."""
+
+    cluster_id: str | None = None
+    node_id: int = NO_NODE
+
+
+class Given(enum.Enum):
+    """How the ids of a request relate to those of the broker that it reaches."""
+
+    NEITHER = "neither"
+    CLUSTER_ALONE = "the cluster alone"
+    NODE_ALONE = "the node alone"
+    BOTH = "both"
+    WRONG_CLUSTER = "the wrong cluster"
+    WRONG_NODE = "the wrong node"
+
+    def __repr__(self) -> str:
+        return f"Given.{self.name}"
+
+
+HALF_GIVEN = (Given.CLUSTER_ALONE, Given.NODE_ALONE)
+MISROUTED = (Given.WRONG_CLUSTER, Given.WRONG_NODE)
+
+CLUSTER_ID_VARIANTS: Mapping[str, Callable[[str], str]] = {
+    "another": lambda cluster_id: f"not {cluster_id}",
+    "empty": lambda cluster_id: "",
+    "in the other case": lambda cluster_id: cluster_id.swapcase(),
+    "without its last character": lambda cluster_id: cluster_id[:-1],
+    "with one character more": lambda cluster_id: cluster_id + "A",
+    "with a blank behind": lambda cluster_id: cluster_id + " ",
+    "with another first character": lambda cluster_id: (
+        ("a" if cluster_id[:1] != "a" else "b") + cluster_id[1:]
+    ),
+    "of other characters": lambda cluster_id: "漢é" * 11,
+}
+"""Cluster ids that are wrong, made of the right one; a test leaves out what happens to be right."""
+
+
+def ids_given(given: Given, right: Ids) -> Ids:
+    """Return ids that relate in this way to the right ones."""
+    assert right.cluster_id is not None
+    return {
+        Given.NEITHER: Ids(),
+        Given.CLUSTER_ALONE: Ids(right.cluster_id),
+        Given.NODE_ALONE: Ids(None, right.node_id),
+        Given.BOTH: right,
+        Given.WRONG_CLUSTER: Ids(f"not {right.cluster_id}", right.node_id),
+        Given.WRONG_NODE: Ids(right.cluster_id, right.node_id + 1),
+    }[given]
+
+
+def earlier_ids(
+    kinds: st.SearchStrategy[Given] | None = None,
+) -> st.SearchStrategy[tuple[Given, ...]]:
+    """What requests before the one that is judged gave, on its connection: none to three of them."""
+    drawn = st.sampled_from(Given) if kinds is None else kinds
+    return st.lists(drawn, max_size=3).map(tuple)
+
+
+def cluster_id_variants() -> st.SearchStrategy[str]:
+    """Names of the ways to make a wrong cluster id."""
+    return st.sampled_from(tuple(CLUSTER_ID_VARIANTS))
+
+
+def node_offsets() -> st.SearchStrategy[int]:
+    """How far a wrong node id lies from the right one; those that agree in their low bytes drawn often."""
+    near = st.integers(-3, 3).filter(bool)
+    return near | st.sampled_from((256, 65536, -256)) | st.integers(1, _INT32_VALUES - 1)
+
+
+def node_id_at(node_id: int, offset: int) -> int:
+    """Return the node id that lies `offset` behind another one, as an int32 wraps round."""
+    half = _INT32_VALUES // 2
+    return (node_id + offset + half) % _INT32_VALUES - half
+
+
+def build_request_with(
+    ids: Ids, *, software: Software = PLAIN_SOFTWARE, correlation_id: int = 7
+) -> Request:
+    """Return a request of the first version with ids."""
+    return build_request(
+        version=FIRST_VERSION_WITH_CLUSTER_CHECK,
+        correlation_id=correlation_id,
+        software=software,
+        cluster_id=ids.cluster_id,
+        node_id=ids.node_id,
+    )
+
+
+def half_given_ids() -> st.SearchStrategy[Ids]:
+    """A cluster id without a node id, the empty one too, or any node id without a cluster id."""
+    cluster_ids = st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
+    cluster_alone = st.builds(Ids, cluster_ids, st.just(NO_NODE))
+    node_ids = st.sampled_from((0, 1, 7, -2)) | st.integers(-(2**31), 2**31 - 1)
+    return cluster_alone | st.builds(Ids, st.none(), node_ids.filter(lambda node: node != NO_NODE))
 
 
 def requests_with_cluster_ids() -> st.SearchStrategy[Request]:
     """Requests with a cluster id and a node id of nobody, with one of them, or with neither."""
-    return st.builds(
-        lambda cluster_id, node_id: build_request(
-            version=FIRST_VERSION_WITH_CLUSTER_CHECK, cluster_id=cluster_id, node_id=node_id
-        ),
-        st.none() | st.text(st.sampled_from("abcXYZ019-_"), max_size=22),
-        st.sampled_from((-1, 0, 1, 7, -2)),
-    )
+    cluster_ids = st.none() | st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
+    node_ids = st.sampled_from((NO_NODE, 0, 1, 7, -2))
+    return st.builds(Ids, cluster_ids, node_ids).map(build_request_with)

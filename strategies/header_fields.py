@@ -34,19 +34,23 @@ def client_ids(*, max_bytes: int = INT16_MAX) -> st.SearchStrategy[str | None]:
 def plain_client_ids(*, max_size: int = 40) -> st.SearchStrategy[str | None]:
     """Client ids that no release has trouble with: null, empty, or letters, digits, dots and hyphens."""
     letters = st.sampled_from("abcXYZ019.-")
-    return st.none() | st.text(letters, max_size=max_size)
+    long = st.builds(lambda letter, count: letter * count, letters, st.integers(1, max_size))
+    return st.none() | st.text(letters, max_size=max_size) | long
 
 
 def unknown_tagged_fields(
-    *, max_fields: int = 4, max_bytes: int = 40
+    *, max_fields: int = 4, max_bytes: int = 40, max_tag: int = UINT32_MAX >> 1
 ) -> st.SearchStrategy[tuple[TaggedField, ...]]:
-    """Tagged fields that no schema knows, ascending, each tag once."""
+    """Tagged fields that no schema knows, ascending, each tag once.
+
+    Tags above the default of `max_tag` are legal too, but some releases refuse them, which is the matter of one
+    property.
+    """
     field = st.builds(
         TaggedField,
         st.one_of(
             st.integers(FIRST_TAG_NOBODY_KNOWS, 300),
-            # 2.4 to 2.7 refuse tags in a body that are negative as signed numbers.
-            st.integers(FIRST_TAG_NOBODY_KNOWS, UINT32_MAX >> 1),
+            st.integers(FIRST_TAG_NOBODY_KNOWS, max_tag),
         ),
         st.binary(max_size=max_bytes),
     )

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from strategies.weights import as_one
+
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _LEGAL = _ALPHANUMERIC + ".-"
 
@@ -27,9 +29,23 @@ PLAIN_SOFTWARE = Software("kafka-conformance", "0.1.0")
 def legal_software_texts() -> st.SearchStrategy[str]:
     """Texts that a broker must accept as name or version, up to 200 characters."""
     edge = st.sampled_from(_ALPHANUMERIC)
+    marks = st.sampled_from(".-")
     short = st.text(st.sampled_from(_LEGAL), max_size=12)
     middle = short | st.builds(lambda text, count: text * count, short, st.integers(1, 16))
-    return edge | st.builds(lambda first, text, last: first + text + last, edge, middle, edge)
+    return as_one(
+        st.one_of(
+            edge,
+            st.builds(lambda letter, count: letter * count, edge, st.integers(1, 200)),
+            st.builds(lambda first, text, last: first + text + last, edge, middle, edge),
+            st.builds(
+                lambda first, mark, count, last: first + mark * count + last,
+                edge,
+                marks,
+                st.integers(1, 3),
+                edge,
+            ),
+        )
+    )
 
 
 def edge_punctuation_texts() -> st.SearchStrategy[str]:
@@ -48,8 +64,14 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
     around = st.text(st.sampled_from(_LEGAL), max_size=6)
     common = st.sampled_from("_ /+@:,;='\"\\\n\0é")
     any_other = st.characters(codec="utf-8", exclude_characters=_LEGAL)
-    with_one = st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)
-    return st.just("") | with_one
+    return as_one(
+        st.one_of(
+            st.just(""),
+            as_one(st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)),
+            st.builds(lambda bad, around: bad + around, st.sampled_from("_ é+"), around),
+            st.builds(lambda around, bad: around + bad, around, st.sampled_from("_\n")),
+        )
+    )
 
 
 def software(

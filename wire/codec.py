@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from wire import primitives
+from wire import byte_fields, primitives
 from wire.errors import BufferUnderflow, DecodeError, EncodeError, TrailingBytes, UnexpectedNull
 from wire.fields import Field, FieldType, Message
 from wire.primitives import TaggedField
@@ -53,8 +53,36 @@ _NUMBERS: Mapping[FieldType, tuple[Reader, Writer]] = {
     FieldType.INT16: (primitives.read_int16, primitives.write_int16),
     FieldType.INT32: (primitives.read_int32, primitives.write_int32),
     FieldType.INT64: (primitives.read_int64, primitives.write_int64),
+    FieldType.UINT16: (primitives.read_uint16, primitives.write_uint16),
+    FieldType.UINT32: (primitives.read_uint32, primitives.write_uint32),
+    FieldType.FLOAT64: (primitives.read_float64, primitives.write_float64),
     FieldType.UUID: (primitives.read_uuid, primitives.write_uuid),
 }
+_BYTES = (byte_fields.read_nullable_bytes, byte_fields.write_nullable_bytes)
+_COMPACT_BYTES = (byte_fields.read_compact_nullable_bytes, byte_fields.write_compact_nullable_bytes)
+_LENGTHS: Mapping[FieldType, tuple[tuple[Reader, Writer], tuple[Reader, Writer]]] = {
+    FieldType.STRING: (
+        (primitives.read_nullable_string, primitives.write_nullable_string),
+        (primitives.read_compact_nullable_string, primitives.write_compact_nullable_string),
+    ),
+    FieldType.ARRAY: (
+        (primitives.read_array_length, primitives.write_array_length),
+        (primitives.read_compact_array_length, primitives.write_compact_array_length),
+    ),
+    FieldType.BYTES: (_BYTES, _COMPACT_BYTES),
+    FieldType.RECORDS: (_BYTES, _COMPACT_BYTES),
+}
+"""What begins with a length or is one: in the plain and in the compact form."""
+_NULLABLE_STRUCT = (byte_fields.read_struct_presence, byte_fields.write_struct_presence)
+
+
+def _pair(type_: FieldType, *, compact: bool, nullable: bool) -> tuple[Reader, Writer]:
+    if type_ in _LENGTHS:
+        return _LENGTHS[type_][compact]
+    if type_ is FieldType.STRUCT:
+        # One that cannot be null has nothing in front of it.
+        return _NULLABLE_STRUCT if nullable else (lambda _, at: (True, at), lambda _: b"")
+    return _NUMBERS[type_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +93,17 @@ class _Step:
     nullable: bool
     read: Reader
     write: Writer
+    item: tuple[Reader, Writer] | None
 
 
 def _step(field: Field, message: type[Message], version: int) -> _Step:
     flexible = message.FLEXIBLE if field.flexible is None else field.flexible
     compact = version in flexible
-    if field.type is FieldType.STRING:
-        pair: tuple[Reader, Writer] = (
-            (primitives.read_compact_nullable_string, primitives.write_compact_nullable_string)
-            if compact
-            else (primitives.read_nullable_string, primitives.write_nullable_string)
-        )
-    elif field.type is FieldType.ARRAY:
-        pair = (
-            (primitives.read_compact_array_length, primitives.write_compact_array_length)
-            if compact
-            else (primitives.read_array_length, primitives.write_array_length)
-        )
-    else:
-        pair = _NUMBERS[field.type]
-    return _Step(field, version in field.nullable, *pair)
+    nullable = version in field.nullable
+    item = None
+    if field.items is not None:
+        item = _pair(field.items, compact=compact, nullable=False)
+    return _Step(field, nullable, *_pair(field.type, compact=compact, nullable=nullable), item)
 
 
 @functools.cache
@@ -195,10 +214,14 @@ def _decode_field(
             raise UnexpectedNull("null is not allowed here", start=offset, end=end)
         if field.convert is not None:
             value = field.convert(value)
-        if trace is not None:
+        if trace is not None and end > offset:
             trace.append(Span(f"{path}{field.name}", offset, end, value))
         if field.type is FieldType.ARRAY and value is not None:
             value, end = _decode_array(step, value, data, end, version, trace, path)
+        elif field.type is FieldType.STRUCT and value is not None:
+            assert field.element is not None
+            where = f"{path}{field.name}."
+            value, end = _decode_struct(field.element, data, end, version, trace, where)
     except DecodeError as error:
         raise error.within(field.name) from None
     return value, end
@@ -220,17 +243,29 @@ def _decode_array(
             start=offset,
             end=len(data),
         )
-    element = step.field.element
-    assert element is not None
     elements = []
     for index in range(count):
-        where = f"{path}{step.field.name}[{index}]."
+        where = f"{path}{step.field.name}[{index}]"
         try:
-            value, offset = _decode_struct(element, data, offset, version, trace, where)
+            value, offset = _decode_element(step, data, offset, version, trace, where)
         except DecodeError as error:
             raise error.within(f"[{index}]") from None
         elements.append(value)
     return tuple(elements), offset
+
+
+def _decode_element(
+    step: _Step, data: memoryview, offset: int, version: int, trace: Trace | None, path: str
+) -> tuple[Any, int]:
+    if step.item is None:
+        assert step.field.element is not None
+        return _decode_struct(step.field.element, data, offset, version, trace, f"{path}.")
+    value, end = step.item[0](data, offset)
+    if value is None:
+        raise UnexpectedNull("null is not allowed here", start=offset, end=end)
+    if trace is not None:
+        trace.append(Span(path, offset, end, value))
+    return value, end
 
 
 def encode(message: Message, *, version: int, raw: Mapping[str, bytes] | None = None) -> bytes:
@@ -270,9 +305,14 @@ def _encode_field(step: _Step, message: Message, version: int) -> bytes:
     if value is None and not step.nullable:
         raise EncodeError(f"{field.name} is not nullable in version {version}")
     try:
-        if field.type is not FieldType.ARRAY or value is None:
+        if value is None or field.type not in (FieldType.ARRAY, FieldType.STRUCT):
             return step.write(value)
-        elements = [encode(element, version=version) for element in value]
+        if field.type is FieldType.STRUCT:
+            return step.write(value) + encode(value, version=version)
+        if step.item is not None:
+            elements = [step.item[1](element) for element in value]
+        else:
+            elements = [encode(element, version=version) for element in value]
         return step.write(len(value)) + b"".join(elements)
     except EncodeError as error:
         raise EncodeError(f"{field.name}: {error}") from error

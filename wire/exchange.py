@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame
@@ -42,6 +42,11 @@ class Request:
     def api_version(self) -> int:
         """The version of the request that is meant."""
         return self.header.request_api_version
+
+    @property
+    def api_key(self) -> int:
+        """The key of the request that is meant."""
+        return self.header.request_api_key
 
     @property
     def correlation_id(self) -> int:
@@ -96,25 +101,6 @@ def encode_request(
     )
 
 
-SENTINEL_CORRELATION_ID = 0x5E471E1
-
-
-def sentinel_for(correlation_id: int) -> Request:
-    """Return the ApiVersions v0 request that follows one whose fate is open.
-
-    Args:
-        correlation_id: that request's own correlation id; the sentinel's is another.
-    """
-    own = SENTINEL_CORRELATION_ID
-    header = RequestHeader(
-        request_api_key=API_VERSIONS_KEY,
-        request_api_version=0,
-        correlation_id=own if own != correlation_id else own + 1,
-        client_id="sentinel",
-    )
-    return encode_request(header, b"")
-
-
 class Outcome(enum.StrEnum):
     """What became of a request.
 
@@ -166,12 +152,23 @@ class Step:
 
     Attributes:
         connection: which connection of the example, counted from 0; the first step on it opens it.
-        pieces: what was written, write by write; nothing for the step that closes the connection.
+        listener: name of the listener that the connection goes to.
+        tls: whether the bytes go through TLS.
+        pieces: what was written, write by write; nothing for a step that ends the stream or closes.
         exchanges: what came of each request, in order; empty where no answer was awaited.
         sentinel: whether the last piece ends with a sentinel behind the one request.
+        end_of_stream: whether our side of the stream ends behind the pieces, and the other stays open.
     """
 
     connection: int
+    listener: str = ""
+    tls: bool = False
     pieces: tuple[bytes, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
     sentinel: bool = False
+    end_of_stream: bool = False
+
+    @property
+    def closes(self) -> bool:
+        """Whether the step is nothing but the end of the connection from our side."""
+        return not self.pieces and not self.end_of_stream and not self.exchanges

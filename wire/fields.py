@@ -60,16 +60,22 @@ def versions(text: str) -> Versions:
 
 
 class FieldType(enum.Enum):
-    """Types that ApiVersions and the headers are made of, by Kafka's names."""
+    """Types of fields, by Kafka's names."""
 
     BOOLEAN = "bool"
     INT8 = "int8"
     INT16 = "int16"
     INT32 = "int32"
     INT64 = "int64"
+    UINT16 = "uint16"
+    UINT32 = "uint32"
+    FLOAT64 = "float64"
     UUID = "uuid"
     STRING = "string"
+    BYTES = "bytes"
+    RECORDS = "records"
     ARRAY = "array"
+    STRUCT = "struct"
 
 
 class Message(Protocol):
@@ -102,7 +108,8 @@ class Field:
         flexible: where a string is compact, if that is not where the message is flexible.
         tag: its number where it is a tagged field.
         default: the value that it has where it does not exist, or is tagged and absent.
-        element: the struct that an array holds.
+        element: the struct that a struct field is, or that an array holds.
+        items: the type of an array's elements where they are no structs.
         convert: makes the attribute's value from the number read.
     """
 
@@ -114,4 +121,5 @@ class Field:
     tag: int | None = None
     default: Any = None
     element: StructClass | None = None
+    items: FieldType | None = None
     convert: Callable[[Any], Any] | None = None

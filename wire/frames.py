@@ -21,22 +21,19 @@ class FrameReader:
     """Cuts a stream of bytes into payloads.
 
     The caller feeds whatever arrived to `receive_data` and takes whole payloads with `next_payload`.
+
+    Attributes:
+        max_frame_bytes: the largest payload from here on.
     """
 
     def __init__(self, *, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
-        self._max_frame_bytes = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
         self._buffer = bytearray()
-        self._consumed = 0
 
     @property
     def unread(self) -> bytes:
         """What arrived and has not been given out as a payload."""
         return bytes(self._buffer)
-
-    @property
-    def consumed(self) -> int:
-        """How many bytes have been given out, size prefixes included."""
-        return self._consumed
 
     def receive_data(self, data: bytes) -> None:
         """Take bytes of the stream, in any pieces."""
@@ -54,9 +51,9 @@ class FrameReader:
         size = int.from_bytes(self._buffer[:SIZE_BYTES], signed=True)
         if size < 0:
             raise NegativeLength(f"frame size {size}", start=0, end=SIZE_BYTES, field_path="size")
-        if size > self._max_frame_bytes:
+        if size > self.max_frame_bytes:
             raise FrameTooLarge(
-                f"frame size {size} is above the bound of {self._max_frame_bytes}",
+                f"frame size {size} is above the bound of {self.max_frame_bytes}",
                 start=0,
                 end=SIZE_BYTES,
                 field_path="size",
@@ -66,5 +63,4 @@ class FrameReader:
             return None
         payload = bytes(self._buffer[SIZE_BYTES:end])
         del self._buffer[:end]
-        self._consumed += end
         return payload

@@ -13,7 +13,7 @@ types, the unsigned varint and the tagged fields.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from wire.errors import (
@@ -54,7 +54,7 @@ class RawTaggedField(NamedTuple):
     end: int
 
 
-def _fixed(data: memoryview, offset: int, layout: struct.Struct) -> tuple[int, int]:
+def _fixed(data: memoryview, offset: int, layout: struct.Struct) -> tuple[Any, int]:
     end = offset + layout.size
     if end > len(data):
         raise BufferUnderflow(
@@ -63,7 +63,7 @@ def _fixed(data: memoryview, offset: int, layout: struct.Struct) -> tuple[int, i
     return layout.unpack_from(data, offset)[0], end
 
 
-def _packed(value: int, layout: struct.Struct, name: str) -> bytes:
+def _packed(value: float, layout: struct.Struct, name: str) -> bytes:
     try:
         return layout.pack(value)
     except struct.error as error:
@@ -74,6 +74,9 @@ _INT8 = struct.Struct(">b")
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
 _INT64 = struct.Struct(">q")
+_UINT16 = struct.Struct(">H")
+_UINT32 = struct.Struct(">I")
+_FLOAT64 = struct.Struct(">d")
 
 
 def read_int8(data: memoryview, offset: int) -> tuple[int, int]:
@@ -114,6 +117,36 @@ def write_int32(value: int) -> bytes:
 def write_int64(value: int) -> bytes:
     """Write a signed 8-byte number."""
     return _packed(value, _INT64, "int64")
+
+
+def read_uint16(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read an unsigned 2-byte number."""
+    return _fixed(data, offset, _UINT16)
+
+
+def read_uint32(data: memoryview, offset: int) -> tuple[int, int]:
+    """Read an unsigned 4-byte number."""
+    return _fixed(data, offset, _UINT32)
+
+
+def read_float64(data: memoryview, offset: int) -> tuple[float, int]:
+    """Read an 8-byte floating point number."""
+    return _fixed(data, offset, _FLOAT64)
+
+
+def write_uint16(value: int) -> bytes:
+    """Write an unsigned 2-byte number."""
+    return _packed(value, _UINT16, "uint16")
+
+
+def write_uint32(value: int) -> bytes:
+    """Write an unsigned 4-byte number."""
+    return _packed(value, _UINT32, "uint32")
+
+
+def write_float64(value: float) -> bytes:
+    """Write an 8-byte floating point number."""
+    return _packed(value, _FLOAT64, "float64")
 
 
 def read_boolean(data: memoryview, offset: int) -> tuple[bool, int]:

@@ -19,10 +19,16 @@ from strategies.api_versions import (
     build_request,
     unknown_versions,
 )
-from strategies.software_names import Software, legal_software_texts, software
+from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
+from strategies.software_names import (
+    Software,
+    legal_software_texts,
+    software,
+    software_with_one,
+)
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
-from wire.exchange import Request
+from wire.exchange import Exchange, Request
 from wire.primitives import INT16_MAX
 
 KNOWN_ANSWERS = (
@@ -33,6 +39,18 @@ KNOWN_ANSWERS = (
     ErrorCode.UNKNOWN_SERVER_ERROR,
 )
 """Every error that the sources name for an answer to ApiVersions."""
+PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é")))
+WRONG_IDS = Ids("nobody", 7)
+
+
+def assert_known_code(exchange: Exchange, broker: Broker) -> None:
+    """Hold the code at the beginning of a body against those that an answer to the version can have."""
+    served = 0 <= exchange.request.api_version <= broker.max_version
+    unsupported = error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
+    assert error_code_of(exchange) in KNOWN_ANSWERS
+    assert unsupported is not served, (
+        f"{error_code_of(exchange)!r} for v{exchange.request.api_version}"
+    )
 
 
 @pytest.mark.clause("KIP-35.error-code-first")
@@ -44,13 +62,17 @@ KNOWN_ANSWERS = (
             st.integers(INT16_MIN, INT16_MAX),
         )
     )
+    | api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=PLAINLY_ILLEGAL)
+    | requests_with_cluster_ids()
 )
+@example(sent=build_request(version=3, software=Software("", "")))
+@example(sent=build_request_with(WRONG_IDS))
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=99))
 @example(sent=build_request(version=-1))
 def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:
-    """The body of every answer begins with an error code that ApiVersions can have."""
-    assert error_code_of(broker.exchange(sent)) in KNOWN_ANSWERS
+    """The body of every answer, refusals too, begins with an error code that it can have."""
+    assert_known_code(broker.exchange(sent), broker)
 
 
 @pytest.mark.clause("KIP-511.v3-body-flexible")

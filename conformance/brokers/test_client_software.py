@@ -67,9 +67,14 @@ def test_illegal_name_is_refused(broker: Broker, sent: Request) -> None:
 @example(sent=build_request(version=3, software=Software("-a", "1")))
 @example(sent=build_request(version=3, software=Software("a", "1.")))
 def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> None:
-    """A broker answers a software name or version with a dot or hyphen at an edge with INVALID_REQUEST."""
+    """Apache Kafka refuses a dot or hyphen at an edge; another broker serves or refuses it, always the same."""
     assume_served(broker, sent)
-    assert error_code_of(broker.exchange(sent)) is ErrorCode.INVALID_REQUEST
+    seen = error_code_of(broker.exchange(sent))
+    if broker.is_pinned:
+        assert seen is ErrorCode.INVALID_REQUEST
+    else:
+        assert seen in (ErrorCode.NONE, ErrorCode.INVALID_REQUEST)
+        assert error_code_of(broker.exchange(sent)) is seen, "not the same when asked again"
 
 
 @pytest.mark.malformed

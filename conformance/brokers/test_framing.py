@@ -14,6 +14,7 @@ from conformance.judging import (
     stable_part,
     summary_of,
 )
+from conformance.playing import size_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -21,18 +22,21 @@ from strategies.broken_requests import frames_with_wrong_size, malformed_request
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
 from strategies.software_names import legal_software_texts, software
 from wire.exchange import Outcome, Request
-from wire.frames import encode_frame
+from wire.frames import SIZE_BYTES, encode_frame
 
 LONGEST_REQUEST_BYTES = 64
+SKIPPED_FRAME_BYTES = 2
+"""Where a release skips short frames, those below this size."""
 EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
 
 
 @pytest.mark.clause("PROTOCOL.answers-in-order")
 @given(
-    versions=st.lists(st.integers(0, 9), min_size=3, max_size=8),
-    cuts=st.lists(st.integers(1, 8 * LONGEST_REQUEST_BYTES), max_size=4),
+    versions=st.lists(st.integers(0, 9), min_size=3, max_size=12),
+    cuts=st.lists(st.integers(1, 12 * LONGEST_REQUEST_BYTES), max_size=4),
 )
 @example(versions=[0, 3, 99, 0], cuts=[])
+@example(versions=[0, 3, 99, 0, 1, 2, 3, 4], cuts=[])
 def test_pipelined_requests_are_answered_in_order(
     broker: Broker, versions: list[int], cuts: list[int]
 ) -> None:
@@ -76,12 +80,22 @@ def test_pieces_of_a_request_do_not_matter(
     )
 
 
+def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
+    """Tell whether a frame may cost a request that is under way on another connection.
+
+    Releases that skip frames of 0 or 1 bytes lose one about every other time, which is a race; what comes
+    behind such a frame is served.
+    """
+    is_short = len(broken.data) - SIZE_BYTES < SKIPPED_FRAME_BYTES
+    return is_short and broker.profile.traits.short_frame_ignored
+
+
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
 @given(broken=malformed_requests() | frames_with_wrong_size())
 @example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
 def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None:
-    """A malformed request disturbs no other connection, and a new connection is served after it."""
+    """A malformed request disturbs no other connection, with a request under way or not, and no new one."""
     plain = build_request(version=0)
     with broker.connect() as bystander:
         if bystander.exchange(plain).outcome is not Outcome.ANSWER:
@@ -89,14 +103,19 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
                 f"{broker.target.id} does not answer a plain request, so that nobody can be seen hurt"
             )
         with broker.connect() as offender:
-            if len(broken.data) == 4 + int.from_bytes(broken.data[:4], signed=True):
+            finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
+            if size_of(broken) == len(broken.data) - SIZE_BYTES:
                 # A whole frame: its end is awaited, so that whatever it does has been done.
                 offender.exchange(broken)
             else:
                 offender.send(broken)
+            under_way = () if finish is None else finish()
+            newcomer = exchange_as_newcomer(broker, plain)
         after = bystander.exchange(plain)
-    assert after.outcome is Outcome.ANSWER, "a malformed request disturbed another connection"
-    newcomer = exchange_as_newcomer(broker, plain)
+    for exchange in (*under_way, after):
+        assert exchange.outcome is Outcome.ANSWER, (
+            "a malformed request disturbed another connection"
+        )
     assert newcomer.outcome is Outcome.ANSWER, "no new connection is served after it"
 
 

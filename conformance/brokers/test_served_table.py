@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import assume, example, given
@@ -19,8 +20,19 @@ from conformance.judging import (
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids
-from strategies.software_names import Software, illegal_software_texts, software_with_one
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
+from strategies.software_names import (
+    PLAIN_SOFTWARE,
+    Software,
+    illegal_software_texts,
+    software_with_one,
+)
+from wire.api_versions import (
+    API_VERSIONS_KEY,
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersionsRequest,
+)
+from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
 
@@ -128,7 +140,7 @@ def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
 def test_versions_without_a_name_are_never_refused_for_one(
     broker: Broker, refused: Software, versions: list[int]
 ) -> None:
-    """v0 to v2 are served on a connection whose name was refused before."""
+    """v0 to v2 are served behind a refused name, and whatever name stands behind their body."""
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     nameless = [build_request(version=version) for version in served]
@@ -138,4 +150,22 @@ def test_versions_without_a_name_are_never_refused_for_one(
     if exchanges[0].outcome is not Outcome.ANSWER:
         # That a refusal keeps the connection is a clause of its own.
         exchanges = broker.converse(nameless)
-    assert ErrorCode.INVALID_REQUEST not in [error_code_of(exchange) for exchange in exchanges]
+    assert {error_code_of(exchange) for exchange in exchanges} == {ErrorCode.NONE}
+    # That what stands behind a body is ignored is a clause of its own.
+    legal, illegal = (
+        [
+            error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
+            for each in broker.converse(requests_with_body_behind(name, served))
+        ]
+        for name in (PLAIN_SOFTWARE, refused)
+    )
+    assert illegal == legal, "a name behind the body is looked at"
+
+
+def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[Request]:
+    """Return requests that carry the body of the first version with a name where they have none."""
+    message = ApiVersionsRequest(
+        client_software_name=name.name, client_software_version=name.version
+    )
+    behind = encode(message, version=FIRST_FLEXIBLE_VERSION)
+    return [build_request(version=version, trailing=behind) for version in versions]

@@ -20,9 +20,10 @@ from strategies.header_fields import unknown_tagged_fields
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
-from wire.primitives import TaggedField
+from wire.primitives import UINT32_MAX, TaggedField
 
 ONE_TAG = (TaggedField(100, b"\x01"),)
+LAST_TAG = (TaggedField(UINT32_MAX, b""),)
 TAGGED_DEFAULTS = {
     field.tag: (field.name, field.default)
     for field in ApiVersionsResponse.FIELDS
@@ -34,12 +35,14 @@ TAGGED_DEFAULTS = {
 @given(
     sent=api_versions_requests(
         min_version=FIRST_FLEXIBLE_VERSION,
-        header_tags=st.just(()) | unknown_tagged_fields(),
-        body_tags=st.just(()) | unknown_tagged_fields(),
+        header_tags=st.just(()) | unknown_tagged_fields(max_tag=UINT32_MAX),
+        body_tags=st.just(()) | unknown_tagged_fields(max_tag=UINT32_MAX),
     )
 )
 @example(sent=build_request(version=3, header_tags=ONE_TAG))
 @example(sent=build_request(version=3, body_tags=ONE_TAG))
+@example(sent=build_request(version=3, header_tags=LAST_TAG))
+@example(sent=build_request(version=3, body_tags=LAST_TAG))
 def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) -> None:
     """A broker answers a request with unknown tagged fields as it does one without."""
     assume_served(broker, sent)

@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from clauses.catalogue import CatalogueError, catalogue
-from conformance.commands.errors import UnknownName
+from conformance.commands.errors import InvalidFile, UnknownName
+from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import Target, load_targets
+from fixtures.targets import LISTENERS, Target, load_targets
 from reference_model.defects import DEFECTS
 
 PROPERTIES = Path(__file__).parent.parent
@@ -36,24 +37,75 @@ def _plain_table(first: str, *others: str) -> Table:
     return table
 
 
-def _row(target: Target) -> tuple[str, ...]:
+BEFORE_THE_HANDSHAKE = "knows no ApiVersions"
+
+
+def _row(target: Target, note: str) -> tuple[str, ...]:
     return (
         target.id,
         target.release,
         target.quorum or "",
-        ", ".join(target.listeners),
         ", ".join(target.launchers),
+        _listeners(target),
         str(len(target.known_violations) or ""),
+        note,
     )
 
 
+def _listeners(target: Target) -> str:
+    absent = [listener for listener in LISTENERS if listener not in target.listeners]
+    if len(absent) > 1:
+        return ", ".join(target.listeners)
+    return f"all but {absent[0]}" if absent else "all"
+
+
+def _note(target: Target) -> str:
+    if target.not_tried:
+        return f"not tried: {target.not_tried}"
+    return "" if target.handshake else BEFORE_THE_HANDSHAKE
+
+
+def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Yield each group's name and rows: releases, packages, images, reference brokers."""
+    registry = load_targets()
+    for name, belongs in (
+        ("Apache Kafka", lambda target: target.artefacts is not None),
+        ("packages", lambda target: "package" in target.launchers),
+        ("vendors' images", lambda target: target.only_as_image),
+    ):
+        yield name, [_row(target, _note(target)) for target in registry if belongs(target)]
+    reference, *defective = reference_targets()
+    hint = f"reference+DEFECT has one of {len(defective)} planted defects; --defects lists them"
+    rows = [_row(reference, "" if defects else hint)]
+    if defects:
+        rows += [
+            _row(target, DEFECTS[target.id.partition("+")[2]].description) for target in defective
+        ]
+    yield "reference broker", rows
+
+
 @click.command()
-def targets() -> None:
+@click.option(
+    "--defects", is_flag=True, help="List the reference brokers with a planted defect too."
+)
+def targets(defects: bool) -> None:
     """List the targets that --broker takes."""
-    table = _plain_table("id", "release", "quorum", "listeners", "launchers", "known violations")
-    for target in (*load_targets(), *reference_targets()):
-        table.add_row(*_row(target))
-    _console().print(table)
+    console = _console()
+    table = _plain_table(
+        "id", "release", "quorum", "launchers", "listeners", "violations known", "note"
+    )
+    try:
+        groups = list(_groups(defects=defects))
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error
+    for name, rows in groups:
+        # Who pipes the list wants nothing but targets in it.
+        if console.is_terminal:
+            table.add_row()
+            table.add_row(name, style="bold")
+        for row in rows:
+            table.add_row(*row)
+    console.print(table)
 
 
 @click.command()

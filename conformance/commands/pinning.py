@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from conformance.advertised_tables import record_tables as record
-from conformance.commands.errors import UnknownName
-from fixtures.errors import HarnessError, UnknownTarget
+from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
+from conformance.default_answers import record_default_answers
+from fixtures.errors import HarnessError, InvalidTargetFile, UnknownTarget
 from fixtures.pinning import pin
 from fixtures.targets import BROKERS_FOLDER, select_targets
 
@@ -14,15 +15,17 @@ from fixtures.targets import BROKERS_FOLDER, select_targets
 @click.command("pin-artefacts")
 @click.argument("target_id", metavar="ID")
 def pin_artefacts(target_id: str) -> None:
-    """Resolve a target's artefacts and write their SHA-256 into its file."""
+    """Resolve what a target runs from and write the SHA-256 of each part into its file."""
     path = BROKERS_FOLDER / f"{target_id}.toml"
     if not path.exists():
         raise UnknownName(f"{path} does not exist; copy that of a near release and change it")
     try:
-        jars = pin(path)
+        pinned = pin(path)
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error
     except HarnessError as error:
-        raise click.ClickException(str(error)) from error
-    click.echo(f"{path.name}: {len(jars)} jars pinned")
+        raise CouldNotTell(str(error)) from error
+    click.echo(f"{path.name}: {pinned}")
 
 
 @click.command("record-tables")
@@ -33,8 +36,11 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     try:
         targets = select_targets(patterns)
         record(targets, launcher)
+        record_default_answers()
     except UnknownTarget as error:
         raise UnknownName(str(error)) from error
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error
     except HarnessError as error:
-        raise click.ClickException(str(error)) from error
+        raise CouldNotTell(str(error)) from error
     click.echo(f"recorded: {', '.join(target.id for target in targets)}")

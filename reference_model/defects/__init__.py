@@ -1,9 +1,43 @@
 """Planted defects: wrong behaviour on purpose, to show that the suite sees it.
 
-One module per source of clauses; `registry.py` says what a defect is.
+One module per source of clauses, or more where they are many; `registry.py` says what a defect is.
 """
 
-from reference_model.defects import kip_035, kip_482, kip_511, model, protocol
+from reference_model.defects import (
+    features,
+    framing,
+    kip_035,
+    kip_035_versions,
+    kip_482,
+    kip_511,
+    kip_511_names,
+    kip_1242,
+    listeners,
+    model,
+    protocol,
+    protocol_headers,
+    sasl,
+    served_versions,
+    software_metrics,
+)
 from reference_model.defects.registry import DEFECTS, Defect
 
-__all__ = ["DEFECTS", "Defect", "kip_035", "kip_482", "kip_511", "model", "protocol"]
+__all__ = [
+    "DEFECTS",
+    "Defect",
+    "features",
+    "framing",
+    "kip_035",
+    "kip_035_versions",
+    "kip_482",
+    "kip_511",
+    "kip_511_names",
+    "kip_1242",
+    "listeners",
+    "model",
+    "protocol",
+    "protocol_headers",
+    "sasl",
+    "served_versions",
+    "software_metrics",
+]

@@ -1,4 +1,4 @@
-"""Defects against KIP-35."""
+"""Defects against KIP-35: the table, and what else is in an answer to a served version."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import dataclasses
 from typing import Any
 
 from reference_model.defects.registry import (
+    CLIENT_ID_OFFSET,
+    OPEN_LISTENERS,
     body_of,
     defect,
     is_refused_version,
     replace_reaction,
     replace_response,
     succeeds,
-    success_in,
     version_of,
 )
 from reference_model.state_machine import Handling, Stage
-from wire.api_versions import API_VERSIONS_KEY
-from wire.codec import encode
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
-from wire.frames import encode_frame
-from wire.headers import ResponseHeader
 
 
-@defect(Stage.RESPONSE, "KIP-35.v0-always-served")
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.v0-always-served",
+    "KIP-1242.older-versions-unchecked",
+    "PROTOCOL.partial-frame-waits",
+    listeners=OPEN_LISTENERS,
+)
 def v0_as_first_request_gets_an_error(handling: Handling) -> None:
     """v0 gets an error beside its table when it is the first request of a connection."""
     first = not handling.connection.memory.setdefault("asked", False)
@@ -33,15 +37,28 @@ def v0_as_first_request_gets_an_error(handling: Handling) -> None:
         replace_response(handling, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-@defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_bare_header(handling: Handling) -> None:
-    """The answer to a negative version is the correlation id and nothing else."""
-    if handling.answer and handling.header is not None and handling.header.api_version < 0:
-        header = ResponseHeader(correlation_id=handling.header.correlation_id)
-        handling.answer = encode_frame(encode(header, version=0))
+@defect(
+    Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
+)
+def v0_without_a_client_id_gets_an_empty_table(handling: Handling) -> None:
+    """v0 with a null client id gets an empty table."""
+    header = handling.header
+    null = handling.payload[CLIENT_ID_OFFSET : CLIENT_ID_OFFSET + 2] == b"\xff\xff"
+    if header is not None and null and version_of(handling) == 0:
+        replace_response(handling, api_keys=())
 
 
-@defect(Stage.RESPONSE, "KIP-35.table-lists-itself")
+@defect(
+    Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
+)
+def v0_with_a_long_client_id_gets_an_error(handling: Handling) -> None:
+    """v0 with a client id of more than 23 characters, as in other protocols, gets an error beside its table."""
+    header = handling.header
+    if header is not None and len(header.client_id or "") > 23 and version_of(handling) == 0:
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
 def v0_is_not_listed(handling: Handling) -> None:
     """The table says that ApiVersions is served from v1 on."""
     change_own_entry(handling, min_version=1)
@@ -59,7 +76,18 @@ def change_own_entry(handling: Handling, **changes: Any) -> None:
     )
 
 
-@defect(Stage.RESPONSE, "KIP-35.table-lists-itself", "KIP-511.unsupported-range-is-true")
+@defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
+def only_the_newest_version_is_listed(handling: Handling) -> None:
+    """The table lists the newest version of ApiVersions alone, as nafka 0.1 does (PEERS E8)."""
+    change_own_entry(handling, min_version=NEWEST_VERSION)
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.table-lists-itself",
+    "KIP-511.unsupported-range-is-true",
+    listeners=OPEN_LISTENERS,
+)
 def the_table_leaves_itself_out(handling: Handling) -> None:
     """The table has no entry for ApiVersions, except in an error."""
     if succeeds(handling) and handling.response is not None:
@@ -67,7 +95,7 @@ def the_table_leaves_itself_out(handling: Handling) -> None:
         replace_response(handling, api_keys=others)
 
 
-@defect(Stage.RESPONSE, "KIP-35.ranges-ordered")
+@defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
 def the_first_range_is_reversed(handling: Handling) -> None:
     """The first entry of the table has its minimum above its maximum."""
     if succeeds(handling) and handling.response is not None and handling.response.api_keys:
@@ -76,54 +104,108 @@ def the_first_range_is_reversed(handling: Handling) -> None:
         replace_response(handling, api_keys=(wrong, *others))
 
 
-@defect(Stage.RESPONSE, "KIP-35.keys-unique")
-def the_first_key_stands_twice(handling: Handling) -> None:
-    """The first entry of the table stands again at its end."""
+@defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
+def a_removed_api_has_an_empty_range(handling: Handling) -> None:
+    """An API that is no longer served is still listed, from 0 to -1."""
+    add_entries(handling, ApiVersion(api_key=4, min_version=0, max_version=-1))
+
+
+def add_entries(handling: Handling, *entries: ApiVersion) -> None:
+    """Let a whole table end with more entries."""
+    if succeeds(handling) and handling.response is not None:
+        replace_response(handling, api_keys=(*handling.response.api_keys, *entries))
+
+
+@defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
+def an_unstable_api_begins_at_minus_one(handling: Handling) -> None:
+    """A private API without a stable version is listed from -1 on."""
+    add_entries(handling, ApiVersion(api_key=10000, min_version=-1, max_version=0))
+
+
+@defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
+def a_private_key_stands_twice(handling: Handling) -> None:
+    """A private key is listed once for each range of versions that it has."""
+    add_entries(
+        handling,
+        ApiVersion(api_key=10000, min_version=0, max_version=1),
+        ApiVersion(api_key=10000, min_version=3, max_version=4),
+    )
+
+
+@defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
+def v4_repeats_its_last_entry(handling: Handling) -> None:
+    """From v4 the last entry of the table stands there twice."""
+    if handling.response is not None and handling.reaction.layout >= 4:
+        add_entries(handling, *handling.response.api_keys[-1:])
+
+
+@defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
+def the_last_key_stands_twice(handling: Handling) -> None:
+    """The last entry of the table stands there twice."""
     if succeeds(handling) and handling.response is not None:
         table = handling.response.api_keys
-        replace_response(handling, api_keys=(*table, *table[:1]))
+        replace_response(handling, api_keys=(*table, *table[-1:]))
 
 
-@defect(Stage.RESPONSE, "KIP-35.unknown-version-gives-35")
-def unknown_versions_get_another_error(handling: Handling) -> None:
-    """A version above the maximum gets INVALID_REQUEST."""
-    if is_refused_version(handling) and version_of(handling) > 0:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
-
-
-@defect(Stage.REACTION, "KIP-35.negative-version-gives-35")
-def negative_versions_are_served_as_v0(handling: Handling) -> None:
-    """A negative version is served as if it were v0."""
-    if is_refused_version(handling) and version_of(handling) < 0:
-        handling.reaction = success_in(0)
-
-
-@defect(Stage.RESPONSE, "KIP-35.revert-to-v0-on-same-connection")
-def a_connection_stays_refused(handling: Handling) -> None:
-    """After one UNSUPPORTED_VERSION every later answer on the connection is the same error."""
-    memory = handling.connection.memory
-    if memory.get("refused"):
-        replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)
-    memory["refused"] = memory.get("refused") or is_refused_version(handling)
-
-
-@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version")
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
 def v1_lists_one_key_less(handling: Handling) -> None:
     """The table of v1 leaves out its last entry."""
     if handling.response is not None and handling.reaction.layout == 1:
         replace_response(handling, api_keys=handling.response.api_keys[:-1])
 
 
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version")
+def the_table_shrinks_on_repeat(handling: Handling) -> None:
+    """Every further table on a connection leaves out its last entry."""
+    memory = handling.connection.memory
+    if succeeds(handling) and handling.response is not None:
+        if memory.get("listed"):
+            replace_response(handling, api_keys=handling.response.api_keys[:-1])
+        memory["listed"] = True
+
+
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
+def v4_promises_more_of_one_api(handling: Handling) -> None:
+    """The table of v4 has one version more of its first API than the others have."""
+    if succeeds(handling) and handling.response is not None and handling.reaction.layout == 4:
+        first, *others = handling.response.api_keys
+        wider = dataclasses.replace(first, max_version=first.max_version + 1)
+        replace_response(handling, api_keys=(wider, *others))
+
+
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
 def a_refused_neighbour_empties_the_table(handling: Handling) -> None:
     """While one connection was last refused a version, all others get an empty table."""
-    handling.connection.memory["refused"] = is_refused_version(handling)
-    others = (c for c in handling.broker.connections if c is not handling.connection)
-    if any(connection.memory.get("refused") for connection in others):
+    if has_refused_neighbour(handling):
         replace_response(handling, api_keys=())
 
 
-@defect(Stage.REACTION, "KIP-35.trailing-bytes")
+def has_refused_neighbour(handling: Handling) -> bool:
+    """Whether another connection was refused a version last; notes whether this one is."""
+    handling.connection.memory["refused"] = is_refused_version(handling)
+    others = (c for c in handling.broker.connections if c is not handling.connection)
+    return any(connection.memory.get("refused") for connection in others)
+
+
+@defect(Stage.RESPONSE, "KIP-35.per-connection")
+def a_refused_neighbour_takes_an_entry(handling: Handling) -> None:
+    """While one connection was last refused a version, the table of all others lacks its first entry."""
+    if has_refused_neighbour(handling) and handling.response is not None:
+        replace_response(handling, api_keys=handling.response.api_keys[1:])
+
+
+@defect(Stage.REACTION, "KIP-35.per-connection")
+def a_refused_neighbour_takes_all_back_to_v0(handling: Handling) -> None:
+    """While one connection was last refused a version, all others are answered in the v0 layout."""
+    if has_refused_neighbour(handling) and succeeds(handling):
+        replace_reaction(handling, layout=0)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.trailing-bytes",
+    listeners=OPEN_LISTENERS,
+)
 def trailing_bytes_are_refused(handling: Handling) -> None:
     """A request of a served version with bytes behind its body closes the connection."""
     header = handling.header

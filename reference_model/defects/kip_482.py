@@ -2,43 +2,108 @@
 
 from __future__ import annotations
 
-from reference_model.defects.protocol import answer_unreadable_header
+from collections.abc import Callable
+
+from reference_model.defects.protocol_headers import answer_unreadable_header
 from reference_model.defects.registry import (
     CLIENT_ID_OFFSET,
     defect,
+    replace_reaction,
     replace_response,
+    succeeds,
     success_in,
     unread_version,
+    version_of,
 )
 from reference_model.state_machine import Handling, Stage
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVersionsResponse
-from wire.codec import TAG_SECTION, decode, encode
+from wire.codec import TAG_SECTION, Trace, decode, encode
 from wire.error_codes import ErrorCode
-from wire.errors import DecodeError
+from wire.errors import BufferUnderflow, DecodeError
+from wire.exchange import Outcome
 from wire.primitives import TaggedField
 
+MILLION = 1_000_000
+INT32_MAX = 2**31 - 1
+Tags = tuple[TaggedField, ...]
 
-@defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-482.unknown-tags-ignored",
+    "KIP-482.tag-order-in-requests",
+    "KIP-482.varint-limits",
+)
 def unknown_header_tags_are_refused(handling: Handling) -> None:
     """A tagged field in the request header gets INVALID_REQUEST."""
     if handling.header is not None and handling.header.tag_count:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
+@defect(
+    Stage.RESPONSE,
+    "KIP-482.unknown-tags-ignored",
+    "KIP-482.tag-order-in-requests",
+    "KIP-482.varint-limits",
+)
+def unknown_body_tags_are_refused(handling: Handling) -> None:
+    """A tagged field in the request body gets INVALID_REQUEST."""
+    if succeeds(handling) and tags_of_body(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+def tags_of_body(handling: Handling) -> tuple[TaggedField, ...]:
+    """The unknown tagged fields of a request body that reads exactly."""
+    header = handling.header
+    if header is None:
+        return ()
+    body = handling.payload[header.body_offset :]
+    try:
+        message = decode(ApiVersionsRequest, body, version=header.api_version)
+    except DecodeError:
+        return ()
+    return message.unknown_tagged_fields
+
+
+@defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
+def many_tags_empty_the_table(handling: Handling) -> None:
+    """Two tagged fields or more in the request, header and body together, empty the answer's table."""
+    header = handling.header
+    count = len(tags_of_body(handling)) + (header.tag_count if header is not None else 0)
+    if succeeds(handling) and count > 1:
+        replace_response(handling, api_keys=())
+
+
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
 def tags_descend(handling: Handling) -> None:
     """The tags of an answer stand in descending order."""
+    rearrange_tags(handling, lambda fields: fields[::-1])
+
+
+def rearrange_tags(handling: Handling, rearrange: Callable[[Tags], Tags]) -> None:
+    """Write the tags that end an answer's body in another order."""
     response = handling.response
     if response is None or handling.reaction.layout < FIRST_FLEXIBLE_VERSION:
         return
     section = response_tag_section(response, handling.reaction.layout)
     fields, _ = primitives.read_raw_tagged_fields(memoryview(section), 0)
-    descending = tuple(
-        TaggedField(field.tag, section[field.start : field.end]) for field in reversed(fields)
-    )
-    raw = {TAG_SECTION: primitives.write_raw_tagged_fields(descending)}
+    tags = tuple(TaggedField(field.tag, section[field.start : field.end]) for field in fields)
+    raw = {TAG_SECTION: primitives.write_raw_tagged_fields(rearrange(tags))}
     handling.answer = handling.encode_answer(raw=raw)
+
+
+@defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
+def the_epoch_stands_last(handling: Handling) -> None:
+    """From v4 the epoch of the features stands behind the features of both kinds."""
+    if handling.reaction.layout >= 4:
+        rearrange_tags(handling, lambda fields: (*fields[:1], *fields[2:], *fields[1:2]))
+
+
+@defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
+def a_private_tag_stands_first(handling: Handling) -> None:
+    """A tag of the vendor's own stands in front of the others although its number is larger."""
+    rearrange_tags(handling, lambda fields: (TaggedField(10000, b"\1"), *fields))
 
 
 def response_tag_section(response: ApiVersionsResponse, version: int) -> bytes:
@@ -57,27 +122,85 @@ def a_default_tag_is_sent(handling: Handling) -> None:
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
 def a_tag_beyond_the_frame_is_cut_short(handling: Handling) -> None:
     """A readable request whose last tag section reaches beyond the frame is served all the same."""
+    if overrunning_tag_count(handling) is not None:
+        handling.reaction = success_in(version_of(handling))
+
+
+def overrunning_tag_count(handling: Handling) -> int | None:
+    """The tag count of a request that is unreadable for nothing but the tag section that ends its body."""
     header = handling.header
     version = unread_version(handling)
     if header is None or version is None:
-        return
+        return None
+    body = memoryview(handling.payload)[header.body_offset :]
+    trace: Trace = []
     try:
-        decode(ApiVersionsRequest, handling.payload[header.body_offset :], version=version)
-    except DecodeError as error:
+        decode(ApiVersionsRequest, body, version=version, trace=trace)
+    except BufferUnderflow as error:
         if error.field_path == TAG_SECTION:
-            handling.reaction = success_in(version)
+            return tag_count_at(body, trace[-1].end)
+    except DecodeError:
+        return None
+    return None
+
+
+def tag_count_at(data: memoryview, offset: int) -> int | None:
+    """The count of a tag section; None where it does not read, or is none that Kafka knows."""
+    try:
+        count, _ = primitives.read_unsigned_varint(data, offset)
+    except DecodeError:
+        return None
+    return count if count <= INT32_MAX else None
+
+
+@defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
+def a_huge_tag_count_counts_as_zero(handling: Handling) -> None:
+    """A count of a million tags or more in the request body is taken for none."""
+    count = overrunning_tag_count(handling)
+    if count is not None and count >= MILLION:
+        handling.reaction = success_in(version_of(handling))
+
+
+@defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
+def a_tag_beyond_the_frame_is_waited_for(handling: Handling) -> None:
+    """The rest of a tag section that reaches beyond the frame is waited for, and never comes."""
+    if overrunning_tag_count(handling) is not None:
+        replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
 def an_old_header_on_a_flexible_version_is_served(handling: Handling) -> None:
     """A flexible request that reads only with the old header is served."""
+    found = old_header(handling)
+    if found is not None:
+        answer_unreadable_header(handling, found[0])
+
+
+def old_header(handling: Handling) -> tuple[int, int] | None:
+    """The version and the client id's length of a flexible request that reads with the old header alone."""
     version = unread_version(handling)
     if version is None:
-        return
+        return None
     payload = memoryview(handling.payload)
     try:
         length, offset = primitives.read_int16(payload, CLIENT_ID_OFFSET)
         decode(ApiVersionsRequest, payload[offset + max(length, 0) :], version=version)
     except DecodeError:
-        return
-    answer_unreadable_header(handling, version)
+        return None
+    return version, length
+
+
+@defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
+def v3_takes_the_old_header(handling: Handling) -> None:
+    """v3 is served with the old header too, as if the flexible one had come a version later."""
+    found = old_header(handling)
+    if found is not None and found[0] == FIRST_FLEXIBLE_VERSION:
+        answer_unreadable_header(handling, found[0])
+
+
+@defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
+def the_old_header_without_a_client_id_is_served(handling: Handling) -> None:
+    """A flexible request with the old header is served where its client id is null."""
+    found = old_header(handling)
+    if found is not None and found[1] < 0:
+        answer_unreadable_header(handling, found[0])

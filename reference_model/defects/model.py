@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from reference_model.defects.registry import defect, success_in, version_of
-from reference_model.state_machine import Handling, Stage
+from reference_model.defects.registry import defect, unread_version
+from reference_model.state_machine import AnswerKind, Handling, Reaction, Stage
+from wire.api_versions import ApiVersionsRequest
+from wire.codec import TAG_SECTION, decode
 from wire.error_codes import ErrorCode
+from wire.errors import BufferUnderflow, DecodeError
+from wire.exchange import Outcome
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")
-def nodes_are_not_checked(handling: Handling) -> None:
-    """Cluster and node ids of another broker are not noticed."""
-    if handling.reaction.error_code is ErrorCode.REBOOTSTRAP_REQUIRED:
-        handling.reaction = success_in(version_of(handling))
+def cut_bodies_are_answered(handling: Handling) -> None:
+    """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
+    header, version = handling.header, unread_version(handling)
+    if header is None or version is None:
+        return
+    try:
+        decode(ApiVersionsRequest, handling.payload[header.body_offset :], version=version)
+    except BufferUnderflow as error:
+        if error.field_path != TAG_SECTION:
+            handling.reaction = Reaction(
+                outcome=Outcome.ANSWER,
+                clause="KIP-511.refusal-in-request-version",
+                error_code=ErrorCode.INVALID_REQUEST,
+                kind=AnswerKind.API_VERSIONS,
+                layout=version,
+            )
+    except DecodeError:
+        return

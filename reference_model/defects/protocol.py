@@ -1,47 +1,80 @@
-"""Defects against the protocol guide."""
+"""Defects against the protocol guide: frames, their order, and what a malformed one does to others."""
 
 from __future__ import annotations
 
 from reference_model.defects.registry import (
-    CLIENT_ID_OFFSET,
+    OPEN_LISTENERS,
+    body_of,
     defect,
     replace_reaction,
     replace_response,
-    unread_version,
+    succeeds,
     version_of,
 )
-from reference_model.state_machine import Handling, Stage
-from wire import primitives
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVersionsResponse
-from wire.codec import decode, encode
+from reference_model.state_machine import BrokerConnection, ConnectionState, Handling, Stage
+from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
-from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import ResponseHeader
 
-
-@defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def negative_correlation_ids_lose_their_sign(handling: Handling) -> None:
-    """A negative correlation id comes back with its sign bit cleared."""
-    answer = bytearray(handling.answer)
-    if answer:
-        answer[SIZE_BYTES] &= 0x7F
-    handling.answer = bytes(answer)
+MANY = 7
+"""Requests of one read that are a full pipeline."""
+ERROR_CODE = slice(SIZE_BYTES + 4, SIZE_BYTES + 6)
+"""Where the error code stands in an answer's frame."""
 
 
 @defect(Stage.READ, "PROTOCOL.answers-in-order")
 def third_pipelined_answer_overtakes(answers: list[bytes]) -> None:
-    """Of three or more requests that arrive together, the third is answered before the second."""
-    if len(answers) >= 3:
+    """Of seven or more requests that arrive together, the third is answered before the second."""
+    if len(answers) >= MANY:
         answers[1], answers[2] = answers[2], answers[1]
 
 
-@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact")
+@defect(Stage.REACTION, "PROTOCOL.oversize-refused")
+def half_of_the_frame_limit_holds_before_authentication(handling: Handling) -> None:
+    """Before authentication a frame above half of its limit closes the connection."""
+    early = handling.state is ConnectionState.BEFORE_HANDSHAKE
+    if early and len(handling.payload) > handling.broker.profile.traits.sasl_frame_bytes_max // 2:
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.READ, "PROTOCOL.answers-in-order")
+def short_answers_overtake_long_ones(answers: list[bytes]) -> None:
+    """Of seven or more requests that arrive together, those with the shorter answers are answered first."""
+    if len(answers) >= MANY:
+        answers.sort(key=len)
+
+
+@defect(Stage.READ, "PROTOCOL.answers-in-order")
+def errors_overtake_answers(answers: list[bytes]) -> None:
+    """Of seven or more requests that arrive together, those that are refused are answered first."""
+    if len(answers) >= MANY:
+        answers.sort(key=lambda answer: answer[ERROR_CODE] in (b"", b"\0\0"))
+
+
+@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact", "KIP-35.every-advertised-version-served")
 def surplus_byte_in_v2_answers(handling: Handling) -> None:
     """The answer to v2 has one byte more in its frame than its body needs."""
     if handling.answer and version_of(handling) == 2:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + b"\0")
+
+
+@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact", "KIP-35.every-advertised-version-served")
+def throttle_time_of_v1_has_eight_bytes(handling: Handling) -> None:
+    """The throttle time of v1 is written as an int64 in the place of an int32."""
+    if handling.answer and handling.reaction.layout == 1:
+        payload, throttle_time = handling.answer[SIZE_BYTES:-4], handling.answer[-4:]
+        handling.answer = encode_frame(payload + bytes(4) + throttle_time)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact")
+def answers_to_long_client_ids_are_padded(handling: Handling) -> None:
+    """The answer to v0 to v2 is padded to the size of its request's header, where the client id is long."""
+    header = handling.header
+    if handling.answer and header is not None and handling.reaction.layout < FIRST_FLEXIBLE_VERSION:
+        padding = len(header.client_id or "") - 20
+        if succeeds(handling) and 0 < padding <= 20:
+            handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + bytes(padding))
 
 
 @defect(Stage.REACTION, "PROTOCOL.split-independent")
@@ -51,39 +84,18 @@ def frames_in_many_segments_are_refused(handling: Handling) -> None:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
-@defect(Stage.RESPONSE, "PROTOCOL.client-id-free")
-def non_ascii_client_ids_are_refused(handling: Handling) -> None:
-    """A client id that is not ASCII gets INVALID_REQUEST."""
-    assert handling.header is not None
-    if not (handling.header.client_id or "").isascii():
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+@defect(Stage.RESPONSE, "PROTOCOL.split-independent")
+def requests_in_six_segments_lose_an_entry(handling: Handling) -> None:
+    """The answer to a request that arrives in six pieces or more leaves out the last entry of its table."""
+    if handling.segments >= 6 and succeeds(handling) and handling.response is not None:
+        replace_response(handling, api_keys=handling.response.api_keys[:-1])
 
 
-@defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_understood(handling: Handling) -> None:
-    """A flexible request whose header does not read is read again with a compact client id, and served."""
-    version = unread_version(handling)
-    if version is None:
-        return
-    payload = memoryview(handling.payload)
-    try:
-        _, offset = primitives.read_compact_nullable_string(payload, CLIENT_ID_OFFSET)
-        _, offset = primitives.read_raw_tagged_fields(payload, offset)
-        decode(ApiVersionsRequest, payload[offset:], version=version)
-    except DecodeError:
-        return
-    answer_unreadable_header(handling, version)
-
-
-def answer_unreadable_header(handling: Handling, version: int) -> None:
-    """Serve a request whose header does not read by the rules."""
-    correlation_id, _ = primitives.read_int32(memoryview(handling.payload), 4)
-    replace_reaction(handling, outcome=Outcome.IGNORED)
-    response = ApiVersionsResponse(
-        error_code=ErrorCode.NONE, api_keys=handling.broker.profile.api_keys
-    )
-    header = encode(ResponseHeader(correlation_id=correlation_id), version=0)
-    handling.answer = encode_frame(header + encode(response, version=version))
+@defect(Stage.RESPONSE, "PROTOCOL.split-independent")
+def requests_byte_by_byte_get_an_error(handling: Handling) -> None:
+    """A request that arrives in more than ten pieces gets an error beside its table."""
+    if handling.segments > 10 and succeeds(handling):
+        replace_response(handling, error_code=ErrorCode.NETWORK_EXCEPTION)
 
 
 @defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody")
@@ -95,7 +107,54 @@ def a_malformed_request_closes_every_connection(handling: Handling) -> None:
                 connection.drop()
 
 
+@defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody")
+def an_unreadable_header_silences_every_other_connection(handling: Handling) -> None:
+    """A header that does not read stops the thread that serves the other connections."""
+    if handling.header is None and handling.reaction.outcome is Outcome.CLOSED:
+        for connection in neighbours_of(handling):
+            connection.memory["silent"] = True
+    if handling.connection.memory.get("silent"):
+        replace_reaction(handling, outcome=Outcome.SILENT)
+
+
+def neighbours_of(handling: Handling) -> list[BrokerConnection]:
+    """Every other open connection to the listener."""
+    connections = handling.broker.connections
+    return [each for each in connections if each is not handling.connection]
+
+
+@defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody")
+def an_unknown_api_closes_a_neighbour(handling: Handling) -> None:
+    """A request for an API that nobody knows closes the neighbour that connected first and not itself alone."""
+    header = handling.header
+    unknown = header is not None and header.api_key != API_VERSIONS_KEY
+    if unknown and handling.reaction.outcome is Outcome.CLOSED:
+        for connection in neighbours_of(handling)[:1]:
+            connection.drop()
+
+
 @defect(Stage.ANSWER, "PROTOCOL.well-formed-never-closed")
+def tags_in_the_header_cost_the_connection(handling: Handling) -> None:
+    """A request with tagged fields in its header is answered, and then the connection is closed."""
+    if handling.answer and handling.header is not None and handling.header.tag_count:
+        close_behind_the_answer(handling)
+
+
+def close_behind_the_answer(handling: Handling) -> None:
+    """Close the connection; the answer that there is still goes out."""
+    if handling.connection.state is not ConnectionState.CLOSED:
+        handling.connection.drop()
+
+
+@defect(Stage.ANSWER, "PROTOCOL.well-formed-never-closed", listeners=OPEN_LISTENERS)
+def long_software_names_cost_the_connection(handling: Handling) -> None:
+    """A request with a long client software name is answered, and then the connection is closed."""
+    body = body_of(handling)
+    if body is not None and succeeds(handling) and len(body.client_software_name) > 20:
+        close_behind_the_answer(handling)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.well-formed-never-closed", listeners=OPEN_LISTENERS)
 def a_null_client_id_costs_a_flexible_connection(handling: Handling) -> None:
     """A flexible request with a null client id is answered, and then the connection is closed."""
     flexible = version_of(handling) >= FIRST_FLEXIBLE_VERSION

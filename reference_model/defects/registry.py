@@ -2,18 +2,41 @@
 
 A defect is one function that changes one `Handling` (or, at `Stage.READ`, the answers of one read) and names
 the clauses that it breaks. `--broker reference+<name>` runs the reference broker with it; exactly those clauses
-must fail. `MODEL.agrees-with-reference` may fail beside them, as every defect departs from the model.
+must fail. `MODEL.*` may fail beside them, as every defect departs from the model.
+
+What a defect gets depends on its stage; `Stage` lists them. What else one can reach from there:
+- the listener: `handling.broker.profile.listener` ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth",
+  "controller"), as each listener has a `ReferenceBroker` of its own with the listener's own table;
+- authentication: `handling.state` says where the connection stood (`ConnectionState`: before the handshake,
+  tokens, authenticated ...), `handling.reaction.kind` what is answered (ApiVersions or a step of SASL), and
+  `handling.reaction.moves` what the answer does to the connection;
+- TLS (`Stage.TLS`, a `TlsOpening`): the first bytes of a connection to "ssl" or "ssl_client_auth"; set
+  `serves_plaintext` to speak Kafka's protocol without TLS, or `certificate_required` the other way;
+- the throttle: a client id that begins with "throttled" has `handling.pause` set before `Stage.RESPONSE`; change
+  or remove it there, or `throttle_time_ms` in the response;
+- the metric and the log: `handling.connection.software` is what the connection is counted and logged under
+  (change it at `Stage.ANSWER`); `Stage.METRIC` gets the counts of all listeners (`Counts`, a dict) each time
+  that they are asked for, `Stage.LOG` each entry (a dict in Kafka's form) of the request log.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from reference_model.request_parser import ParsedBody, Unreadable, parse_body
-from reference_model.state_machine import Handling, Listing, Reaction, Stage, Tampering
+from reference_model.state_machine import (
+    AnswerKind,
+    ConnectionState,
+    Handling,
+    Listing,
+    Reaction,
+    Stage,
+    Tampering,
+)
 from wire import primitives
 from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
@@ -46,25 +69,52 @@ DEFECTS: dict[str, Defect] = {}
 Act = Callable[[Any], None]
 
 
-def defect(stage: Stage, *breaks: str) -> Callable[[Act], Act]:
+STAGES_OF_A_FRAME = (Stage.REACTION, Stage.RESPONSE, Stage.ANSWER)
+
+
+OPEN_LISTENERS = ("plaintext", "ssl", "ssl_client_auth")
+"""Listeners of brokers that serve whoever has got in."""
+
+
+def defect(
+    stage: Stage, *breaks: str, every_api: bool = False, listeners: Collection[str] = ()
+) -> Callable[[Act], Act]:
     """Register the decorated function, whose docstring says what it does wrong.
 
     Args:
         stage: when it acts.
         breaks: ids of the clauses that it violates.
+        every_api: whether it acts on the requests of other APIs and on SASL tokens too.
+        listeners: on which listeners it acts; on all if empty.
     """
 
     def register(act: Act) -> Act:
         name = act.__name__.replace("_", "-")
+        always = every_api or stage not in STAGES_OF_A_FRAME
         DEFECTS[name] = Defect(
             name=name,
             breaks=breaks,
-            description=(act.__doc__ or "").strip(),
-            tampering=Tampering(stage=stage, act=act),
+            description=(act.__doc__ or "").strip().partition("\n")[0],
+            tampering=Tampering(
+                stage=stage, act=act if always else _on_api_versions(act, listeners)
+            ),
         )
         return act
 
     return register
+
+
+def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
+    """Keep a defect off other listeners, off the answers to other APIs and off the steps of SASL."""
+
+    @functools.wraps(act)
+    def guarded(handling: Handling) -> None:
+        token = handling.state is ConnectionState.BARE_TOKENS
+        here = not listeners or handling.broker.profile.listener in listeners
+        if here and handling.reaction.kind is AnswerKind.API_VERSIONS and not token:
+            act(handling)
+
+    return guarded
 
 
 def version_of(handling: Handling) -> int:
@@ -73,9 +123,10 @@ def version_of(handling: Handling) -> int:
 
 
 def succeeds(handling: Handling) -> bool:
-    """Whether the request is answered without an error."""
+    """Whether the request is one of ApiVersions that is answered without an error."""
     reaction = handling.reaction
-    return reaction.outcome is Outcome.ANSWER and reaction.error_code is ErrorCode.NONE
+    answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
+    return answered and reaction.error_code is ErrorCode.NONE
 
 
 def is_refused_version(handling: Handling) -> bool:

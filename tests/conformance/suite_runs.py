@@ -67,6 +67,7 @@ class SuiteRun:
                 judged.get(key, set()),
                 applicable=cell["applicable"],
                 known_violation=bool(cell["known_violation"]),
+                flaky=cell["flaky"] is not None,
             )
             for cell in self.header["planned_cells"]
             for key in [(cell["target"], cell["clause"])]

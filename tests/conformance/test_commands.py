@@ -10,7 +10,6 @@ from click.testing import CliRunner
 
 from clauses.catalogue import catalogue
 from conformance.__main__ import main
-from conformance.commands import mutation
 from fixtures.launchers.built_in import reference_targets
 from fixtures.targets import load_targets
 
@@ -26,10 +25,36 @@ def output_of(*arguments: str, status: int = 0) -> str:
 
 
 def test_targets_are_listed_one_a_line() -> None:
-    """`targets` lists every file of the registry and every reference broker, unbroken when piped."""
+    """`targets` lists every file of the registry and the reference broker, unbroken when piped."""
     lines = output_of("targets").splitlines()
     listed = [line.split()[0] for line in lines[1:]]
-    assert listed == [target.id for target in (*load_targets(), *reference_targets())]
+    assert sorted(listed) == sorted(
+        target.id for target in (*load_targets(), reference_targets()[0])
+    )
+
+
+def test_targets_are_grouped() -> None:
+    """Releases of Apache Kafka come first, oldest first, and the reference broker last."""
+    listed = [line.split()[0] for line in output_of("targets").splitlines()[1:]]
+    kafka = [target.id for target in load_targets() if target.implementation == "apache-kafka"]
+    assert listed[: len(kafka)] == kafka
+    assert listed[-1] == "reference"
+
+
+def test_targets_that_nobody_has_tried_say_so() -> None:
+    """A target that was never run is listed with the reason, one before ApiVersions as such."""
+    notes = {line.split()[0]: line for line in output_of("targets").splitlines()}
+    for target in load_targets():
+        assert ("not tried: " in notes[target.id]) == bool(target.not_tried)
+        assert ("knows no ApiVersions" in notes[target.id]) != target.handshake
+
+
+def test_planted_defects_are_listed_when_asked_for() -> None:
+    """`targets --defects` ends with every reference broker, each with what is wrong with it."""
+    lines = output_of("targets", "--defects").splitlines()
+    listed = [line.split()[0] for line in lines]
+    references = [target.id for target in reference_targets()]
+    assert listed[-len(references) :] == references
 
 
 def test_clauses_are_listed_one_a_line() -> None:
@@ -73,16 +98,16 @@ def test_unknown_defect_gets_the_nearest() -> None:
     assert "nearest: reference+tags-descend" in output
 
 
-def test_mutation_score_is_printed_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mutation_score_is_printed_and_kept(tmp_path: Path) -> None:
     """`mutation` catches two planted defects by exactly their clauses, says so and writes it down."""
-    # One file of properties is enough to see the command work; CI runs it on all of them.
-    monkeypatch.setattr(mutation, "SUITE", mutation.SUITE / "brokers" / "test_tagged_fields.py")
-    names = ("tags-descend", "a-tag-beyond-the-frame-is-cut-short")
-    output = output_of("mutation", *names, "--out", str(tmp_path / "mutation"))
+    names = ("tags-descend", "a-default-tag-is-sent")
+    out = tmp_path / "mutation"
+    options = ("--seeds", "2", "--jobs", "1", "--in-memory-only", "--out", str(out))
+    output = output_of("mutation", *names, *options)
     assert "mutation score: 2 of 2 planted defects caught by exactly their clauses" in output
-    kept = json.loads((tmp_path / "mutation" / "mutation.json").read_text())
-    assert [result["defect"] for result in kept] == list(names)
-    for result in kept:
+    kept = json.loads((out / "mutation.json").read_text())
+    assert [result["defect"] for result in kept["defects"]] == list(names)
+    for result in kept["defects"]:
         assert set(result["breaks"]) <= set(result["violated"])
+    assert kept["findings"] == []
+    assert (out / "mutation.md").read_text().startswith("# Mutation score\n")

@@ -15,9 +15,11 @@ from hypothesis.errors import UnsatisfiedAssumption
 from clauses.catalogue import catalogue
 from conformance import examples
 from conformance.examples import PropertyJudge
-from conformance.plugin import stale_expectations
+from conformance.expectations import stale_expectations
+from conformance.judging import TargetEnded
 from fixtures.broker import Broker
-from fixtures.errors import BrokerGone
+from fixtures.connection import Patience
+from fixtures.errors import BrokerGone, HarnessError
 from fixtures.targets import KnownViolation, Target
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Phase, PlannedCell, Verdict
@@ -55,8 +57,19 @@ class FakeBroker:
     listener: str = "plaintext"
     is_pinned: bool = False
     journal: list[Any] = field(default_factory=list)
-
+    patience: Patience = field(default_factory=Patience)
     is_alive: bool = True
+    revivals: int = 0
+
+    @property
+    def can_restart(self) -> bool:
+        """Whether it can be started again."""
+        return self.revivals > 0
+
+    def restart(self) -> None:
+        """Start again."""
+        self.revivals -= 1
+        self.is_alive = True
 
     def check_alive(self) -> None:
         """Raise unless the broker lives."""
@@ -238,3 +251,48 @@ def test_every_row_has_its_phase(tmp_path: Path) -> None:
 def test_stale_expectations_are_named(known: KnownViolation, stale: list[str]) -> None:
     """A declared violation is stale from its day on, or where no catalogue has its clause."""
     assert stale_expectations([target_with(known)]) == stale
+
+
+def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> None:
+    """What ended the target twice is to blame, and the target runs again afterwards."""
+    broker = FakeBroker(revivals=5)
+    case = judged(tmp_path, broker)
+
+    def end_it(value: int) -> None:
+        raise BrokerGone("exit status 139")
+
+    with pytest.raises(TargetEnded, match="exit status 139"):
+        case.run(end_it, 1)
+    assert case.verdict is Verdict.VIOLATES
+    assert broker.revivals == 3
+
+
+def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
+    """What did not end a fresh target is not known to be to blame."""
+    case = judged(tmp_path, FakeBroker(revivals=5))
+    ends = iter([True, False])
+
+    def end_once(value: int) -> None:
+        if next(ends):
+            raise BrokerGone("exit status 139")
+
+    with pytest.raises(HarnessError, match="did not end a fresh one"):
+        case.run(end_once, 1)
+
+
+def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
+    """Only what did not conform is taken from the target's patience."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker)
+    whole = broker.patience.left_s
+
+    def wait(value: int) -> None:
+        broker.patience.left_s -= 1
+        if value:
+            raise AssertionError
+
+    case.run(wait, 0)
+    assert broker.patience.left_s == whole
+    with pytest.raises(AssertionError):
+        case.run(wait, 1)
+    assert broker.patience.left_s == whole - 1

@@ -68,8 +68,8 @@ def test_address_is_read(text: str, address: Address) -> None:
     "text", ["", "localhost", ":9092", "localhost:", "host:0", "host:65536", "::1:9092", "h:port"]
 )
 def test_address_without_host_and_port_is_refused(text: str) -> None:
-    """What is not HOST:PORT is a usage error that quotes it."""
-    with pytest.raises(pytest.UsageError, match="is not HOST:PORT"):
+    """What is not HOST:PORT is quoted."""
+    with pytest.raises(ValueError, match="is not HOST:PORT"):
         parse_address(text)
 
 

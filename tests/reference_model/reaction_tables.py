@@ -63,8 +63,8 @@ VERSIONS: tuple[Row, ...] = (
 )
 
 HEADERS: tuple[Row, ...] = (
-    ("frame-of-0-bytes", "", {"0.10.0.1": "ignored", "1.1.1": "closed"}),
-    ("frame-of-1-byte", "00", {"0.10.0.1": "ignored", "1.1.1": "closed"}),
+    ("frame-of-0-bytes", "", {"0.10.0.1": "ignored", "1.0.2": "closed"}),
+    ("frame-of-1-byte", "00", {"0.10.0.1": "ignored", "1.0.2": "closed"}),
     ("frame-of-2-bytes", "0012", CLOSED),
     ("frame-of-3-bytes", "0012 00", CLOSED),
     ("frame-of-7-bytes", "0012 0000 000000", CLOSED),
@@ -85,7 +85,17 @@ HEADERS: tuple[Row, ...] = (
     ("client-id-null-at-v3", f"0012 0003 00000007 ffff 00 {NAMES} 00", SERVED_V3),
 )
 
-SILENT_ON_0_11 = {"0.10.0.1": "0 v0 table", "0.11.0.3": "silent", "1.1.1": "0 v0 table"}
+SILENT_ON_0_11 = {
+    "0.10.0.1": "0 v0 table",
+    "0.11.0.3": "silent or 0 v0 table",
+    "1.0.2": "0 v0 table",
+}
+REFUSED_OR_SILENT_ON_0_11 = {
+    "0.10.0.1": "35 v0",
+    "0.11.0.3": "silent or 35 v0",
+    "1.0.2": "35 v0",
+    "2.4.1": "35 v0 itself",
+}
 CLIENT_IDS: tuple[Row, ...] = (
     *(
         (f"mark-{mark}", f"{V0_TO_CLIENT_ID} 0003 61{mark}61", SILENT_ON_0_11)
@@ -98,15 +108,20 @@ CLIENT_IDS: tuple[Row, ...] = (
     (
         "mark-at-v1",
         "0012 0001 00000007 0001 3a",
-        {"0.10.0.1": "35 v0", "0.11.0.3": "silent", "1.1.1": "0 v1 table"},
+        {"0.10.0.1": "35 v0", "0.11.0.3": "silent or 0 v1 table", "1.0.2": "0 v1 table"},
     ),
     (
         "mark-at-v2-which-0.11-refuses",
         "0012 0002 00000007 0001 3a",
-        {"0.10.0.1": "35 v0", "2.0.1": "0 v2 table"},
+        {
+            "0.10.0.1": "35 v0",
+            "0.11.0.3": "silent or 35 v0",
+            "1.0.2": "35 v0",
+            "2.0.1": "0 v2 table",
+        },
     ),
-    ("mark-at-v99", "0012 0063 00000007 0001 3a 00", UNSUPPORTED),
-    ("mark-at-v-1", "0012 ffff 00000007 0001 3a", UNSUPPORTED),
+    ("mark-at-v99", "0012 0063 00000007 0001 3a 00", REFUSED_OR_SILENT_ON_0_11),
+    ("mark-at-v-1", "0012 ffff 00000007 0001 3a", REFUSED_OR_SILENT_ON_0_11),
     ("mark-for-another-api", "03e7 0000 00000007 0001 3a", CLOSED),
 )
 

@@ -6,27 +6,30 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from reference_model.profile import Profile, profile_of
-from reference_model.state_machine import Identity, Listing, Reaction, reactions
+from reference_model.state_machine import (
+    AnswerKind,
+    Identity,
+    Listing,
+    Reaction,
+    reactions,
+)
 from wire.exchange import Outcome
 
+ZOOKEEPER_LINES = (
+    *("0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1"),
+    *("2.0.1", "2.1.1", "2.2.2", "2.3.1", "2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2"),
+    *("3.0.2", "3.1.2", "3.2.3"),
+)
+KRAFT_LINES = (
+    *("3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2"),
+    *("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
+)
 QUORUMS: Mapping[str, str] = {
-    "0.10.0.1": "zookeeper",
-    "0.11.0.3": "zookeeper",
-    "1.1.1": "zookeeper",
-    "2.0.1": "zookeeper",
-    "2.4.1": "zookeeper",
-    "2.7.2": "zookeeper",
-    "2.8.2": "zookeeper",
-    "3.3.2": "kraft",
-    "3.7.2": "kraft",
-    "3.9.2": "kraft",
-    "4.0.2": "kraft",
-    "4.3.1": "kraft",
-    "4.4.0": "kraft",
+    **dict.fromkeys(ZOOKEEPER_LINES, "zookeeper"),
+    **dict.fromkeys(KRAFT_LINES, "kraft"),
 }
-"""Release to quorum, oldest first. All but 2.7.2, which is here for its tags, have a recorded table."""
+"""Release to quorum, oldest first. All have a recorded table."""
 LINES = tuple(QUORUMS)
-RECORDED = tuple(release for release in LINES if release != "2.7.2")
 IDENTITY = Identity(cluster_id="me", node_id=1)
 
 _LISTINGS = {Listing.NOTHING: "", Listing.ITSELF: " itself", Listing.EVERYTHING: " table"}
@@ -38,9 +41,11 @@ def profile_at(release: str) -> Profile:
 
 
 def in_words(reaction: Reaction) -> str:
-    """Return a reaction as "closed", "ignored", "silent", or an answer such as "35 v0 itself"."""
+    """Return a reaction as "closed", "ignored", "silent", "SaslHandshake 0", or "35 v0 itself"."""
     if reaction.outcome is not Outcome.ANSWER:
         return reaction.outcome.value
+    if reaction.kind is not AnswerKind.API_VERSIONS:
+        return f"{reaction.kind.value} {int(reaction.error_code)}"
     return f"{int(reaction.error_code)} v{reaction.layout}{_LISTINGS[reaction.listing]}"
 
 

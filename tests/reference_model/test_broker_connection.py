@@ -14,6 +14,9 @@ from reference_model.state_machine import (
     BrokerConnection,
     ConnectionEvent,
     ConnectionState,
+    Ending,
+    Handling,
+    Pause,
     ReferenceBroker,
     Stage,
     Tampering,
@@ -179,18 +182,6 @@ def test_limit_is_that_of_kafka() -> None:
     assert SOCKET_REQUEST_MAX_BYTES == 104857600
 
 
-def test_transitions_are_these() -> None:
-    """An open connection can go everywhere, a dead or closed one knows the end of the stream alone."""
-    assert TRANSITIONS == {
-        (OPEN, ConnectionEvent.SERVED): OPEN,
-        (OPEN, ConnectionEvent.SWALLOWED): DEAD,
-        (OPEN, ConnectionEvent.REFUSED): CLOSED,
-        (OPEN, ConnectionEvent.END_OF_STREAM): CLOSED,
-        (DEAD, ConnectionEvent.END_OF_STREAM): CLOSED,
-        (CLOSED, ConnectionEvent.END_OF_STREAM): CLOSED,
-    }
-
-
 TO_STATE = {OPEN: b"", DEAD: SWALLOWED_ON_0_11, CLOSED: b"\xff\xff\xff\xff"}
 BYTES_OF_EVENT = {
     ConnectionEvent.SERVED: SERVED_V0,
@@ -200,8 +191,8 @@ BYTES_OF_EVENT = {
 }
 
 
-@pytest.mark.parametrize("event", ConnectionEvent)
-@pytest.mark.parametrize("state", ConnectionState)
+@pytest.mark.parametrize("event", [*BYTES_OF_EVENT, ConnectionEvent.END_OF_STREAM])
+@pytest.mark.parametrize("state", TO_STATE)
 def test_event_moves_a_connection_or_cannot_reach_it(
     state: ConnectionState, event: ConnectionEvent
 ) -> None:
@@ -217,7 +208,7 @@ def test_event_moves_a_connection_or_cannot_reach_it(
     assert connection.state is TRANSITIONS.get((state, event), state)
 
 
-@pytest.mark.parametrize("state", ConnectionState)
+@pytest.mark.parametrize("state", TO_STATE)
 def test_end_of_stream_closes_every_connection(state: ConnectionState) -> None:
     """The end of the client's stream closes, also in the middle of a frame, and may come again."""
     connection = connect("0.11.0.3")
@@ -237,7 +228,7 @@ def test_answers_outlive_the_end_of_stream() -> None:
     assert len(connection.data_to_send()) == 2 * 26
 
 
-@pytest.mark.parametrize("state", ConnectionState)
+@pytest.mark.parametrize("state", TO_STATE)
 def test_dropped_connection_is_closed(state: ConnectionState) -> None:
     """The broker's own close ends a connection in any state, and may come again."""
     connection = connect("0.11.0.3")
@@ -259,12 +250,60 @@ def test_broker_keeps_just_the_connections_that_are_open() -> None:
     assert broker.connections == [dead, kept]
 
 
-def test_requests_of_other_apis_are_closed() -> None:
-    """The reference broker serves ApiVersions alone, whatever its table lists."""
+def test_requests_of_other_apis_get_the_smallest_answer() -> None:
+    """What the table lists is served, with nothing in it, and the connection stays open."""
     connection = connect()
     connection.receive_data(bytes.fromhex("0000000a 0003 0001 00000007 ffff"))
+    assert connection.state is OPEN
+    assert connection.data_to_send() == bytes.fromhex(
+        "00000010 00000007 00000000 ffffffff 00000000"
+    )
+    flexible = bytes.fromhex("0000000b 003c 0000 00000008 ffff 00")
+    connection.receive_data(flexible)
+    assert connection.data_to_send()[4:9] == bytes.fromhex("00000008 00")
+
+
+def test_versions_of_other_apis_that_are_not_served_are_closed() -> None:
+    """A version outside the table's range closes, and so does what no smallest answer is recorded of."""
+    connection = connect()
+    connection.receive_data(bytes.fromhex("0000000a 0003 0063 00000007 ffff"))
     assert connection.state is CLOSED
+    old = connect("0.10.0.1")
+    old.receive_data(bytes.fromhex("0000000a 0004 0000 00000007 ffff"))
+    assert old.state is CLOSED
+    assert old.data_to_send() == b""
+
+
+def test_throttled_client_is_answered_and_then_waits() -> None:
+    """A client id with a used-up quota is told so from v1 on, and what it sends next waits for `resume`."""
+    connection = connect_to_small_broker()
+    throttled = build_request(version=1, client_id="throttled-1").data
+    connection.receive_data(throttled + REFUSED_VERSION)
+    told = connection.data_to_send()
+    assert told.endswith(bytes.fromhex("00000096"))
+    assert connection.pause == Pause(milliseconds=150)
+    connection.receive_data(SERVED_V0)
+    connection.receive_eof()
     assert connection.data_to_send() == b""
+    assert connection.state is OPEN
+    connection.resume()
+    assert connection.pause is None
+    assert len(connection.data_to_send()) == 20 + 26
+    assert connection.state is CLOSED
+
+
+def test_throttled_client_is_not_told_in_v0() -> None:
+    """A v0 answer has no place for the throttle time, but the pause is the same."""
+    connection = connect_to_small_broker()
+    connection.receive_data(build_request(version=0, client_id="throttled").data)
+    assert len(connection.data_to_send()) == 26
+    assert connection.pause is not None
+    connection.receive_data(build_request(version=0, client_id="throttled").data)
+    connection.resume()
+    assert connection.pause is not None
+    connection.receive_eof()
+    connection.resume()
+    assert connection.state is CLOSED
 
 
 @pytest.mark.parametrize(
@@ -296,3 +335,65 @@ def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int])
         connection.receive_data(stream[offset : offset + size])
         offset += size
     assert counted == segments
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        pytest.param({}, CLOSED, id="nothing"),
+        pytest.param({"keeps_open": True}, OPEN, id="stays-open"),
+        pytest.param({"skipped_bytes": 4}, OPEN, id="reads-on"),
+    ],
+)
+def test_defect_can_change_what_a_refused_size_does(
+    change: dict[str, int], state: ConnectionState
+) -> None:
+    """A defect of the size stage may answer, keep the connection open, or read on behind the size."""
+
+    def act(ending: Ending) -> None:
+        ending.answer = b"!"
+        for name, value in change.items():
+            setattr(ending, name, value)
+
+    tampering = Tampering(stage=Stage.SIZE, act=act)
+    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection.receive_data(b"\xff\xff\xff\xff" + REFUSED_VERSION)
+    assert connection.state is state
+    refusal = bytes.fromhex("00000010 00000007 0023 00000001 0012 0000 0005")
+    assert connection.data_to_send() == (b"!" + refusal if "skipped_bytes" in change else b"!")
+
+
+def test_defect_can_outlive_the_end_of_stream() -> None:
+    """A defect of the end stage may answer what was not whole, and keep the connection open."""
+
+    def act(ending: Ending) -> None:
+        ending.answer = ending.unread
+        ending.keeps_open = True
+
+    tampering = Tampering(stage=Stage.END, act=act)
+    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection.receive_data(SERVED_V0[:9])
+    connection.receive_eof()
+    assert connection.state is OPEN
+    assert connection.data_to_send() == SERVED_V0[:9]
+
+
+def test_defect_can_close_before_it_answers() -> None:
+    """A connection that a defect drops at any stage stays closed."""
+    tampering = Tampering(stage=Stage.ANSWER, act=lambda handling: handling.connection.drop())
+    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection.receive_data(SERVED_V0)
+    assert connection.state is CLOSED
+    assert connection.data_to_send() != b""
+
+
+def test_form_of_an_answer_can_be_asked_for() -> None:
+    """A defect may encode the answer with other bytes for one of its fields."""
+
+    def act(handling: Handling) -> None:
+        handling.answer = handling.encode_answer(raw={"error_code": b"\x7f\xff"})
+
+    tampering = Tampering(stage=Stage.ANSWER, act=act)
+    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection.receive_data(SERVED_V0)
+    assert connection.data_to_send()[8:10] == b"\x7f\xff"

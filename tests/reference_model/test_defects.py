@@ -13,11 +13,10 @@ from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
 from reference_model.defects import DEFECTS, Defect
-from reference_model.profile import Profile
+from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, Profile, profile_of
 from reference_model.state_machine import BrokerConnection, ReferenceBroker
 from strategies.api_versions import (
     api_versions_requests,
-    build_request,
     negative_versions,
     unknown_versions,
 )
@@ -25,17 +24,14 @@ from strategies.broken_requests import frames_with_wrong_size, malformed_request
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
 from strategies.software_names import (
-    Software,
     edge_punctuation_texts,
     illegal_software_texts,
     legal_software_texts,
     software,
 )
-from tests.reference_model.release_lines import IDENTITY, profile_at
-from tests.reference_model.test_answers import SMALL
+from tests.reference_model.release_lines import IDENTITY
 from wire.api_versions import NEWEST_VERSION
 from wire.frames import FrameReader, encode_frame
-from wire.primitives import TaggedField
 
 each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda defect: defect.name)
 
@@ -68,60 +64,7 @@ def _alone(payload: str) -> Conversation:
     return [Write(0, encode_frame(bytes.fromhex(payload)))]
 
 
-TAG = (TaggedField(100, b"\x01"),)
-V0 = build_request(version=0).data
-V99 = build_request(version=99).data
-UNREADABLE = build_request(version=3, body=b"").data
-REFUSED_NAME = build_request(version=3, software=Software("a_b", "1")).data
 FLEXIBLE = "0012 0003 00000007"
-REQUESTS = (
-    *(build_request(version=version) for version in range(NEWEST_VERSION + 1)),
-    build_request(version=0, correlation_id=-1),
-    build_request(version=99),
-    build_request(version=99, body=b"\xff\xff"),
-    build_request(version=-1),
-    build_request(version=0, trailing=b"\0"),
-    build_request(version=3, trailing=b"\0"),
-    build_request(version=3, header_tags=TAG),
-    build_request(version=3, body_tags=TAG),
-    build_request(version=0, client_id="é"),
-    build_request(version=3, client_id=None),
-    *(
-        build_request(version=3, software=Software(name, version))
-        for name, version in (
-            ("a" * 21, "1"),
-            ("a", "1" * 21),
-            ("a.b", "1"),
-            ("a_b", "1"),
-            ("-a", "1"),
-            ("", ""),
-        )
-    ),
-    build_request(version=5, cluster_id="nobody", node_id=7),
-)
-BATTERY: tuple[Conversation, ...] = (
-    *([Write(0, request.data)] for request in REQUESTS),
-    _alone(f"{FLEXIBLE} 0001 61 0261 0231 00"),  # the old header
-    _alone(f"{FLEXIBLE} 02 61 00 0261 0231 00"),  # a compact client id
-    _alone(f"{FLEXIBLE} 0001 61 00 00 0231 00"),  # a null name
-    _alone(f"{FLEXIBLE} 0001 61 00 0261 0231 01 64 09"),  # a tag beyond the frame
-    [Write(0, b"".join(build_request(version=0, correlation_id=n).data for n in range(4)))],
-    [Write(0, bytes([byte])) for byte in V0],
-    [Write(0, V99), Write(0, V0)],
-    [Write(0, REFUSED_NAME), Write(0, V0)],
-    [Write(1, V0), Write(0, V99), Write(1, V0)],
-    [Write(1, V0), Write(0, UNREADABLE), Write(1, V0)],
-)
-"""What every defect shows itself on."""
-
-
-@each_defect
-def test_defect_changes_an_answer(defect: Defect) -> None:
-    """On a small fixed battery of conversations a defect does something else than the plain reference."""
-    assert any(
-        run(conversation, SMALL, defect) != run(conversation, SMALL, None)
-        for conversation in BATTERY
-    )
 
 
 @each_defect
@@ -135,14 +78,13 @@ def test_defect_says_what_it_does(defect: Defect) -> None:
     assert "\n" not in defect.description
 
 
-def _small(release: str) -> Profile:
-    """The profile of a release with a table short enough to encode often."""
-    profile = profile_at(release)
-    table = (*profile.api_keys[:2], profile.own_range) if profile.api_keys else ()
-    return dataclasses.replace(profile, api_keys=table)
+def _small(listener: str) -> Profile:
+    """The reference broker's profile of a listener with a table short enough to encode often."""
+    profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+    return dataclasses.replace(profile, api_keys=(*profile.api_keys[:2], profile.own_range))
 
 
-PROFILES = tuple(map(_small, ("4.4.0", "3.9.2", "2.7.2", "2.4.1", "0.11.0.3")))
+PROFILES = tuple(map(_small, ("plaintext", "sasl_plaintext", "ssl", "controller")))
 
 ANY_REQUESTS = st.one_of(
     api_versions_requests(
@@ -189,7 +131,7 @@ REPLACED_NAME = b"_" + b"\xff" * 20000
     conversation=_alone(f"{FLEXIBLE} 0001 61 00 a29c01 {REPLACED_NAME.hex()} 0231 00"),
     profile=PROFILES[0],
 )
-@settings(max_examples=300)
+@settings(max_examples=60)
 def test_no_defect_crashes(conversation: Conversation, profile: Profile) -> None:
     """Whatever is written, in any pieces, a broker with a defect does not raise and sends whole frames."""
     for defect in DEFECTS.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import tomllib
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from reference_model import profile
 from reference_model.profile import (
     FOLDER,
+    KIP_TEXT,
     NEWEST_RELEASE,
     ProfileError,
     Traits,
@@ -19,57 +21,103 @@ from reference_model.profile import (
     release_order,
     traits_of,
 )
-from tests.reference_model.release_lines import LINES, QUORUMS, RECORDED, profile_at
-from wire.api_versions import NEWEST_VERSION
+from tests.reference_model.release_lines import KRAFT_LINES, LINES, QUORUMS, profile_at
+from wire.api_versions import NEWEST_VERSION, ApiVersion
+
+
+def ranges(*each: tuple[int, int, int]) -> tuple[ApiVersion, ...]:
+    """Return ranges of versions as table entries."""
+    return tuple(
+        ApiVersion(api_key=api_key, min_version=lowest, max_version=highest)
+        for api_key, lowest, highest in each
+    )
+
 
 CHOKES_ON = r'[\n"*,:=?]'
 
 
-def _traits(
-    api_versions_max: int,
-    *,
-    names_range: bool = True,
-    short_ignored: bool = False,
-    unanswered: str = "",
-    ascending: bool = False,
-    negative_accepted: bool = True,
-    max_tags: int = -1,
-) -> Traits:
-    return Traits(
-        api_versions_max=api_versions_max,
-        unsupported_names_range=names_range,
-        short_frame_ignored=short_ignored,
-        unanswered_client_ids=unanswered,
-        body_tags_ascending=ascending,
-        negative_tag_count_accepted=negative_accepted,
-        max_tags=max_tags,
-    )
+NEWEST = {
+    "api_versions_max": 5,
+    "unsupported_names_range": True,
+    "ids_checked": True,
+    "ids_checked_before_authentication": False,
+    "epoch_sent": True,
+    "epoch_sent_before_authentication": True,
+    "short_frame_ignored": False,
+    "unanswered_client_ids": "",
+    "body_tags_ascending": False,
+    "negative_tag_count_accepted": False,
+    "max_tags": 10000,
+    "early_end_loses_answers": False,
+    "early_end_may_hang": False,
+    "answer_precedes_pause": True,
+    "sasl_frame_bytes_max": 524288,
+    "sasl_versions_once": True,
+    "sasl_handshake_max": 1,
+    "sasl_authenticate_max": 2,
+    "reauthentication": True,
+    "accepted_unlisted": ranges((71, 0, 0), (72, 0, 0)),
+    "refused_listed": ranges((0, 0, 2)),
+}
+"""What 4.4 does on a broker's listener; each line below is changed by what is older than the next one."""
 
-
-TRAITS_0_10 = _traits(0, names_range=False, short_ignored=True, ascending=True)
-TRAITS_0_11 = _traits(
-    1, names_range=False, short_ignored=True, unanswered=CHOKES_ON, ascending=True
+TRAITS_4_4 = Traits(**NEWEST)  # type: ignore[arg-type]
+TRAITS_4_0 = replace(
+    TRAITS_4_4,
+    api_versions_max=4,
+    ids_checked=False,
+    negative_tag_count_accepted=True,
+    max_tags=-1,
 )
-TRAITS_1_0 = _traits(1, names_range=False, ascending=True)
-TRAITS_2_0 = _traits(2, names_range=False, ascending=True)
-TRAITS_2_4 = _traits(3, ascending=True)
-TRAITS_2_8 = _traits(3)
-TRAITS_3_9 = _traits(4)
-TRAITS_4_4 = _traits(5, negative_accepted=False, max_tags=10000)
+TRAITS_3_9 = replace(TRAITS_4_0, refused_listed=())
+TRAITS_3_7 = replace(TRAITS_3_9, api_versions_max=3)
+TRAITS_3_3 = replace(TRAITS_3_7, accepted_unlisted=())
+TRAITS_3_0 = replace(TRAITS_3_3, accepted_unlisted=ranges((55, 0, 0)))
+TRAITS_2_8 = replace(TRAITS_3_0, accepted_unlisted=())
+TRAITS_2_7 = replace(TRAITS_2_8, epoch_sent_before_authentication=False, body_tags_ascending=True)
+TRAITS_2_5 = replace(TRAITS_2_7, epoch_sent=False)
+TRAITS_2_4 = replace(TRAITS_2_5, early_end_loses_answers=True, sasl_authenticate_max=1)
+TRAITS_2_2 = replace(TRAITS_2_4, api_versions_max=2, unsupported_names_range=False)
+TRAITS_2_0 = replace(TRAITS_2_2, sasl_authenticate_max=0, reauthentication=False)
+TRAITS_1_0 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
+TRAITS_0_11 = replace(
+    TRAITS_1_0,
+    early_end_may_hang=True,
+    short_frame_ignored=True,
+    unanswered_client_ids=CHOKES_ON,
+    sasl_versions_once=False,
+    sasl_handshake_max=0,
+    sasl_authenticate_max=-1,
+    accepted_unlisted=ranges((7, -32768, 32767)),
+)
+TRAITS_0_10_2 = replace(
+    TRAITS_0_11, api_versions_max=0, unanswered_client_ids="", sasl_frame_bytes_max=104857600
+)
+TRAITS_0_10 = replace(
+    TRAITS_0_10_2,
+    early_end_may_hang=False,
+    accepted_unlisted=ranges((1, -32768, 32767), (7, -32768, 32767)),
+)
 
 
 @pytest.mark.parametrize(
     ("traits", "releases"),
     [
-        pytest.param(
-            TRAITS_0_10, ["0.10.0.0", "0.10.0.1", "0.10.0", "0.10", "0.10.2.2"], id="0.10"
-        ),
+        pytest.param(TRAITS_0_10, ["0.10.0.0", "0.10.0.1", "0.10", "0.10.1.1"], id="0.10"),
+        pytest.param(TRAITS_0_10_2, ["0.10.2.0", "0.10.2.2"], id="0.10.2"),
         pytest.param(TRAITS_0_11, ["0.11.0.0", "0.11.0", "0.11.0.3"], id="0.11"),
         pytest.param(TRAITS_1_0, ["1.0.0", "1.0", "1.1.1"], id="1.0"),
-        pytest.param(TRAITS_2_0, ["2.0.0", "2.0", "2.0.1", "2.3.1"], id="2.0"),
-        pytest.param(TRAITS_2_4, ["2.4.0", "2.4", "2.4.1", "2.7.2"], id="2.4"),
-        pytest.param(TRAITS_2_8, ["2.8.0", "2.8", "2.8.2", "3.0.0", "3.8.1"], id="2.8"),
-        pytest.param(TRAITS_3_9, ["3.9.0", "3.9", "3.9.2", "4.0.0", "4.3.1", "4.3.9"], id="3.9"),
+        pytest.param(TRAITS_2_0, ["2.0.0", "2.0", "2.0.1", "2.1.1"], id="2.0"),
+        pytest.param(TRAITS_2_2, ["2.2.0", "2.2.2", "2.3.1"], id="2.2"),
+        pytest.param(TRAITS_2_4, ["2.4.0", "2.4", "2.4.1"], id="2.4"),
+        pytest.param(TRAITS_2_5, ["2.5.1", "2.6.3"], id="2.5"),
+        pytest.param(TRAITS_2_7, ["2.7.0", "2.7.2"], id="2.7"),
+        pytest.param(TRAITS_2_8, ["2.8.0", "2.8", "2.8.2"], id="2.8"),
+        pytest.param(TRAITS_3_0, ["3.0.0", "3.2.3"], id="3.0"),
+        pytest.param(TRAITS_3_3, ["3.3.0", "3.6.2"], id="3.3"),
+        pytest.param(TRAITS_3_7, ["3.7.0", "3.8.1"], id="3.7"),
+        pytest.param(TRAITS_3_9, ["3.9.0", "3.9", "3.9.2"], id="3.9"),
+        pytest.param(TRAITS_4_0, ["4.0.0", "4.3.1", "4.3.9"], id="4.0"),
         pytest.param(TRAITS_4_4, ["4.4.0", "4.4", "4.4.0-rc1", "4.4.1", "5.0.0"], id="4.4"),
     ],
 )
@@ -77,6 +125,58 @@ def test_release_has_the_traits_of_its_line(traits: Traits, releases: list[str])
     """A release has what the last change at or before it says, and a future one what is newest."""
     for release in releases:
         assert traits_of(release) == traits, release
+
+
+@pytest.mark.parametrize(
+    ("release", "changes"),
+    [
+        pytest.param("4.4.0", {"ids_checked": False}, id="4.4"),
+        pytest.param("3.9.2", {}, id="3.9"),
+        pytest.param("3.5.2", {"epoch_sent": False}, id="3.5"),
+    ],
+)
+def test_controller_differs_where_it_says(release: str, changes: dict[str, bool]) -> None:
+    """A controller has the traits of its release, but for the ids, the early epoch and the broker's keys."""
+    broker = traits_of(release)
+    expected = asdict(broker) | changes | {"accepted_unlisted": (), "refused_listed": ()}
+    assert asdict(traits_of(release, listener="controller")) == expected
+
+
+def test_zookeeper_brokers_list_an_api_that_they_refuse() -> None:
+    """From 3.4 on Envelope is listed and refused; telemetry is KRaft's."""
+    expected = replace(TRAITS_3_9, accepted_unlisted=(), refused_listed=ranges((58, 0, 0)))
+    assert traits_of("3.9.2", quorum="zookeeper") == expected
+
+
+def test_kip_text_differs_where_its_file_says() -> None:
+    """By the text ids are checked everywhere and what is listed is served; the rest is the release's."""
+    text = {
+        "ids_checked": True,
+        "ids_checked_before_authentication": True,
+        "refused_listed": (),
+    }
+    for listener in ("plaintext", "controller"):
+        expected = asdict(traits_of("4.4.0", listener=listener)) | text
+        assert asdict(traits_of("4.4.0", listener=listener, follows=KIP_TEXT)) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "quorum", "listener", "request_", "accepted"),
+    [
+        pytest.param("4.4.0", "kraft", "ssl", (0, 2), False, id="listed-and-refused"),
+        pytest.param("4.4.0", "kraft", "ssl", (0, 3), True, id="listed"),
+        pytest.param("4.4.0", "kraft", "ssl", (71, 0), True, id="unlisted-and-accepted"),
+        pytest.param("4.4.0", "kraft", "controller", (71, 0), False, id="controller"),
+        pytest.param("4.4.0", "kraft", "controller", (0, 3), False, id="broker-key"),
+        pytest.param("3.9.2", "zookeeper", "plaintext", (58, 0), False, id="envelope"),
+        pytest.param("0.11.0.3", "zookeeper", "plaintext", (7, 99), True, id="shutdown"),
+    ],
+)
+def test_listed_and_accepted_are_two_relations(
+    release: str, quorum: str, listener: str, request_: tuple[int, int], accepted: bool
+) -> None:
+    """What is served is the table, without what is refused and with what is not listed."""
+    assert profile_of(release, quorum=quorum, listener=listener).accepts(*request_) is accepted
 
 
 @pytest.mark.parametrize(
@@ -142,9 +242,10 @@ def test_file_with_other_traits_is_refused(
 def test_file_without_a_trait_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A trait that is missing from the file is named."""
     content = (FOLDER / "apache_kafka.toml").read_text()
-    (tmp_path / "apache_kafka.toml").write_text(content.partition("[max_tags]")[0])
+    whole, _, _ = content.partition("[refused_listed]")
+    (tmp_path / "apache_kafka.toml").write_text(whole)
     monkeypatch.setattr(profile, "FOLDER", tmp_path)
-    with pytest.raises(ProfileError, match=r"traits \['max_tags'\] do not match$"):
+    with pytest.raises(ProfileError, match=r"traits \['refused_listed'\] do not match$"):
         traits_of.__wrapped__("4.4.0")
 
 
@@ -156,22 +257,44 @@ def test_changes_of_a_trait_ascend_from_the_first_release() -> None:
         assert changes[0]["since"] == "0.10.0.0", name
         for before, after in itertools.pairwise(changes):
             assert release_order(before["since"]) < release_order(after["since"]), name
-            assert before["value"] != after["value"], name
+            assert before["value"] != after["value"] or before.keys() != after.keys(), name
+        for change in changes:
+            assert set(change) <= {"since", "value", "quorum", "listener"}, name
+            assert change.get("quorum", "kraft") in ("kraft", "zookeeper"), name
+            assert change.get("listener", "broker") in ("broker", "controller"), name
 
 
 @pytest.mark.parametrize(
     ("release", "count"),
     [
         ("0.10.0.1", 19),
+        ("0.10.1.1", 21),
+        ("0.10.2.2", 21),
         ("0.11.0.3", 34),
+        ("1.0.2", 38),
         ("1.1.1", 43),
         ("2.0.1", 43),
+        ("2.1.1", 43),
+        ("2.2.2", 44),
+        ("2.3.1", 45),
         ("2.4.1", 48),
+        ("2.5.1", 48),
+        ("2.6.3", 50),
+        ("2.7.2", 54),
         ("2.8.2", 56),
+        ("3.0.2", 59),
+        ("3.1.2", 59),
+        ("3.2.3", 59),
         ("3.3.2", 49),
+        ("3.4.1", 49),
+        ("3.5.2", 51),
+        ("3.6.2", 55),
         ("3.7.2", 57),
+        ("3.8.1", 59),
         ("3.9.2", 61),
         ("4.0.2", 61),
+        ("4.1.2", 73),
+        ("4.2.1", 75),
         ("4.3.1", 75),
         ("4.4.0", 77),
     ],
@@ -181,21 +304,45 @@ def test_recorded_table_has_as_many_keys_as_the_release(release: str, count: int
     assert len(profile_at(release).api_keys) == count
 
 
-def test_every_recorded_release_is_one_of_the_lines() -> None:
-    """No table is recorded that these tests do not look at."""
-    for file in ("advertised.csv", "features.csv"):
-        with (FOLDER / file).open(newline="") as lines:
-            rows = list(csv.DictReader(lines))
-        assert {row["release"] for row in rows} <= set(RECORDED)
-        for row in rows:
-            assert row["quorum"] == QUORUMS[row["release"]]
-            assert row["listener"] == "plaintext"
+def test_tables_are_recorded_of_every_line() -> None:
+    """Each line's broker has a table, each KRaft line's controller too, and 3.9 has one with ZooKeeper."""
+    with (FOLDER / "advertised.csv").open(newline="") as lines:
+        found = {(row["release"], row["quorum"], row["listener"]) for row in csv.DictReader(lines)}
+    expected = {(release, quorum, "plaintext") for release, quorum in QUORUMS.items()}
+    expected |= {(release, "kraft", "controller") for release in KRAFT_LINES}
+    assert found == expected | {("3.9.2", "zookeeper", "plaintext")}
 
 
-@pytest.mark.parametrize("release", RECORDED)
-def test_recorded_table_is_sound(release: str) -> None:
+@pytest.mark.parametrize(
+    ("release", "count"),
+    [
+        ("3.3.2", 29),
+        ("3.4.1", 29),
+        ("3.5.2", 31),
+        ("3.6.2", 35),
+        ("3.7.2", 39),
+        ("3.8.1", 39),
+        ("3.9.2", 42),
+        ("4.0.2", 41),
+        ("4.1.2", 41),
+        ("4.2.1", 41),
+        ("4.3.1", 41),
+        ("4.4.0", 42),
+    ],
+)
+def test_recorded_table_of_a_controller_has_as_many_keys(release: str, count: int) -> None:
+    """A controller's table has the number of keys that the release's sources give for it."""
+    assert len(profile_of(release, listener="controller").api_keys) == count
+
+
+@pytest.mark.parametrize("listener", ["plaintext", "controller"])
+@pytest.mark.parametrize("release", LINES)
+def test_recorded_table_is_sound(release: str, listener: str) -> None:
     """Keys ascend, each once; ranges are ranges; ApiVersions is listed with the release's own range."""
-    recorded = profile_at(release)
+    recorded = profile_of(release, quorum=QUORUMS[release], listener=listener)
+    if listener == "controller" and release not in KRAFT_LINES:
+        assert recorded.api_keys == ()
+        return
     keys = [entry.api_key for entry in recorded.api_keys]
     assert keys == sorted(set(keys))
     assert all(0 <= entry.min_version <= entry.max_version for entry in recorded.api_keys)
@@ -248,15 +395,15 @@ def test_recorded_features_are_those_of_the_release(
 @pytest.mark.parametrize(
     ("release", "quorum", "listener"),
     [
-        pytest.param("3.8.1", "kraft", "plaintext", id="release"),
+        pytest.param("3.8.0", "kraft", "plaintext", id="release"),
         pytest.param("4.4.0", "zookeeper", "plaintext", id="quorum"),
-        pytest.param("4.4.0", "kraft", "controller", id="listener"),
+        pytest.param("2.8.2", "zookeeper", "controller", id="listener"),
     ],
 )
 def test_what_is_not_recorded_has_traits_alone(release: str, quorum: str, listener: str) -> None:
     """Without a record there is no table and no feature, but the release's traits are known."""
     found = profile_of(release, quorum=quorum, listener=listener)
-    assert found.traits == traits_of(release)
+    assert found.traits == traits_of(release, quorum=quorum, listener=listener)
     assert (found.api_keys, found.supported_features, found.finalized_features) == ((), (), ())
 
 
@@ -270,3 +417,16 @@ def test_newest_release_serves_the_newest_version() -> None:
     """The release that stands for the newest knows every version that the codec knows."""
     assert LINES[-1] == NEWEST_RELEASE
     assert profile_of(NEWEST_RELEASE).own_range.max_version == NEWEST_VERSION
+
+
+def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
+    """A later patch release has no table to compare with, and serves the APIs of its line's newest record."""
+    unrecorded, recorded = profile_of("4.3.77"), profile_of("4.3.1")
+    assert unrecorded.api_keys == ()
+    assert unrecorded.served_keys == recorded.served_keys == recorded.api_keys
+    assert unrecorded.accepts(17, 0)
+
+
+def test_line_without_a_record_serves_nothing_that_is_known() -> None:
+    """Of a line that was never recorded the model knows no other API."""
+    assert profile_of("99.0").served_keys == ()

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import pytest
+
+from fixtures.certificates import write_certificates
+from fixtures.connection_metrics import connections_of, settled_connections_of
+from fixtures.launchers.built_in import certificate_options
+from fixtures.running_broker import TlsFiles
+from reference_model.profile import profile_of
 from strategies.api_versions import build_request
+from strategies.software_names import Software
 from tests.reference_model.release_lines import profile_at
 from wire.frames import SIZE_BYTES
 
@@ -25,13 +36,13 @@ SUCCESS_BYTES = SIZE_BYTES + 4 + 2 + 4 + 6 * KEYS
 
 @contextmanager
 def server(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start the server and give its process and port; it is gone afterwards."""
+    """Start the server and give its process and plain port; it is gone afterwards."""
     command = [sys.executable, "-m", "reference_model.server", *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
         try:
-            yield process, int(process.stdout.readline())
+            yield process, json.loads(process.stdout.readline())["plaintext"]
         finally:
             process.kill()
 
@@ -80,6 +91,118 @@ def test_defect_reaches_the_neighbours_sockets() -> None:
         offender.sendall(UNREADABLE)
         assert read(bystander, 1) == b""
         assert read(offender, 1) == b""
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> TlsFiles:
+    """Certificates for one server, and the server's own as PEM beside them."""
+    files = write_certificates(tmp_path, "127.0.0.1")
+    certificate_options(tmp_path)
+    return files
+
+
+@contextmanager
+def tls_server(files: TlsFiles, *options: str) -> Iterator[dict[str, int]]:
+    """Start the server with all its listeners and give their ports."""
+    folder = files.ca_file.parent
+    command = [sys.executable, "-m", "reference_model.server", *options]
+    command += [f"--tls-authority={files.ca_file}", f"--tls-key={folder / 'server.key'}"]
+    command += [f"--tls-certificate={folder / 'server.pem'}"]
+    command += [f"--request-log={folder / 'requests.log'}"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def connect_by_tls(port: int, files: TlsFiles, *, show_certificate: bool) -> ssl.SSLSocket:
+    """Open a connection and shake hands, with or without a certificate of ours."""
+    context = ssl.create_default_context(cafile=files.ca_file)
+    if show_certificate:
+        context.load_cert_chain(files.client_certificate, files.client_key)
+    return context.wrap_socket(connect(port), server_hostname="127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("listener", "show_certificate"),
+    [
+        pytest.param("ssl", False, id="without-certificate"),
+        pytest.param("ssl_client_auth", True, id="with-certificate"),
+    ],
+)
+def test_tls_listener_serves_behind_the_handshake(
+    certificates: TlsFiles, listener: str, show_certificate: bool
+) -> None:
+    """The table is served over TLS, and each request of it stands in the log."""
+    with tls_server(certificates) as ports:
+        with connect_by_tls(
+            ports[listener], certificates, show_certificate=show_certificate
+        ) as client:
+            client.sendall(V0 + UNSUPPORTED + UNREADABLE)
+            answers = read(client, 10000)
+        assert len(answers) == SUCCESS_BYTES + len(REFUSAL)
+        log = (certificates.ca_file.parent / "requests.log").read_text()
+        assert log.count("Completed request:{") == 2
+        assert f'"listener": "{listener}"' in log
+
+
+def table_of(port: int, files: TlsFiles, *, show_certificate: bool) -> bytes:
+    """Return what a TLS listener answers to a request, nothing where it does not take us."""
+    try:
+        with connect_by_tls(port, files, show_certificate=show_certificate) as client:
+            client.sendall(V0)
+            return read(client, 1000)
+    except OSError:
+        return b""
+
+
+def test_tls_listener_says_nothing_without_tls(certificates: TlsFiles) -> None:
+    """Who speaks Kafka's protocol to a TLS listener, or shows no certificate where one is asked for, gets no byte."""
+    with tls_server(certificates) as ports:
+        with connect(ports["ssl"]) as plain:
+            plain.sendall(V0)
+            assert read(plain, 1000) == b""
+        assert table_of(ports["ssl_client_auth"], certificates, show_certificate=False) == b""
+
+
+def test_controller_has_its_own_table_and_sasl_its_states(certificates: TlsFiles) -> None:
+    """Each listener is served by its own profile: the controller's table, one ApiVersions before the handshake."""
+    with tls_server(certificates) as ports:
+        with connect(ports["controller"]) as client:
+            client.sendall(V0)
+            size = int.from_bytes(read(client, SIZE_BYTES))
+            assert size == 4 + 2 + 4 + 6 * len(profile_of("4.4.0", listener="controller").api_keys)
+        with connect(ports["sasl_plaintext"]) as client:
+            client.sendall(V0 + V0)
+            assert len(read(client, 10000)) == SUCCESS_BYTES
+
+
+def test_metric_counts_connections(certificates: TlsFiles) -> None:
+    """The metrics endpoint counts a connection while it is open, by the name that it gave."""
+    with tls_server(certificates) as ports:
+        url = f"http://127.0.0.1:{ports['metrics']}/jolokia"
+        with connect(ports["plaintext"]) as client:
+            client.sendall(build_request(version=3, software=Software("counted", "7")).data)
+            read(client, 10)
+            assert connections_of(url, "counted") == {("plaintext", "7"): 1}
+        assert settled_connections_of(url, "counted", expected={}) == {}
+
+
+def test_throttled_connection_is_answered_before_it_waits() -> None:
+    """The answer to a throttled request comes at once, that to the next one behind the pause, also at the end."""
+    throttled = build_request(version=0, client_id="throttled").data
+    with server() as (_, port), connect(port) as client:
+        client.sendall(throttled + UNSUPPORTED)
+        client.shutdown(socket.SHUT_WR)
+        assert len(read(client, SUCCESS_BYTES)) == SUCCESS_BYTES
+        client.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            client.recv(1)
+        client.settimeout(PATIENCE_S)
+        assert read(client, 1000) == REFUSAL
 
 
 def test_release_without_a_table_is_refused() -> None:

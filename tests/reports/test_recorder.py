@@ -52,6 +52,7 @@ def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
         "applicable": True,
         "reason": "",
         "known_violation": "",
+        "flaky": None,
     }
 
 

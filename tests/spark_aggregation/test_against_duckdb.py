@@ -28,6 +28,7 @@ RUNS = [
     ("short", "2026-11-23T10:00:00+00:00", ["apache-kafka-4.0.0"]),
 ]
 REFUSED = ("cut-off", "short")
+FLAKE_RATE = {"failed": 3, "repeats": 10, "rate": 0.3, "low": 0.1, "high": 0.6}
 
 _GENERATE = """
 COPY (
@@ -81,6 +82,7 @@ SELECT clause, target, listener, run_id,
   CASE WHEN NOT applicable THEN 'not_applicable'
     WHEN coalesce(examples, 0) = 0 THEN 'not_run'
     WHEN violates > 0 AND known_violation <> '' THEN 'known_violation'
+    WHEN violates > 0 AND flaky IS NOT NULL THEN 'flaky'
     WHEN violates > 0 THEN 'violates'
     WHEN inconclusive > 0 THEN 'inconclusive'
     WHEN known_violation <> '' THEN 'unexpected_pass'
@@ -112,6 +114,7 @@ def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
             listener=listener,
             applicable=(number + place) % 6 != 0,
             known_violation="declared" if (number * 3 + place + run_number) % 5 == 0 else "",
+            flaky=FLAKE_RATE if (number + 2 * place) % 4 == 0 else None,
         )
         for place, (target, listener) in enumerate(columns)
         for number, clause in enumerate(CLAUSES)
@@ -190,6 +193,6 @@ def test_grid_equals_a_duckdb_query_over_the_same_rows(spark: SparkSession, tmp_
     assert sorted(tuple(cell) for cell in cells.collect()) == expected
     # Every verdict that a cell gets from examples occurs: the comparison is not about one of them.
     assert {row[4] for row in expected} == {
-        *("conforms", "violates", "informational", "inconclusive", "known_violation"),
+        *("conforms", "violates", "flaky", "informational", "inconclusive", "known_violation"),
         *("unexpected_pass", "not_applicable", "not_run"),
     }

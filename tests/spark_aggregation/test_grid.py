@@ -21,6 +21,7 @@ CELLS_SCHEMA = (
     "violates long, informational long, inconclusive long, distinct_failures long, "
     "failures array<struct<signature: string, smallest_example: int, examples: long>>"
 )
+FLAKE_RATE = {"failed": 3, "repeats": 10, "rate": 0.3, "low": 0.1, "high": 0.6}
 
 
 def _subsets() -> Iterator[tuple[Verdict, ...]]:
@@ -29,26 +30,35 @@ def _subsets() -> Iterator[tuple[Verdict, ...]]:
 
 
 def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession, tmp_path: Path) -> None:
-    """Every set of example verdicts, applicable or not, declared or not, gives the same cell."""
+    """Every set of example verdicts, applicable, declared, flaky or not, gives the same cell."""
     cases = {
         f"C.{number}": case
-        for number, case in enumerate(product(_subsets(), (True, False), (True, False)))
+        for number, case in enumerate(
+            product(_subsets(), (True, False), (True, False), (True, False))
+        )
     }
     planned = [
-        planned_cell(name, applicable=applicable, known_violation="declared" if known else "")
-        for name, (_, applicable, known) in cases.items()
+        planned_cell(
+            name,
+            applicable=applicable,
+            known_violation="declared" if known else "",
+            flaky=FLAKE_RATE if flaky else None,
+        )
+        for name, (_, applicable, known, flaky) in cases.items()
     ]
     header = run_header(planned)
     rows = [
         example_row(header, number, clause=name, verdict=verdict.value)
-        for name, (verdicts, _, _) in cases.items()
+        for name, (verdicts, *_) in cases.items()
         for number, verdict in enumerate(verdicts)
     ]
     write_run(tmp_path / "run", header, rows)
     cells = tables_of(spark, tmp_path)["cells"].collect()
     assert {cell.clause: cell.verdict for cell in cells} == {
-        name: cell_verdict(verdicts, applicable=applicable, known_violation=known).value
-        for name, (verdicts, applicable, known) in cases.items()
+        name: cell_verdict(
+            verdicts, applicable=applicable, known_violation=known, flaky=flaky
+        ).value
+        for name, (verdicts, applicable, known, flaky) in cases.items()
     }
 
 

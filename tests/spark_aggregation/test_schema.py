@@ -57,7 +57,7 @@ def _as_json_schema(type_: DataType) -> Any:
         return "map"
     if isinstance(type_, IntegralType):
         return "integer"
-    return {"string": "string", "boolean": "boolean"}[type_.typeName()]
+    return {"string": "string", "boolean": "boolean", "double": "number"}[type_.typeName()]
 
 
 def _reduced(schema: Mapping[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from strategies.api_versions import (
     negative_versions,
     unknown_versions,
 )
+from strategies.bare_requests import bare_requests
 from strategies.broken_requests import (
     flexible_requests_with_old_header,
     frames_with_wrong_size,
@@ -29,6 +30,16 @@ from strategies.broken_requests import (
 )
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
+from strategies.odd_frames import (
+    frames_with_negative_size,
+    partial_frames,
+    short_frames,
+)
+from strategies.odd_requests import (
+    requests_with_odd_client_id,
+    requests_with_odd_varints,
+    requests_with_tags_out_of_order,
+)
 from strategies.software_names import illegal_software_texts, legal_software_texts, software
 from wire.exchange import Request
 from wire.primitives import INT16_MAX
@@ -56,13 +67,24 @@ BROKEN_IN_WHOLE_FRAMES: Mapping[str, st.SearchStrategy[Request]] = {
     "requests_for_unknown_apis": requests_for_unknown_apis(),
     "requests_with_compact_client_id": requests_with_compact_client_id(),
     "requests_with_null_name": requests_with_null_name(),
+    "short_frames": short_frames(),
     "requests_with_tag_overrun": requests_with_tag_overrun(),
     "truncated_requests": truncated_requests(),
 }
-BROKEN_IN_SIZE: Mapping[str, st.SearchStrategy[Request]] = {
-    "frames_with_wrong_size": frames_with_wrong_size()
+ODD: Mapping[str, st.SearchStrategy[Request]] = {
+    "requests_with_odd_client_id": requests_with_odd_client_id(),
+    "requests_with_odd_varints": requests_with_odd_varints(),
+    "requests_with_tags_out_of_order": requests_with_tags_out_of_order(),
 }
-EVERY_REQUEST = {**WELL_FORMED, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
+"""Served by some releases and closed by others."""
+BROKEN_IN_SIZE: Mapping[str, st.SearchStrategy[Request]] = {
+    "frames_with_negative_size": frames_with_negative_size(),
+    "frames_with_wrong_size": frames_with_wrong_size(),
+    "partial_frames": partial_frames(),
+}
+OTHER_APIS: Mapping[str, st.SearchStrategy[Request]] = {"bare_requests": bare_requests()}
+"""Of keys that somebody has; tests/strategies/test_bare_requests.py looks at them."""
+EVERY_REQUEST = {**WELL_FORMED, **ODD, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
 
 
 def public_request_strategies() -> set[str]:

@@ -17,6 +17,7 @@ from tests.strategies.every_request import (
     BROKEN_IN_SIZE,
     BROKEN_IN_WHOLE_FRAMES,
     EVERY_REQUEST,
+    OTHER_APIS,
     WELL_FORMED,
     public_request_strategies,
 )
@@ -47,7 +48,7 @@ def size_of(request: Request) -> int:
 
 def test_every_strategy_of_requests_is_looked_at() -> None:
     """No public strategy of requests is missing from these tests."""
-    assert set(EVERY_REQUEST) == public_request_strategies()
+    assert {*EVERY_REQUEST, *OTHER_APIS} == public_request_strategies()
 
 
 def test_limits_agree_with_the_model() -> None:

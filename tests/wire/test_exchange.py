@@ -15,15 +15,14 @@ from wire.api_versions import ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import EncodeError
 from wire.exchange import (
-    SENTINEL_CORRELATION_ID,
     Exchange,
     Outcome,
     Request,
     encode_request,
-    sentinel_for,
 )
 from wire.frames import FrameReader
 from wire.headers import RequestHeader, request_header_version
+from wire.sentinel import SENTINEL_CORRELATION_ID, sentinel_for
 
 BODY = ApiVersionsRequest(client_software_name="a", client_software_version="1")
 

@@ -1,0 +1,141 @@
+"""How fast the corpus is replayed, as ratios measured in one run on one machine.
+
+`python -m benchmarks.corpus_replay [TARGET]` starts the target once and takes, in turns, over the same bytes:
+
+- plain: a loop that writes the entries that keep the connection, many at a time, and counts frames;
+- replayed: the same entries as the corpus property replays them, each asked of the model and compared;
+- judged: the same again, with a record of every entry.
+
+The rates depend on the machine and on what else it does; their ratios are what is compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.throughput import read_answers
+from clauses.catalogue import catalogue
+from conformance.corpus.allowed import cut_frames
+from conformance.corpus.entries import Entry, load_corpus
+from conformance.corpus.replay import Agreed, Remaining, Replay, Stored, batches
+from conformance.examples import PropertyJudge
+from fixtures.broker import Broker
+from fixtures.launchers import choose_launcher, launch
+from fixtures.launchers.built_in import reference_targets
+from fixtures.targets import newest_release, select_targets
+from fixtures.transport import open_tcp
+from reports.recorder import RunRecorder
+from reports.records import PlannedCell
+from reports.run_writer import RunWriter
+
+ROUNDS = 7
+REPETITIONS = 20
+LONGEST_REPEATED_BYTES = 2048
+CLAUSE = "MODEL.agrees-with-reference"
+
+
+def _numbered(entry: Entry, number: int) -> Entry:
+    """Return an entry with correlation ids of its own, so that no two are the same bytes."""
+    frames = cut_frames(entry.data).whole
+    cid = number.to_bytes(4)
+    data = b"".join(frame.data[:8] + cid + frame.data[12:] for frame in frames)
+    return Entry(name=f"{entry.name}-{number}", origin=entry.origin, data=data)
+
+
+def many_entries(broker: Broker) -> list[Stored]:
+    """Return the corpus' entries that keep the connection many times, the few very long ones left out."""
+    replay = Replay(broker)
+    keeping = list(replay.keeping(load_corpus(), Remaining()))
+    numbered = (
+        _numbered(each.entry, number)
+        for number in range(REPETITIONS)
+        for each in keeping
+        if len(each.entry.data) <= LONGEST_REPEATED_BYTES
+    )
+    return list(replay.keeping(numbered, Remaining()))
+
+
+def plain_loop(broker: Broker, stored: Sequence[Stored]) -> None:
+    """Write the entries and read as many frames as they ask for, with nothing looked at."""
+    connection = open_tcp(broker.running.addresses[broker.listener])
+    try:
+        for batch in batches(stored):
+            connection.sendall(b"".join(each.entry.data for each in batch))
+            read_answers(connection, sum(len(each.allowed.frames.whole) for each in batch))
+    finally:
+        connection.close()
+
+
+def replayed(broker: Broker, stored: Sequence[Stored], agreed: Agreed) -> None:
+    """Replay the entries, the model asked anew."""
+    remaining = Replay(broker).pipelined([each.entry for each in stored], agreed)
+    assert not remaining.different
+
+
+def _judge(broker: Broker, runs: Path) -> PropertyJudge:
+    clause = catalogue()[CLAUSE]
+    writer = RunWriter(runs, catalogue=catalogue(), tier="deep", seed=None)
+    recorder = RunRecorder(writer, tier="deep")
+    cell = PlannedCell(clause=CLAUSE, target=broker.target.id, listener=broker.listener)
+    recorder.plan([(cell, clause.level.value)], [])
+    return PropertyJudge(recorder, broker, (clause,), "test_stored_input_gets_an_allowed_answer")
+
+
+def _rate(measured: Callable[[], None], frames: int) -> float:
+    started = time.perf_counter()
+    measured()
+    return frames / (time.perf_counter() - started)
+
+
+def measure(broker: Broker, runs: Path) -> dict[str, list[float]]:
+    """Return frames per second of each kind, round by round."""
+    stored = many_entries(broker)
+    frames = sum(len(each.allowed.frames.whole) for each in stored)
+    judge = _judge(broker, runs)
+    kinds: dict[str, Callable[[], None]] = {
+        "plain loop": lambda: plain_loop(broker, stored),
+        "replayed": lambda: replayed(broker, stored, lambda exchanges: None),
+        "judged": lambda: replayed(broker, stored, judge.conforms),
+    }
+    for kind in kinds.values():
+        kind()
+    rates: dict[str, list[float]] = {name: [] for name in kinds}
+    for _ in range(ROUNDS):
+        for name, kind in kinds.items():
+            rates[name].append(_rate(kind, frames))
+    return rates
+
+
+def main() -> None:
+    """Measure in turns, and print medians and ratios."""
+    wanted = sys.argv[1:]
+    (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
+    launcher, _ = choose_launcher(target, "auto" if wanted else "process")
+    with launch(target, launcher) as running, tempfile.TemporaryDirectory() as runs:
+        broker = Broker(running, "plaintext")
+        broker.calibrate()
+        rates = measure(broker, Path(runs))
+    table = Table(title=f"{target.id} as {launcher}: medians of {ROUNDS} rounds", box=None)
+    for column in ("measured", "frames per second", "lowest", "highest"):
+        table.add_column(column, justify="left" if column == "measured" else "right")
+    for name, values in rates.items():
+        numbers = (statistics.median(values), min(values), max(values))
+        table.add_row(name, *(f"{number:,.0f}" for number in numbers))
+    console = Console()
+    console.print(table)
+    plain = rates.pop("plain loop")
+    for name, values in rates.items():
+        ratio = statistics.median(a / b for a, b in zip(values, plain, strict=True))
+        console.print(f"{name} / plain loop: {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The ids that a client gives of the broker it means to reach: which are checked, in which order, and how."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.judging import decode_answer, error_code_of
+from fixtures.broker import Broker
+from strategies.api_versions import build_request, unknown_versions
+from strategies.cluster_ids import (
+    CLUSTER_ID_VARIANTS,
+    HALF_GIVEN,
+    MISROUTED,
+    NO_NODE,
+    Given,
+    Ids,
+    build_request_with,
+    cluster_id_variants,
+    earlier_ids,
+    half_given_ids,
+    ids_given,
+    node_id_at,
+    node_offsets,
+)
+from strategies.software_names import Software, software_with_one
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome, Request
+
+PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é")))
+EXPECTED = {
+    Given.NEITHER: ErrorCode.NONE,
+    Given.BOTH: ErrorCode.NONE,
+    **dict.fromkeys(HALF_GIVEN, ErrorCode.INVALID_REQUEST),
+    **dict.fromkeys(MISROUTED, ErrorCode.REBOOTSTRAP_REQUIRED),
+}
+"""What is said of ids where they are checked."""
+BROKER_LISTENERS = ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth")
+
+
+def right_ids(broker: Broker) -> Ids:
+    """Return the ids of the broker that is judged; a property without them is not applicable."""
+    identity = broker.identity
+    assert identity.cluster_id is not None
+    assert identity.node_id is not None
+    return Ids(identity.cluster_id, identity.node_id)
+
+
+def exchange_behind(broker: Broker, earlier: tuple[Given, ...], sent: Request) -> Exchange:
+    """Send a request behind others on one connection; alone where a refusal of these cost the connection.
+
+    That a refusal keeps the connection is a clause of its own.
+    """
+    before = [build_request_with(ids_given(each, right_ids(broker))) for each in earlier]
+    *refused_or_served, last = broker.converse([*before, sent])
+    if last.outcome is not Outcome.ANSWER and not all(map(was_served, refused_or_served)):
+        (last,) = broker.converse([sent])
+    return last
+
+
+def was_served(exchange: Exchange) -> bool:
+    """Tell whether a request was answered without an error."""
+    return exchange.outcome is Outcome.ANSWER and error_code_of(exchange) is ErrorCode.NONE
+
+
+@pytest.mark.needs("cluster_id")
+@pytest.mark.clause("KIP-1242.neither-given")
+@given(earlier=earlier_ids())
+@example(earlier=())
+@example(earlier=(Given.BOTH,))
+@example(earlier=(Given.WRONG_NODE,))
+@example(earlier=(Given.NODE_ALONE,))
+def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
+    """A broker serves a request that gives no ids, whatever ids came before it on the connection."""
+    exchange = exchange_behind(broker, earlier, build_request_with(Ids()))
+    assert error_code_of(exchange) is ErrorCode.NONE
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-1242.only-one-given")
+@given(ids=half_given_ids())
+@example(ids=Ids(""))
+@example(ids=Ids("nobody"))
+@example(ids=Ids(None, 0))
+@example(ids=Ids(None, -2))
+def test_half_an_identity_is_refused(broker: Broker, ids: Ids) -> None:
+    """A broker answers a request that gives just one of the two ids with INVALID_REQUEST."""
+    (exchange,) = broker.converse([build_request_with(ids)])
+    assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id")
+@pytest.mark.clause("KIP-1242.only-one-given")
+@given(half=st.sampled_from(HALF_GIVEN), earlier=earlier_ids())
+@example(half=Given.CLUSTER_ALONE, earlier=())
+@example(half=Given.NODE_ALONE, earlier=())
+@example(half=Given.NODE_ALONE, earlier=(Given.BOTH,))
+def test_the_right_half_of_an_identity_is_refused(
+    broker: Broker, half: Given, earlier: tuple[Given, ...]
+) -> None:
+    """That the one id which is given is the right one does not help, nor what was given before."""
+    sent = build_request_with(ids_given(half, right_ids(broker)))
+    exchange = exchange_behind(broker, earlier, sent)
+    assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.needs("cluster_id")
+@pytest.mark.clause("KIP-1242.both-match")
+@given(earlier=earlier_ids())
+@example(earlier=())
+@example(earlier=(Given.BOTH,))
+@example(earlier=(Given.NEITHER,))
+@example(earlier=(Given.WRONG_CLUSTER,))
+def test_right_ids_are_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
+    """A broker serves a request with its own ids, whatever ids came before it on the connection."""
+    exchange = exchange_behind(broker, earlier, build_request_with(right_ids(broker)))
+    assert error_code_of(exchange) is ErrorCode.NONE
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id")
+@pytest.mark.listeners(*BROKER_LISTENERS)
+@pytest.mark.clause("KIP-1242.wrong-cluster")
+@given(variant=cluster_id_variants(), offset=st.just(0) | node_offsets())
+@example(variant="another", offset=0)
+@example(variant="another", offset=1)
+@example(variant="empty", offset=0)
+@example(variant="in the other case", offset=0)
+@example(variant="without its last character", offset=0)
+def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int) -> None:
+    """A broker answers another cluster id than its own with REBOOTSTRAP_REQUIRED, at any node id."""
+    right = right_ids(broker)
+    assert right.cluster_id is not None
+    wrong = Ids(CLUSTER_ID_VARIANTS[variant](right.cluster_id), node_id_at(right.node_id, offset))
+    assume(wrong.cluster_id != right.cluster_id and wrong.node_id != NO_NODE)
+    (exchange,) = broker.converse([build_request_with(wrong)])
+    assert error_code_of(exchange) is ErrorCode.REBOOTSTRAP_REQUIRED
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id")
+@pytest.mark.listeners(*BROKER_LISTENERS)
+@pytest.mark.clause("KIP-1242.wrong-node")
+@given(offset=node_offsets())
+@example(offset=1)
+@example(offset=-1)
+@example(offset=-3)
+@example(offset=256)
+@example(offset=65536)
+def test_wrong_node_id_is_refused(broker: Broker, offset: int) -> None:
+    """A broker answers its cluster id with another node id than its own with REBOOTSTRAP_REQUIRED."""
+    right = right_ids(broker)
+    wrong = right._replace(node_id=node_id_at(right.node_id, offset))
+    assume(wrong.node_id != NO_NODE)
+    (exchange,) = broker.converse([build_request_with(wrong)])
+    assert error_code_of(exchange) is ErrorCode.REBOOTSTRAP_REQUIRED
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id")
+@pytest.mark.clause("KIP-1242.order-of-checks")
+@given(
+    ids=st.sampled_from((*MISROUTED, *HALF_GIVEN)),
+    refused=PLAINLY_ILLEGAL,
+    version=st.just(FIRST_VERSION_WITH_CLUSTER_CHECK) | unknown_versions(),
+)
+@example(ids=Given.WRONG_CLUSTER, refused=Software("a b", "1"), version=5)
+@example(ids=Given.WRONG_NODE, refused=Software("", "1"), version=6)
+def test_version_then_name_then_ids_are_checked(
+    broker: Broker, ids: Given, refused: Software, version: int
+) -> None:
+    """Of several faults a broker names the version before the software's name, and that before the ids."""
+    assume(version == FIRST_VERSION_WITH_CLUSTER_CHECK or version > broker.max_version)
+    wrong = ids_given(ids, right_ids(broker))
+    sent = build_request(
+        version=version, software=refused, cluster_id=wrong.cluster_id, node_id=wrong.node_id
+    )
+    served = version <= broker.max_version
+    expected = ErrorCode.INVALID_REQUEST if served else ErrorCode.UNSUPPORTED_VERSION
+    (exchange,) = broker.converse([sent])
+    assert error_code_of(exchange) is expected
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id")
+@pytest.mark.clause("KIP-1242.refusal-shape")
+@given(ids=st.sampled_from((*MISROUTED, *HALF_GIVEN)))
+@example(ids=Given.WRONG_CLUSTER)
+@example(ids=Given.CLUSTER_ALONE)
+def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: Given) -> None:
+    """Refused ids are answered in the request's version with an empty table, on a usable connection."""
+    sent = build_request_with(ids_given(ids, right_ids(broker)))
+    behind = build_request(version=0, correlation_id=8)
+    refusal, next_one = broker.converse([sent, behind])
+    answer = decode_answer(refusal, api_version=sent.api_version, exactly=True)
+    # Whether it is refused is the matter of other clauses.
+    assume(answer.error_code is not ErrorCode.NONE)
+    assert answer.api_keys == ()
+    assert next_one.outcome is Outcome.ANSWER, "the connection serves nothing behind the refusal"
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id")
+@pytest.mark.clause("KIP-1242.older-versions-unchecked")
+@given(
+    earlier=earlier_ids(),
+    version=st.integers(0, FIRST_VERSION_WITH_CLUSTER_CHECK - 1),
+)
+@example(earlier=(Given.WRONG_CLUSTER,), version=0)
+@example(earlier=(Given.WRONG_NODE,), version=4)
+@example(earlier=(Given.CLUSTER_ALONE,), version=3)
+@example(earlier=(Given.BOTH,), version=4)
+def test_versions_without_ids_are_never_refused_for_them(
+    broker: Broker, earlier: tuple[Given, ...], version: int
+) -> None:
+    """v0 to v4 are served on a connection that gave ids before, right or wrong."""
+    exchange = exchange_behind(broker, earlier, build_request(version=version))
+    assert error_code_of(exchange) is ErrorCode.NONE
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id", "plaintext")
+@pytest.mark.listeners("sasl_plaintext", "controller")
+@pytest.mark.clause("KIP-1242.on-every-listener")
+@given(ids=st.sampled_from(Given))
+@example(ids=Given.NEITHER)
+@example(ids=Given.BOTH)
+@example(ids=Given.NODE_ALONE)
+@example(ids=Given.WRONG_CLUSTER)
+@example(ids=Given.WRONG_NODE)
+def test_ids_are_checked_on_every_listener(broker: Broker, ids: Given) -> None:
+    """A controller, and a broker before SASL authentication, say of ids what the broker says elsewhere."""
+    sent = build_request_with(ids_given(ids, right_ids(broker)))
+    elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
+    seen = error_code_of(broker.exchange(sent))
+    assert seen is elsewhere, f"{seen!r} for {ids.value}, elsewhere {elsewhere!r}"
+    assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and elsewhere"

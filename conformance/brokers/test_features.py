@@ -1,0 +1,158 @@
+"""Features: where they stand in answers, whether they are sound, and whether they stay the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import ExitStack
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_served,
+    bytes_behind_body,
+    decode_answer,
+    payload_of,
+    stable_part,
+)
+from fixtures.broker import Broker
+from fixtures.running_broker import RunningBroker
+from strategies.api_versions import api_versions_requests, build_request
+from strategies.header_fields import plain_client_ids
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersionsResponse,
+    SupportedFeatureKey,
+)
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Request
+from wire.primitives import read_raw_tagged_fields
+
+FIRST_VERSION_WITH_ZERO_MINIMUM = 4
+FLEXIBLE_REQUESTS = api_versions_requests(
+    min_version=FIRST_FLEXIBLE_VERSION, client_ids=plain_client_ids()
+)
+FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
+NO_EPOCH = -1
+HIGHEST_EPOCHS: WeakKeyDictionary[Broker, tuple[RunningBroker, int]] = WeakKeyDictionary()
+"""By listener, the highest epoch that it told in this run, and which target that was."""
+FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
+
+
+def features_at(broker: Broker, version: int) -> ApiVersionsResponse:
+    """Return the answer at a version, on a connection of its own."""
+    return decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+
+
+def tags_behind_body(exchange: Exchange, *, api_version: int) -> set[int]:
+    """Return the tags of the section that stands behind a body which has none, if there is one."""
+    behind = memoryview(bytes_behind_body(exchange, api_version=api_version))
+    try:
+        fields, _ = read_raw_tagged_fields(behind, 0)
+    except DecodeError:
+        return set()
+    return {field.tag for field in fields}
+
+
+@pytest.mark.clause("FEATURES.absent-below-v3")
+@given(sent=api_versions_requests(max_version=2, client_ids=plain_client_ids()))
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=1))
+@example(sent=build_request(version=2))
+def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
+    """Below v3 an answer has no tag section with features and names none of them."""
+    assume_served(broker, sent)
+    newest = features_at(broker, min(broker.max_version, NEWEST_VERSION))
+    exchange = broker.exchange(sent)
+    assert not tags_behind_body(exchange, api_version=sent.api_version) & FEATURE_TAGS
+    named = [f.name for f in newest.supported_features if f.name.encode() in payload_of(exchange)]
+    assert named == [], "features stand in an answer that has no place for them"
+
+
+@pytest.mark.clause("FEATURES.min-zero-only-from-v4")
+@given(version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION), client_id=plain_client_ids())
+@example(version=3, client_id=None)
+@example(version=4, client_id=None)
+@example(version=5, client_id=None)
+def test_v3_lists_the_features_without_a_zero_minimum(
+    broker: Broker, version: int, client_id: str | None
+) -> None:
+    """v3 lists the features of a later version whose minimum is above 0, as they are, and no others."""
+    assume(version <= broker.max_version)
+    oldest = features_at(broker, FIRST_FLEXIBLE_VERSION).supported_features
+    sent = build_request(version=version, client_id=client_id)
+    drawn = decode_answer(broker.exchange(sent), api_version=version).supported_features
+    assert [feature for feature in oldest if feature.min_version == 0] == []
+    assert _ranges(f for f in drawn if f.min_version != 0) == _ranges(oldest)
+
+
+def _ranges(features: Iterable[SupportedFeatureKey]) -> set[tuple[str, int, int]]:
+    return {(f.name, f.min_version, f.max_version) for f in features}
+
+
+@pytest.mark.clause("FEATURES.ranges-ordered")
+@given(sent=FLEXIBLE_REQUESTS)
+@example(sent=build_request(version=3))
+@example(sent=build_request(version=4))
+def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
+    """Features have ordered ranges and stand once, and finalized levels lie where they may."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    supported = {feature.name: feature for feature in answer.supported_features}
+    for features in (answer.supported_features, answer.finalized_features):
+        counts = Counter(feature.name for feature in features)
+        assert [name for name, count in counts.items() if count > 1] == [], "stands twice"
+    for feature in answer.supported_features:
+        assert 0 <= feature.min_version <= feature.max_version, feature.name
+    for level in answer.finalized_features:
+        assert 0 <= level.min_version_level <= level.max_version_level, level.name
+        if level.name in supported:
+            assert level.max_version_level <= supported[level.name].max_version, level.name
+            assert level.min_version_level >= supported[level.name].min_version, level.name
+    if sent.api_version >= FIRST_VERSION_WITH_ZERO_MINIMUM:
+        finalized = {level.name for level in answer.finalized_features}
+        assert finalized <= supported.keys(), "finalized but not supported"
+
+
+@pytest.mark.clause("FEATURES.epoch-monotone")
+@given(connections=st.lists(st.lists(FLEXIBLE_VERSIONS, min_size=1, max_size=3), max_size=3))
+@example(connections=[[3, 3], [3]])
+@example(connections=[[3, 4, 5], [3]])
+def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[int]]) -> None:
+    """From answer to answer and from connection to connection the epoch of the features never falls."""
+    answers: list[ApiVersionsResponse] = []
+    with ExitStack() as opened:
+        for versions in connections:
+            connection = opened.enter_context(broker.connect())
+            for version in versions:
+                if version <= broker.max_version:
+                    (exchange,) = connection.converse([build_request(version=version)])
+                    answers.append(decode_answer(exchange, api_version=version))
+    assume(answers)
+    running, highest = HIGHEST_EPOCHS.get(broker, (broker.running, NO_EPOCH))
+    # A target that was started anew counts anew.
+    before = [highest] if running is broker.running else []
+    epochs = [*before, *(answer.finalized_features_epoch for answer in answers)]
+    HIGHEST_EPOCHS[broker] = (broker.running, max(epochs))
+    assert all(earlier <= later for earlier, later in pairwise(epochs)), f"epochs {epochs}"
+    without = [a for a in answers if a.finalized_features and a.finalized_features_epoch < 0]
+    assert without == [], "features are finalized at no epoch"
+
+
+@pytest.mark.clause("FEATURES.same-on-repeat")
+@given(version=FLEXIBLE_VERSIONS, repeats=st.integers(2, 5))
+@example(version=3, repeats=2)
+def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: int) -> None:
+    """One version has the same features on every repeat on a connection, and on another connection."""
+    assume(version <= broker.max_version)
+    sent = [build_request(version=version, correlation_id=n) for n in range(repeats)]
+    exchanges = [*broker.converse(sent), *broker.converse(sent[:1])]
+    features = [
+        stable_part(decode_answer(exchange, api_version=version))[2:] for exchange in exchanges
+    ]
+    assert all(each == features[0] for each in features)

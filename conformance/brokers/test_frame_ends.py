@@ -1,0 +1,163 @@
+"""Frames that are refused by their size, and streams that end: behind whole frames, or inside one."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from conformance.judging import decode_answer, error_code_of, summary_of
+from conformance.playing import has_ended
+from fixtures.broker import Broker
+from strategies.api_versions import build_request
+from strategies.broken_requests import SOCKET_REQUEST_MAX_BYTES
+from strategies.header_fields import INT32_MAX
+from strategies.odd_frames import (
+    build_part,
+    build_short_frame,
+    build_whole_frame_of,
+    build_with_size,
+    frames_with_negative_size,
+    partial_frames,
+    short_frames,
+    surpluses,
+)
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES
+
+HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
+"""TLS ends both sides of a stream at once."""
+SKIPPED_FRAME_BYTES = 2
+"""Where a release skips short frames, those below this size."""
+MOST_REQUESTS_IN_A_RACE = 2
+LARGEST_SENT_BYTES = 1 << 20
+"""A release without a limit of its own before authentication would be sent 100 MB time and again."""
+PLAIN = build_request(version=0)
+FEW = 10
+"""Examples of what may cost a large frame or a pause each."""
+
+
+def assert_closed_without_a_byte(exchange: Exchange) -> None:
+    """Hold an exchange against a close in front of which nothing was sent."""
+    assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)
+    assert exchange.stray == b"", "bytes came before the close"
+
+
+def largest_frame(broker: Broker) -> int:
+    """Return the largest frame that the listener's new connections take."""
+    traits = broker.profile.traits
+    return (
+        traits.sasl_frame_bytes_max if broker.asks_for_authentication else SOCKET_REQUEST_MAX_BYTES
+    )
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.negative-size-refused")
+@given(broken=frames_with_negative_size())
+@example(broken=build_with_size(-1))
+@example(broken=build_with_size(-(2**31)))
+def test_negative_size_closes_the_connection(broker: Broker, broken: Request) -> None:
+    """A broker closes on a size below zero, and answers nothing of what stands behind it."""
+    assert_closed_without_a_byte(broker.exchange(broken))
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.oversize-refused")
+@given(surplus=surpluses())
+@example(surplus=1)
+@example(surplus=2**31 - 1)
+def test_too_large_size_closes_the_connection(broker: Broker, surplus: int) -> None:
+    """A broker closes on a size above its limit without waiting for the payload."""
+    size = min(largest_frame(broker) + surplus, INT32_MAX)
+    assert_closed_without_a_byte(broker.exchange(build_with_size(size)))
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.clause("PROTOCOL.oversize-refused")
+@settings(max_examples=FEW)
+@given(missing=st.integers(0, 3))
+@example(missing=0)
+def test_frame_within_the_limit_is_taken_before_authentication(
+    broker: Broker, missing: int
+) -> None:
+    """Before authentication a frame as large as the limit is still read, and its request answered."""
+    size = min(largest_frame(broker), LARGEST_SENT_BYTES) - missing
+    exchange = broker.exchange(build_whole_frame_of(size))
+    assert error_code_of(exchange) is ErrorCode.NONE
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.short-frame-refused")
+@given(broken=short_frames())
+@example(broken=build_short_frame(0, 0))
+@example(broken=build_short_frame(0, 1))
+@example(broken=build_short_frame(3, 7))
+@example(broken=build_short_frame(0, 8))
+def test_frame_too_short_for_a_header_is_refused(broker: Broker, broken: Request) -> None:
+    """A broker closes on a frame that ends before the header does, or skips it where its release does."""
+    skips = broker.profile.traits.short_frame_ignored and not broker.asks_for_authentication
+    exchange = broker.exchange(broken)
+    if skips and len(broken.data) - SIZE_BYTES < SKIPPED_FRAME_BYTES:
+        assert exchange.outcome is Outcome.IGNORED, summary_of(exchange)
+    else:
+        assert_closed_without_a_byte(exchange)
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners(*HALF_CLOSING_LISTENERS)
+@pytest.mark.clause("PROTOCOL.half-close-answers-complete")
+@given(versions=st.lists(st.integers(0, 9), min_size=1, max_size=6))
+@example(versions=[0])
+@example(versions=[0, 99, 3])
+def test_whole_frames_are_answered_behind_the_end_of_stream(
+    broker: Broker, versions: list[int]
+) -> None:
+    """Behind k requests and the end of ours come k answers, where none may be lost, and the target's end."""
+    traits = broker.profile.traits
+    all_answered = not traits.early_end_loses_answers
+    # Where answers may be lost, three requests or more are often neither answered nor closed, and wait long.
+    assume(all_answered or len(versions) <= MOST_REQUESTS_IN_A_RACE)
+    sent = [
+        build_request(version=version, correlation_id=place)
+        for place, version in enumerate(versions)
+    ]
+    with broker.connect() as connection:
+        exchanges = connection.end_stream(sent)
+    answered = [each for each in exchanges if each.outcome is Outcome.ANSWER]
+    if all_answered:
+        assert len(answered) == len(sent), f"{len(answered)} of {len(sent)} requests were answered"
+    assert traits.early_end_may_hang or has_ended(exchanges), "the connection stays open"
+    for exchange in answered:
+        correlation_id = int.from_bytes((exchange.payload or b"")[:4], signed=True)
+        assert correlation_id == exchange.request.correlation_id
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners(*HALF_CLOSING_LISTENERS)
+@pytest.mark.clause("PROTOCOL.partial-frame-waits")
+@given(part=partial_frames())
+@example(part=build_part(build_request(version=0), 1))
+@example(part=build_part(build_request(version=3), 20))
+def test_end_of_stream_inside_a_frame_closes(broker: Broker, part: Request) -> None:
+    """A stream that ends inside a frame gets no byte and is closed."""
+    with broker.connect(authenticate=False) as connection:
+        (exchange,) = connection.end_stream([part])
+    assert_closed_without_a_byte(exchange)
+
+
+@pytest.mark.clause("PROTOCOL.partial-frame-waits")
+@given(kept=st.integers(1, len(PLAIN.data) - 1))
+@example(kept=3)
+@example(kept=9)
+def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
+    """A broker waits for the rest of a frame and answers when it has come, while others are served."""
+    with broker.connect(authenticate=False) as connection:
+        connection.send(build_part(PLAIN, kept))
+        # A whole exchange on another connection: time in which nothing may happen on this one.
+        assert broker.exchange(PLAIN).outcome is Outcome.ANSWER
+        assert connection.early_bytes() == b"", "bytes came before the frame was whole"
+        rest = Request(data=PLAIN.data[kept:], header=PLAIN.header)
+        (exchange,) = connection.converse([rest])
+    assert decode_answer(exchange, api_version=0).error_code is ErrorCode.NONE

@@ -1,0 +1,186 @@
+"""Listeners: what is served before authentication and before TLS, and the controller's own table."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_served,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+    stable_part,
+    summary_of,
+)
+from fixtures.broker import Broker
+from fixtures.errors import TlsRefused
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.header_fields import plain_client_ids
+from strategies.software_names import (
+    Software,
+    edge_punctuation_texts,
+    illegal_software_texts,
+    legal_software_texts,
+    software_with_one,
+)
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsResponse
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome, Request
+
+TLS_LISTENERS = ("ssl", "ssl_client_auth")
+NOTHING_SERVED = (Outcome.CLOSED, Outcome.SILENT)
+"""Behind a request that is passed over, the sentinel gets the table."""
+FEW = 10
+"""Examples of what a target that stays silent costs a silence bound each, or a TLS handshake."""
+WELL_FORMED_REQUESTS = api_versions_requests(client_ids=plain_client_ids())
+
+
+def answer_of(exchange: Exchange, sent: Request) -> ApiVersionsResponse:
+    """Decode an answer in the version that its error code asks for."""
+    unsupported = error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
+    return decode_answer(exchange, api_version=0 if unsupported else sent.api_version)
+
+
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.clause("KIP-35.table-before-authentication")
+@given(sent=WELL_FORMED_REQUESTS)
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
+@example(sent=build_request(version=5))
+def test_table_is_served_before_authentication(broker: Broker, sent: Request) -> None:
+    """Before SaslHandshake the whole table is served, and the handshake is answered behind it."""
+    assume_served(broker, sent)
+    (authenticated,) = broker.converse([build_request(version=0)])
+    expected = decode_answer(authenticated, api_version=0)
+    exchange = broker.exchange(sent)
+    answer = decode_answer(exchange, api_version=sent.api_version)
+    assert answer.error_code is ErrorCode.NONE
+    assert key_ranges(answer) == key_ranges(expected)
+    assert exchange.usable, "SaslHandshake is not answered behind it"
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.clause("KIP-511.same-rules-before-authentication")
+@given(
+    sent=api_versions_requests(
+        versions=st.integers(0, NEWEST_VERSION) | unknown_versions(),
+        software=software_with_one(
+            legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
+        ),
+    )
+)
+@example(sent=build_request(version=3))
+@example(sent=build_request(version=3, software=Software("a_b", "1")))
+@example(sent=build_request(version=3, software=Software("-a", "1")))
+@example(sent=build_request(version=3, software=Software("", "1")))
+@example(sent=build_request(version=99))
+def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Request) -> None:
+    """Before authentication a request gets the error and layout, and a refusal the table, that it gets after it."""
+    before = broker.exchange(sent)
+    (after,) = broker.converse([sent])
+    expected, answer = answer_of(after, sent), answer_of(before, sent)
+    assert answer.error_code is expected.error_code
+    if answer.error_code is not ErrorCode.NONE:
+        # The whole table has a clause of its own.
+        assert key_ranges(answer) == key_ranges(expected)
+    assert before.usable, "SaslHandshake is not answered behind it"
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners(*TLS_LISTENERS)
+@pytest.mark.clause("KIP-35.nothing-before-tls")
+@settings(max_examples=FEW)
+@given(sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions()))
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
+def test_nothing_is_answered_before_tls(broker: Broker, sent: Request) -> None:
+    """Without a TLS handshake a request on a TLS listener gets no byte of an answer."""
+    with broker.connect(plain=True) as connection:
+        exchange = connection.exchange(sent)
+    assert exchange.outcome in NOTHING_SERVED, summary_of(exchange)
+    own_id = sent.correlation_id.to_bytes(4, signed=True)
+    assert own_id not in exchange.received, "an answer came as it is"
+
+
+@pytest.mark.needs("plaintext")
+@pytest.mark.listeners(*TLS_LISTENERS)
+@pytest.mark.clause("KIP-35.nothing-before-tls")
+@given(sent=WELL_FORMED_REQUESTS)
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
+def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> None:
+    """Inside TLS a broker gives the table that it gives on its plaintext listener."""
+    assume_served(broker, sent)
+    plain = broker.sibling("plaintext").exchange(build_request(version=0))
+    expected = key_ranges(decode_answer(plain, api_version=0))
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    assert key_ranges(answer) == expected
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners("ssl_client_auth")
+@pytest.mark.clause("KIP-35.client-certificate-guards-table")
+@settings(max_examples=FEW)
+@given(
+    sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions()),
+    others=st.integers(0, 2),
+)
+@example(sent=build_request(version=0), others=0)
+@example(sent=build_request(version=3), others=1)
+@example(sent=build_request(version=99), others=2)
+def test_client_without_a_certificate_gets_no_table(
+    broker: Broker, sent: Request, others: int
+) -> None:
+    """Where a client certificate is required, a client without one gets no answer, whoever else has one."""
+    with ExitStack() as opened:
+        for _ in range(others):
+            opened.enter_context(broker.connect())
+        try:
+            connection = opened.enter_context(broker.connect(client_certificate=False))
+        except TlsRefused:
+            # The handshake failed, which is one of two ways; TLS 1.3 tells the client only behind it.
+            broker.check_alive()
+            return
+        exchange = connection.exchange(sent)
+    assert exchange.outcome in NOTHING_SERVED, summary_of(exchange)
+
+
+@pytest.mark.needs("plaintext")
+@pytest.mark.listeners("controller")
+@pytest.mark.clause("KIP-35.controller-listener-table")
+@given(sent=WELL_FORMED_REQUESTS)
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
+@example(sent=build_request(version=5))
+def test_controller_has_its_own_table(broker: Broker, sent: Request) -> None:
+    """A controller's table lists ApiVersions from v0 and sound ranges, and is not the broker's table."""
+    assume_served(broker, sent)
+    table = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    own_range = table.range_of(API_VERSIONS_KEY)
+    assert own_range is not None, "ApiVersions is not listed"
+    assert own_range.min_version == 0
+    keys = [entry.api_key for entry in table.api_keys]
+    assert len(keys) == len(set(keys)), "a key stands twice"
+    ranges = key_ranges(table)
+    assert all(0 <= lowest <= highest for lowest, highest in ranges.values())
+    plain = broker.sibling("plaintext").exchange(build_request(version=0))
+    brokers_table = key_ranges(decode_answer(plain, api_version=0))
+    assert ranges.keys() != brokers_table.keys(), "the controller shows the broker's table"
+
+
+@pytest.mark.listeners("controller")
+@pytest.mark.clause("KIP-35.controller-listener-table")
+@given(version=st.integers(0, NEWEST_VERSION))
+@example(version=3)
+def test_controller_has_one_table(broker: Broker, version: int) -> None:
+    """A controller's table is the same at every version."""
+    assume(version <= broker.max_version)
+    plain = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
+    sent = build_request(version=version)
+    answer = decode_answer(broker.exchange(sent), api_version=version)
+    assert stable_part(answer)[1] == stable_part(plain)[1]

@@ -1,0 +1,110 @@
+"""Sequences of requests on several connections, up to and after authentication, against the model step by step."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+
+from conformance.judging import decode_answer, summary_of
+from conformance.playing import Player
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.conversations import (
+    Conversation,
+    Handshake,
+    Message,
+    Reconnect,
+    Say,
+    Token,
+    conversations,
+)
+from strategies.header_fields import plain_client_ids
+from strategies.odd_frames import build_part, build_with_size
+from strategies.software_names import Software
+from wire.api_versions import NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome, Request
+from wire.sasl import handshake_request
+
+V0, V3, V99 = (build_request(version=version) for version in (0, 3, 99))
+BAD_NAME = build_request(version=3, software=Software("a_b", "1"))
+UNREADABLE = build_request(version=3, body=b"", broken="no body")
+WRONG_IDS = build_request(version=5, cluster_id="nobody", node_id=7)
+
+
+def one_by_one(*messages: Message, connection: int = 0) -> Conversation:
+    """Say messages on one connection, each behind the answer to the one before."""
+    return tuple(Say(connection=connection, messages=(message,)) for message in messages)
+
+
+def at_once(*messages: Message, ends: bool = False) -> Conversation:
+    """Say messages in one write."""
+    return (Say(messages=messages, ends=ends),)
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("MODEL.sequence-agrees")
+@given(conversation=conversations())
+# Before authentication: one success, after any number of refusals.
+@example(conversation=one_by_one(V0, V0))
+@example(conversation=one_by_one(V99, V99, BAD_NAME, V3, V99))
+@example(conversation=one_by_one(WRONG_IDS, Handshake(version=0), Token(wrapped=False), WRONG_IDS))
+@example(conversation=at_once(V0, Handshake(version=1), Token(), V3))
+# After SaslHandshake v0 and v1.
+@example(conversation=one_by_one(Handshake(version=0), V0))
+@example(conversation=one_by_one(Handshake(version=0), Token(wrapped=False, right=False)))
+@example(conversation=one_by_one(Handshake(version=1), V0))
+@example(conversation=one_by_one(Handshake(version=1), V3))
+@example(conversation=one_by_one(Handshake(version=1), BAD_NAME))
+@example(conversation=one_by_one(Handshake(version=1), V99))
+@example(conversation=one_by_one(Handshake(version=1), UNREADABLE))
+@example(conversation=one_by_one(Handshake(version=1), Token(right=False)))
+@example(conversation=one_by_one(Handshake(mechanism="plain"), V0))
+@example(conversation=one_by_one(Handshake(version=2)))
+# After authentication, and again.
+@example(conversation=one_by_one(Handshake(version=1), Token(), V0, V3, V0, V99, BAD_NAME))
+@example(conversation=one_by_one(Handshake(), Token(), Handshake(), Token(), Handshake(), V0))
+@example(conversation=one_by_one(Handshake(), Token(), Token()))
+# Ends, and neighbours.
+@example(conversation=at_once(V0, V99, V0, ends=True))
+@example(conversation=at_once(V99, build_part(V0, 9), ends=True))
+@example(conversation=at_once(V99, build_with_size(-1)))
+@example(conversation=at_once(V99, UNREADABLE, V0))
+@example(
+    conversation=(
+        *one_by_one(V0),
+        *one_by_one(UNREADABLE, connection=1),
+        *one_by_one(V99, connection=2),
+        Reconnect(connection=1),
+        *one_by_one(V3, connection=1),
+    )
+)
+def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversation) -> None:
+    """Whatever several connections say in whatever order, each gets what the model allows for it."""
+    with Player(broker) as player:
+        player.play(conversation)
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.needs("handshake_v1")
+@pytest.mark.clause("KIP-35.after-handshake-illegal-state")
+@given(
+    sent=api_versions_requests(client_ids=plain_client_ids())
+    | api_versions_requests(versions=unknown_versions())
+)
+@example(sent=V0)
+@example(sent=V3)
+@example(sent=build_request(version=NEWEST_VERSION))
+@example(sent=V99)
+def test_api_versions_after_the_handshake_is_refused(broker: Broker, sent: Request) -> None:
+    """Behind SaslHandshake v1 ApiVersions gets ILLEGAL_SASL_STATE in its own version, and then the close."""
+    assume(sent.api_version >= 0)
+    with broker.connect(authenticate=False) as connection:
+        connection.converse([handshake_request(version=1)])
+        answered, behind = connection.converse([sent, V0])
+    served = sent.api_version <= broker.max_version
+    answer = decode_answer(answered, api_version=sent.api_version if served else 0)
+    assert answer.error_code is ErrorCode.ILLEGAL_SASL_STATE
+    assert answer.api_keys == ()
+    assert behind.outcome is Outcome.CLOSED, summary_of(behind)

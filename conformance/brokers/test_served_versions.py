@@ -1,0 +1,131 @@
+"""What the table promises: every version that it lists is served, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.examples import JUDGE, PropertyJudge
+from conformance.judging import Unjudged
+from conformance.other_apis import (
+    advertised_items,
+    advertised_table,
+    answers_unsupported,
+    check_not_served,
+    check_served,
+    neighbouring_items,
+    send,
+    spared_apis,
+    undescribed_items,
+)
+from conformance.sweeping import Item, names_of, sweep
+from fixtures.broker import Broker
+from strategies.api_versions import INT16_MIN
+from strategies.bare_requests import bare_requests, build_bare_request, distances
+from wire.api_versions import API_VERSIONS_KEY
+from wire.exchange import Exchange, Outcome, Request
+from wire.primitives import INT16_MAX
+
+
+@pytest.mark.swept
+@pytest.mark.exhaustive
+@pytest.mark.clause("KIP-35.every-advertised-version-served")
+def test_every_advertised_version_is_served(broker: Broker) -> None:
+    """A minimal request of each version in the table gets an answer in its layout and keeps the connection."""
+    judge = JUDGE.get()
+    unknown = names_of(undescribed_items(broker))
+    if unknown:
+        # A vendor's own versions have no published schema: they are named, and not judged.
+        judge.notes(Unjudged(f"no schema describes {unknown}"))
+    note_spared(judge, broker)
+    unsupported: list[Item] = []
+
+    def check(asked: Broker, item: Item) -> Exchange:
+        exchange = check_served(asked, item)
+        if answers_unsupported(exchange, item):
+            unsupported.append(item)
+        return exchange
+
+    try:
+        sweep(judge, broker, advertised_items(broker), check)
+    finally:
+        if unsupported:
+            # A broker may answer so where a feature is off: whether the version is served remains open.
+            answered = names_of(unsupported)
+            judge.notes(Unjudged(f"answered with UNSUPPORTED_VERSION: {answered}"))
+
+
+@pytest.mark.swept
+@pytest.mark.exhaustive
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-35.outside-range-not-served")
+def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
+    """The version below and the version above each range in the table are not served."""
+    judge = JUDGE.get()
+    note_spared(judge, broker)
+    sweep(judge, broker, neighbouring_items(broker), check_not_served)
+
+
+def note_spared(judge: PropertyJudge, broker: Broker) -> None:
+    """Name the APIs that are not asked for, if any."""
+    spared = spared_apis(broker)
+    if spared:
+        names = ", ".join(spared)
+        judge.notes(Unjudged(f"not asked for on a target that this suite did not start: {names}"))
+
+
+def is_listed(broker: Broker, api_key: int) -> bool:
+    """Whether a target's table has a key."""
+    return any(entry.api_key == api_key for entry in advertised_table(broker))
+
+
+def assert_closed_without_a_byte(broker: Broker, sent: Request) -> None:
+    """Fail unless a request costs the connection and gets nothing at all."""
+    exchange = send(broker, sent)
+    assert exchange.outcome is Outcome.CLOSED, f"not closed; the target: {exchange.outcome.value}"
+    assert exchange.stray == b"", "bytes came before the close"
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.bad-version-of-known-api-refused")
+@given(place=st.integers(0, 99), distance=distances(), body=st.binary(max_size=20))
+@example(place=0, distance=1, body=b"")
+@example(place=0, distance=-1, body=b"")
+@example(place=0, distance=100, body=b"")
+def test_bad_version_of_a_listed_api_is_closed(
+    broker: Broker, place: int, distance: int, body: bytes
+) -> None:
+    """A version outside the range of a listed API other than ApiVersions costs the connection."""
+    table = [entry for entry in advertised_table(broker) if entry.api_key != API_VERSIONS_KEY]
+    assume(place < len(table))
+    entry = table[place]
+    version = distance + (entry.max_version if distance > 0 else entry.min_version)
+    assume(INT16_MIN <= version <= INT16_MAX)
+    sent = build_bare_request(entry.api_key, version, body)
+    assume(not is_served(broker, sent))
+    assert_closed_without_a_byte(broker, sent)
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.unknown-api-refused")
+@given(sent=bare_requests())
+@example(sent=build_bare_request(-1, 0))
+@example(sent=build_bare_request(999, 0))
+@example(sent=build_bare_request(5, 0))
+@example(sent=build_bare_request(52, 0))
+@example(sent=build_bare_request(0, 3))
+def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
+    """A key that the table does not list, removed or another listener's, costs the connection."""
+    assume(not is_listed(broker, sent.api_key))
+    assume(not is_served(broker, sent))
+    assert_closed_without_a_byte(broker, sent)
+
+
+def is_served(broker: Broker, sent: Request) -> bool:
+    """Whether the table lists a version, or the release is known to serve it all the same."""
+    listed = any(
+        entry.api_key == sent.api_key and entry.min_version <= sent.api_version <= entry.max_version
+        for entry in advertised_table(broker)
+    )
+    return listed or (broker.is_pinned and broker.profile.accepts(sent.api_key, sent.api_version))

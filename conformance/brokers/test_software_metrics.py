@@ -1,0 +1,122 @@
+"""Where the names of client software show: in the broker's metrics and in its request log."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from conformance.judging import error_code_of
+from fixtures.broker import Broker
+from fixtures.connection_metrics import settled_connections_of
+from strategies.api_versions import build_request
+from strategies.software_names import Software
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
+from wire.error_codes import ErrorCode
+
+FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
+FEW = 4
+"""Examples; each new name stays in the broker for a while, and its metrics are slow to read."""
+LOG_LIMIT_S = 2.0
+POLL_INTERVAL_S = 0.02
+_NUMBERS = itertools.count(1)
+ILLEGAL = Software("a b", "1")
+
+
+def fresh_name() -> str:
+    """Return a client software name that nobody else uses, also not the example before."""
+    return f"conformance.{time.time_ns()}-{next(_NUMBERS)}"
+
+
+def assert_counted(broker: Broker, software: Software, count: int) -> None:
+    """Hold the metric of a client software against the connections that it has on the listener."""
+    url = broker.running.metrics_url
+    assert url is not None
+    expected = {(broker.listener, software.version): count} if count else {}
+    counted = settled_connections_of(url, software.name, expected=expected)
+    assert counted == expected, f"counted are {counted}, open are {expected}"
+
+
+def is_logged(path: Path, client_id: str, software: Software) -> bool:
+    """Tell whether the log comes to have a line with client id and software within the time that it has."""
+    give_up_at = time.monotonic() + LOG_LIMIT_S
+    while True:
+        lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
+        if any(client_id in line and software.name in line for line in lines):
+            return True
+        if time.monotonic() > give_up_at:
+            return False
+        time.sleep(POLL_INTERVAL_S)
+
+
+@pytest.mark.needs("metrics")
+@pytest.mark.clause("KIP-511.connections-metric")
+@settings(max_examples=FEW)
+@given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=1, max_size=4))
+@example(versions=[3])
+@example(versions=[3, 3, 3])
+def test_open_connections_are_counted_by_software(broker: Broker, versions: list[int]) -> None:
+    """The metric counts the open connections of a client software, and is gone behind the last one."""
+    software = Software(fresh_name(), "1.0")
+    with ExitStack() as opened:
+        for version in versions:
+            connection = opened.enter_context(broker.connect())
+            served = min(version, broker.max_version)
+            connection.converse([build_request(version=served, software=software)])
+        assert_counted(broker, software, len(versions))
+    assert_counted(broker, software, 0)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("metrics")
+@pytest.mark.clause("KIP-511.name-attached-to-connection")
+@settings(max_examples=FEW)
+@given(
+    version=FLEXIBLE_VERSIONS,
+    behind=st.sampled_from(("another name", "an illegal name", "no name")),
+)
+@example(version=3, behind="another name")
+@example(version=3, behind="an illegal name")
+@example(version=3, behind="no name")
+def test_last_name_counts_for_the_connection(broker: Broker, version: int, behind: str) -> None:
+    """The software named last counts; a refused name changes nothing, and a version without names takes it."""
+    assume(version <= broker.max_version)
+    first, second = Software(fresh_name(), "1.0"), Software(fresh_name(), "2.0")
+    sent, first_count, second_count = {
+        "another name": (build_request(version=version, software=second), 0, 1),
+        "an illegal name": (build_request(version=version, software=ILLEGAL), 1, 0),
+        "no name": (build_request(version=0), 0, 0),
+    }[behind]
+    with broker.connect() as connection:
+        connection.converse([build_request(version=version, software=first)])
+        assert_counted(broker, first, 1)
+        connection.converse([sent])
+        assert_counted(broker, first, first_count)
+        assert_counted(broker, second, second_count)
+
+
+@pytest.mark.needs("request_log")
+@pytest.mark.clause("KIP-511.request-log")
+@settings(max_examples=FEW)
+@given(version=FLEXIBLE_VERSIONS)
+@example(version=3)
+def test_request_log_names_the_software(broker: Broker, version: int) -> None:
+    """The request log names the software of a connection with the requests behind the one that named it."""
+    assume(version <= broker.max_version)
+    running = broker.running
+    assert running.administration is not None
+    assert running.request_log is not None
+    software, client_id = Software(fresh_name(), "1.0"), fresh_name()
+    with running.administration.log_requests():
+        with broker.connect() as connection:
+            connection.converse([build_request(version=version, software=software)])
+            # The request that names the software has the name in its body; this one has it nowhere.
+            (behind,) = connection.converse([build_request(version=0, client_id=client_id)])
+        assert error_code_of(behind) is ErrorCode.NONE
+        logged = is_logged(running.request_log, client_id, software)
+    assert logged, "the request log does not name the software of a request"

@@ -1,0 +1,63 @@
+"""Throttle times: where they stand, and that a limited client is answered before it is held back."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from conformance.judging import assume_served, bytes_behind_body, decode_answer
+from fixtures.broker import Broker
+from strategies.api_versions import api_versions_requests, build_request
+from strategies.header_fields import plain_client_ids
+from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION
+from wire.exchange import Request
+
+QUOTA_PERCENT = 0.0001
+"""Of one request thread; a single request takes more than that, so that each one is above the quota."""
+LIMITED_CLIENT_IDS = st.integers(0, 9).map(lambda number: f"throttled-{number}")
+THROTTLE_TIME_BYTES = 4
+HELD_BACK = 2
+"""Examples under a quota; each waits for the pause that the broker makes, up to a second per request."""
+
+
+@pytest.mark.clause("KIP-35.throttle-time")
+@given(sent=api_versions_requests(client_ids=plain_client_ids()))
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=1))
+@example(sent=build_request(version=2))
+@example(sent=build_request(version=3))
+def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -> None:
+    """From v1 an answer carries a throttle time that is not negative, and v0 has no place for one."""
+    assume_served(broker, sent)
+    exchange = broker.exchange(sent)
+    answer = decode_answer(exchange, api_version=sent.api_version)
+    if sent.api_version >= FIRST_VERSION_WITH_THROTTLE_TIME:
+        assert answer.throttle_time_ms >= 0
+    else:
+        behind = bytes_behind_body(exchange, api_version=sent.api_version)
+        assert len(behind) != THROTTLE_TIME_BYTES, "v0 carries a throttle time"
+
+
+@pytest.mark.needs("quota")
+@pytest.mark.listeners("plaintext")
+@pytest.mark.clause("KIP-35.throttle-time")
+@settings(max_examples=HELD_BACK)
+@given(client_id=LIMITED_CLIENT_IDS, version=st.integers(1, NEWEST_VERSION))
+@example(client_id="throttled-0", version=1)
+@example(client_id="throttled-0", version=3)
+def test_limited_client_is_told_before_it_is_held_back(
+    broker: Broker, client_id: str, version: int
+) -> None:
+    """Under a request quota an answer says how long the pause is, and from 2.0 on comes before it."""
+    version = min(version, broker.max_version)
+    administration = broker.running.administration
+    assert administration is not None
+    sent = build_request(version=version, client_id=client_id)
+    with administration.limit_requests(client_id, percentage=QUOTA_PERCENT):
+        (exchange,) = broker.converse([sent])
+    answer = decode_answer(exchange, api_version=version)
+    assert answer.throttle_time_ms > 0, "a limited client is not told of its pause"
+    if broker.profile.traits.answer_precedes_pause:
+        latency_ms = (exchange.latency_us or 0) / 1000
+        assert latency_ms < answer.throttle_time_ms, "the answer came behind the pause"

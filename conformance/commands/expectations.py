@@ -1,0 +1,33 @@
+"""`expectations`: the smallest declarations of known violations for what a run saw."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from conformance.commands.errors import UnknownName
+from conformance.expectations import entries_for
+from conformance.stored_failures import NoStoredFailure
+from fixtures.targets import BROKERS_FOLDER
+from reports.errors import RunRefused
+
+
+@click.command()
+@click.argument(
+    "folder", metavar="RUN-FOLDER", type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+def expectations(folder: Path) -> None:
+    """Print the smallest declaration of each violation that a run saw.
+
+    They go to the end of the target's file in the registry, with reason and link filled in; it is refused without.
+    """
+    try:
+        entries = entries_for(folder, datetime.now(UTC).date())
+    except (RunRefused, NoStoredFailure) as error:
+        raise UnknownName(str(error)) from error
+    for target, text in entries.items():
+        click.echo(f"# for {BROKERS_FOLDER.name}/{target}.toml{text}")
+    if not entries:
+        click.echo("nothing was violated that is not declared")

@@ -1,0 +1,213 @@
+"""`matrix`: many targets, each in a run of its own; resumable, and divisible into shards."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from conformance.commands.selection import runnable_targets
+from conformance.target_runs import TargetRun, TargetRuns, finished_runs
+from fixtures.plugin import LAUNCHERS, TIERS
+from reports.exit_status import ExitStatus
+from reports.records import Verdict
+from reports.run_folder import read_run_header
+from reports.run_verdicts import run_verdicts
+from reports.terminal import printable
+from reports.words import SYMBOLS, WORDS
+
+INTERRUPTED = 2
+WIDTH_WHEN_PIPED = 160
+FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)
+"""Statuses that a run means to end with, the gravest first; any other is a crash, and worse than all of them."""
+
+Counts = Counter[Verdict]
+
+
+def parse_shard(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
+    """Read "i/n" with 1 <= i <= n."""
+    match = re.fullmatch(r"([0-9]+)/([0-9]+)", value)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise click.BadParameter(f"{value!r} is not i/n with 1 <= i <= n")
+    return int(match[1]), int(match[2])
+
+
+def shard_of(targets: Sequence[str], number: int, shards: int) -> list[str]:
+    """Return one part of the targets: every `shards`-th of their order, so that each part has old and new ones."""
+    return list(targets[number - 1 :: shards])
+
+
+def counts_of(run: TargetRun) -> Counts:
+    """Count the verdicts of a run's cells."""
+    if run.folder is None:
+        return Counter()
+    return Counter(run_verdicts(run.folder, read_run_header(run.folder)).values())
+
+
+def worst_status(statuses: Sequence[int]) -> int:
+    """Return the gravest of the exit statuses; that of a crash or of a signal is a harness error."""
+    if any(status not in FROM_WORST for status in statuses):
+        return ExitStatus.HARNESS_ERROR
+    return next((status for status in FROM_WORST if status in statuses), 0)
+
+
+def words_of(counts: Counts) -> str:
+    """Return counts as symbols."""
+    return "  ".join(
+        f"{counts[verdict]} {SYMBOLS[verdict]}" for verdict in WORDS if counts[verdict]
+    )
+
+
+def result_table(results: Mapping[str, tuple[TargetRun, Counts]]) -> Table:
+    """Return a table of targets with their verdict counts."""
+    seen = [verdict for verdict in WORDS if any(counts[verdict] for _, counts in results.values())]
+    table = Table(box=None, pad_edge=False, show_edge=False)
+    table.add_column("target", no_wrap=True)
+    for verdict in seen:
+        table.add_column(f"{SYMBOLS[verdict]} {WORDS[verdict]}", justify="right")
+    table.add_column("status", justify="right")
+    table.add_column("seconds", justify="right")
+    for target, (run, counts) in results.items():
+        numbers = (str(counts[verdict] or "") for verdict in seen)
+        seconds = "before" if run.seconds is None else f"{run.seconds:.0f}"
+        status = str(run.status) if run.status in FROM_WORST else f"{run.status} CRASHED"
+        table.add_row(target, *numbers, status, seconds)
+    return table
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+class _Display:
+    """The progress bar, or a line per finished run where there is no terminal."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self.counts: Counts = Counter()
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.completed} of {task.total} targets"),
+            BarColumn(bar_width=24),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> _Display:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, current: Sequence[str]) -> None:
+        """Show what runs and what was found."""
+        words = words_of(self.counts)
+        self._bar.update(self._task, description=f"{words}   {', '.join(current)}")
+
+    def finished(self, run: TargetRun, counts: Counts) -> None:
+        """Count one run."""
+        self.counts += counts
+        self._bar.advance(self._task)
+        self._console.print(f"{run.target}: status {run.status}  {words_of(counts)}")
+
+
+@click.command()
+@click.argument("patterns", metavar="[TARGET]...", nargs=-1)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="runs at a time")
+@click.option(
+    "--shard",
+    default="1/1",
+    callback=parse_shard,
+    metavar="I/N",
+    help="run the I-th of N parts of the targets",
+)
+@click.option("--tier", type=click.Choice(TIERS), default="standard", show_default=True)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
+@click.option(
+    "--runs",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="folder for the run folders; started again with the same one, what is done is not run again",
+)
+def matrix(
+    patterns: tuple[str, ...],
+    jobs: int,
+    shard: tuple[int, int],
+    tier: str,
+    launcher: str,
+    seed: int | None,
+    runs: Path,
+) -> None:
+    """Judge many targets, each in a run of its own.
+
+    TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that nobody
+    has tried yet is left out unless its id is given. Ends with one table, and with the gravest exit status of the runs.
+    """
+    chosen = [target.id for target in runnable_targets(patterns)]
+    if not chosen:
+        raise click.UsageError("nobody has tried any of these targets yet; give the id of one")
+    targets = shard_of(chosen, *shard)
+    if not targets:
+        raise click.UsageError("this shard has no target; use fewer shards")
+    options = ["--tier", tier, "--launcher", launcher]
+    options += [] if seed is None else ["--hypothesis-seed", str(seed)]
+    signal.signal(signal.SIGTERM, _interrupt)
+    suite = TargetRuns(runs.absolute(), options=options, jobs=jobs)
+    raise SystemExit(_run(targets, suite, runs, finished_runs(runs, tier=tier, seed=seed)))
+
+
+def _run(
+    targets: Sequence[str], suite: TargetRuns, runs: Path, before: Mapping[str, TargetRun]
+) -> int:
+    results = {
+        target: (before[target], counts_of(before[target]))
+        for target in targets
+        if target in before
+    }
+    console = Console(stderr=True, markup=False, highlight=False)
+    interrupted = False
+    with _Display(console, len(targets)) as display:
+        for run, counts in results.values():
+            display.finished(run, counts)
+
+        def finished(run: TargetRun) -> None:
+            results[run.target] = (run, counts_of(run))
+            display.finished(run, results[run.target][1])
+
+        missing = [target for target in targets if target not in results]
+        try:
+            suite.run(missing, finished, lambda: display.show(suite.current))
+        except KeyboardInterrupt:
+            interrupted = True
+    _print_results({target: results[target] for target in targets if target in results})
+    if interrupted:
+        click.echo(f"interrupted; the same command with --runs {runs} goes on from here")
+        return INTERRUPTED
+    return worst_status([run.status for run, _ in results.values()])
+
+
+def _print_results(results: Mapping[str, tuple[TargetRun, Counts]]) -> None:
+    console = Console(
+        width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED, markup=False, highlight=False
+    )
+    if results:
+        console.print(result_table(results))
+    for target, (run, _) in results.items():
+        if run.last_lines:
+            click.echo(f"\n{target} ended with status {run.status}:")
+            for line in run.last_lines:
+                click.echo(f"  {printable(line)}")

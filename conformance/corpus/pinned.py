@@ -1,0 +1,69 @@
+"""The bytes of the properties' pinned examples, for the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from conformance.corpus.allowed import cut_frames
+from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
+from wire.api_versions import API_VERSIONS_KEY
+from wire.exchange import Request
+from wire.frames import SIZE_BYTES
+
+PROPERTIES_FOLDER = Path(__file__).parent.parent / "brokers"
+PINNED_FILE = "pinned_examples.toml"
+LARGEST_KNOWN_KEY = 1999
+"""No release and no vendor has a key above it that this suite sends on purpose."""
+HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafka-conformance corpus pin` writes this file.
+
+"""
+
+
+def pinned_entries() -> tuple[Entry, ...]:
+    """Return an entry for each pinned example's bytes, in the order of files and tests."""
+    entries: dict[bytes, Entry] = {}
+    for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
+        module = import_module(f"conformance.brokers.{path.stem}")
+        for name, test in vars(module).items():
+            for number, data in enumerate(_examples_of(test), start=1):
+                if data not in entries and _is_storable(data):
+                    entries[data] = Entry(
+                        name=f"{name.removeprefix('test_').replace('_', '-')}-{number}",
+                        origin=f"pinned example of {name}",
+                        data=data,
+                    )
+    return tuple(entries.values())
+
+
+def pinned_file(entries: Iterable[Entry]) -> str:
+    """Return the file that holds them."""
+    return HEADER + "\n".join(map(format_entry, entries))
+
+
+def _examples_of(test: Any) -> Iterator[bytes]:
+    # Hypothesis keeps them in the reverse of the order in which they stand.
+    for pinned in reversed(getattr(test, "hypothesis_explicit_examples", ())):
+        requests = [request for value in pinned.kwargs.values() for request in _requests_in(value)]
+        yield b"".join(request.data for request in requests)
+
+
+def _requests_in(value: object) -> tuple[Request, ...]:
+    if isinstance(value, Request):
+        return (value,)
+    if isinstance(value, list | tuple):
+        return tuple(request for each in value for request in _requests_in(each))
+    return ()
+
+
+def _is_storable(data: bytes) -> bool:
+    """Tell whether bytes are about ApiVersions: requests of other APIs may do something to a target."""
+    keys = {
+        int.from_bytes(request.data[SIZE_BYTES:][:2], signed=True)
+        for request in cut_frames(data).whole
+        if len(request.data) >= SIZE_BYTES + 2
+    }
+    others = {key for key in keys if 0 <= key <= LARGEST_KNOWN_KEY} - {API_VERSIONS_KEY}
+    return 0 < len(data) <= LARGEST_ENTRY_BYTES and not others

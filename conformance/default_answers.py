@@ -1,0 +1,47 @@
+"""Writes what the reference broker answers to other APIs than ApiVersions: the smallest answer of each schema."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+from fixtures.message_schemas import api_catalogue
+from reference_model.profile import (
+    CONTROLLER,
+    FOLDER,
+    KIP_TEXT,
+    NEWEST_RELEASE,
+    PLAINTEXT,
+    profile_of,
+)
+from wire.api_versions import API_VERSIONS_KEY
+from wire.codec import encode
+
+COLUMNS = ("api_key", "api_version", "answer")
+NO_TAGS = b"\0"
+
+
+def record_default_answers(folder: Path = FOLDER) -> None:
+    """Write `default_answers.csv`: for each version that the newest release serves, all behind the correlation id."""
+    served = sorted(set(_served()))
+    with (folder / "default_answers.csv").open("w", newline="") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((*each, _default_answer(*each).hex()) for each in served)
+
+
+def _served() -> Iterator[tuple[int, int]]:
+    for listener in (PLAINTEXT, CONTROLLER):
+        profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+        for entry in (*profile.api_keys, *profile.traits.accepted_unlisted):
+            if entry.api_key != API_VERSIONS_KEY:
+                for api_version in range(entry.min_version, entry.max_version + 1):
+                    yield entry.api_key, api_version
+
+
+def _default_answer(api_key: int, api_version: int) -> bytes:
+    api = api_catalogue().find(api_key, api_version)
+    assert api is not None, f"no schema describes api key {api_key} v{api_version}"
+    header = NO_TAGS if api.response_header_version(api_version) else b""
+    return header + encode(api.response(), version=api_version)

@@ -1,0 +1,71 @@
+"""Reads back what a property drew, from the text that a failure keeps of it.
+
+The text is what `repr` gives. Nothing in it is run: literals, the message classes below, and `range` are all that
+is understood, so that a folder from elsewhere can be looked at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.corpus.entries import Entry
+from strategies.software_names import Software
+from wire.api_versions import ApiVersionsRequest
+from wire.exchange import Request
+from wire.headers import RequestHeader
+from wire.primitives import TaggedField
+
+KNOWN: Mapping[str, Callable[..., Any]] = {
+    known.__name__: known
+    for known in (
+        *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
+        Entry,
+        range,
+    )
+}
+DEEPEST = 40
+
+
+class UnreadableValues(Exception):
+    """The values are of a kind that cannot be read back."""
+
+
+def read_values(text: str) -> Mapping[str, Any]:
+    """Return the values by name.
+
+    Raises:
+        UnreadableValues: the text is not what `repr` gives of values of the known kinds.
+    """
+    try:
+        values = _value(ast.parse(text.strip(), mode="eval").body, 0)
+    except (SyntaxError, ValueError, TypeError, RecursionError) as error:
+        raise UnreadableValues(f"the drawn values cannot be read back: {error}") from error
+    if not isinstance(values, dict):
+        raise UnreadableValues("the drawn values are no mapping of names")
+    return values
+
+
+def _value(node: ast.expr, depth: int) -> Any:
+    if depth > DEEPEST:
+        raise ValueError("they are nested too deeply")
+
+    def inner(part: ast.expr) -> Any:
+        return _value(part, depth + 1)
+
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+            return -value
+        case ast.Tuple(elts=parts):
+            return tuple(map(inner, parts))
+        case ast.List(elts=parts):
+            return list(map(inner, parts))
+        case ast.Dict(keys=keys, values=values):
+            return {inner(k): inner(v) for k, v in zip(keys, values, strict=True) if k is not None}
+        case ast.Call(func=ast.Name(id=name), args=parts, keywords=named) if name in KNOWN:
+            keywords = {each.arg: inner(each.value) for each in named if each.arg is not None}
+            return KNOWN[name](*map(inner, parts), **keywords)
+    raise ValueError(f"{ast.unparse(node)[:60]} is of an unknown kind")

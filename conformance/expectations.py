@@ -1,0 +1,128 @@
+"""Declared violations: which of them a run did not need, and the entry that would declare what a run saw."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from clauses.catalogue import catalogue
+from conformance.stored_failures import StoredFailure, read_failure
+from fixtures.targets import KnownViolation, Target
+from reports.recorder import CellKey, RunRecorder
+from reports.records import Verdict
+from reports.run_folder import read_run_header
+from reports.run_verdicts import run_verdicts
+
+DAYS_UNTIL_STALE = 90
+ENDED_BADLY = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
+_CHANGING = re.compile(r"(?<![\w.-])(?:(?:0x)?[0-9a-f]{8,}|-?\d+)(?![\w-])")
+_SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
+
+
+def stale_expectations(targets: Iterable[Target]) -> list[str]:
+    """Name the declared violations that have expired or whose clause does not exist."""
+    today = datetime.now(UTC).date()
+    stale = []
+    for target in targets:
+        for known in target.known_violations:
+            if known.clause not in catalogue():
+                stale.append(f"{target.id} declares {known.clause}, which no catalogue has")
+            elif known.expires <= today:
+                stale.append(f"{target.id} declares {known.clause} until {known.expires}")
+    return stale
+
+
+def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> Iterator[str]:
+    """Name the declared violations that matched nothing in a run that judged their clause.
+
+    One whose clause holds is not among them: that is an unexpected pass.
+    """
+    for target in targets:
+        for known in target.known_violations:
+            for listener in set(known.listeners) - set(target.listeners):
+                yield f"{target.id} declares {known.clause} on {listener}, which it does not have"
+            verdicts = {
+                cell.verdict
+                for key, cell in recorder.cells.items()
+                if key.target == target.id and known.holds_on(key.clause, key.listener)
+            }
+            reason = _why_unmatched(recorder, target, known, verdicts)
+            if reason:
+                yield f"{target.id} declares {known.clause}, {reason}"
+
+
+def _why_unmatched(
+    recorder: RunRecorder, target: Target, known: KnownViolation, verdicts: set[Verdict]
+) -> str:
+    if verdicts == {Verdict.NOT_APPLICABLE}:
+        return "which does not apply to it"
+    if verdicts.isdisjoint(ENDED_BADLY) or (target.id, known) in recorder.matched_expectations:
+        return ""
+    return f"but no failure matches {known.match!r}"
+
+
+def match_for(failure: StoredFailure) -> str:
+    """Return a regular expression that matches a failure's first line whatever its numbers are."""
+    parts = _CHANGING.split(failure.first_line)
+    numbers = (
+        "[0-9a-fx]+" if len(number) > 7 else r"-?\d+"
+        for number in _CHANGING.findall(failure.first_line)
+    )
+    pattern = _escaped(parts[0])
+    for number, part in zip(numbers, parts[1:], strict=True):
+        pattern += number + _escaped(part)
+    return f"^{pattern}"
+
+
+def _escaped(text: str) -> str:
+    """Escape what is special in a regular expression, and nothing that a reader would rather see plain."""
+    return _SPECIAL.sub(r"\\\g<0>", text)
+
+
+def entries_for(folder: Path, today: date) -> Mapping[str, str]:
+    """Return the smallest declarations for what a run saw, by target, as its file takes them.
+
+    Reason and link are left empty, which the registry refuses: somebody has to write them.
+
+    Raises:
+        RunRefused: the folder does not count.
+    """
+    header = read_run_header(folder)
+    verdicts = run_verdicts(folder, header)
+    violated = {
+        key for key, verdict in verdicts.items() if verdict in (Verdict.VIOLATES, Verdict.FLAKY)
+    }
+    judged: dict[tuple[str, str], set[str]] = {}
+    for key, verdict in verdicts.items():
+        if verdict is not Verdict.NOT_APPLICABLE:
+            judged.setdefault((key.target, key.clause), set()).add(key.listener)
+    seen: dict[tuple[str, str, str], set[str]] = {}
+    for path in sorted(folder.glob("failures/*/failure.json")):
+        failure = read_failure(path)
+        if CellKey(failure.clause, failure.target, failure.listener) in violated:
+            place = (failure.target, failure.clause, match_for(failure))
+            seen.setdefault(place, set()).add(failure.listener)
+    entries: dict[str, str] = {}
+    for (target, clause, match), listeners in seen.items():
+        everywhere = listeners == judged[target, clause]
+        entry = _entry(clause, match, () if everywhere else sorted(listeners), today)
+        entries[target] = entries.get(target, "") + entry
+    return entries
+
+
+def _entry(clause: str, match: str, listeners: Iterable[str], today: date) -> str:
+    # JSON's strings and arrays are TOML's.
+    names = list(listeners)
+    only = f"listeners = {json.dumps(names)}\n" if names else ""
+    return f"""
+[[known_violation]]
+clause = {json.dumps(clause)}
+match = {json.dumps(match, ensure_ascii=False)}
+{only}reason = ""   # why is it accepted, for a reader of the grid?
+link = ""     # where is it tracked?
+added = {today.isoformat()}
+expires = {(today + timedelta(days=DAYS_UNTIL_STALE)).isoformat()}
+"""

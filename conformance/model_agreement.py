@@ -1,0 +1,52 @@
+"""Whether what a target did is a reaction that the reference model allows."""
+
+from __future__ import annotations
+
+from conformance.judging import decode_answer, payload_of, stable_part
+from fixtures.broker import Broker
+from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE
+from reference_model.state_machine import AnswerKind, Reaction, response_for
+from wire.exchange import Exchange
+from wire.frames import SIZE_BYTES
+
+CORRELATION_ID_BYTES = 4
+CORRELATION_ID_IN_REQUEST = slice(SIZE_BYTES + 4, SIZE_BYTES + 8)
+ERROR_CODE_BYTES = 2
+
+
+def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Broker) -> bool:
+    """Tell whether an answer is the one that a reaction gives.
+
+    Args:
+        reaction: of outcome "answer".
+        sent: the request's bytes, size prefix included.
+        exchange: in which the answer came.
+        broker: the target.
+
+    Raises:
+        MalformedAnswer: it does not decode.
+    """
+    payload = payload_of(exchange)
+    if reaction.kind is AnswerKind.BARE_TOKEN:
+        return payload == b""
+    if payload[:CORRELATION_ID_BYTES] != sent[CORRELATION_ID_IN_REQUEST]:
+        return False
+    if reaction.kind is AnswerKind.API_VERSIONS:
+        return _is_table_of(reaction, exchange, broker)
+    if reaction.kind is AnswerKind.OTHER:
+        return True
+    flexible = reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE
+    at = CORRELATION_ID_BYTES + (1 if flexible else 0)
+    return payload[at : at + ERROR_CODE_BYTES] == reaction.error_code.to_bytes(ERROR_CODE_BYTES)
+
+
+def _is_table_of(reaction: Reaction, exchange: Exchange, broker: Broker) -> bool:
+    answer = decode_answer(exchange, api_version=reaction.layout, exactly=True)
+    expected = response_for(reaction, broker.profile)
+    if answer.error_code is not expected.error_code:
+        return False
+    if not broker.profile.api_keys:
+        # No table of this release and listener is recorded.
+        return True
+    epoch_sent, epoch_expected = (each.finalized_features_epoch >= 0 for each in (answer, expected))
+    return epoch_sent == epoch_expected and stable_part(answer) == stable_part(expected)

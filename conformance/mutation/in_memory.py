@@ -1,0 +1,212 @@
+"""The in-memory part of the mutation score: every defect, every property that needs no socket, many seeds."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import TypeVar
+
+from conformance.mutation.properties import Property, all_properties
+from conformance.mutation.score import CAP, Blame, Kill, is_of_model
+from conformance.mutation.trials import Trial, blame, examples_to_kill, listeners_in_memory
+from fixtures.in_memory import LAUNCHER
+from reference_model.defects import DEFECTS
+
+BLAMED_EXAMPLES = 100
+"""As many as a property draws in a standard run."""
+BYSTANDER_EXAMPLES = 40
+"""Of properties whose clauses a defect does not break, beside the pinned ones: most of the work by far."""
+
+FIRST_SEED = 1
+
+T = TypeVar("T")
+Advance = Callable[[int, int], None]
+"""Is told how many pieces of work are done, and of how many."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InMemoryResult:
+    """What the in-memory brokers showed.
+
+    Attributes:
+        reference: what the plain reference was found to violate.
+        blames: what every defect was.
+        kills: every defect with every clause that it breaks and that is judged in memory.
+        kills_of_property: by property, how many of these defects it caught.
+    """
+
+    reference: Blame
+    blames: Sequence[Blame]
+    kills: Sequence[Kill]
+    kills_of_property: dict[str, int]
+
+
+def judged_in_memory() -> dict[str, tuple[str, ...]]:
+    """Return the clauses of every property that needs no socket, by its name."""
+    return {
+        name: found.clauses
+        for name, found in all_properties().items()
+        if listeners_in_memory(found)
+    }
+
+
+def clauses_in_memory() -> set[str]:
+    """Return the clauses all of whose properties judge in memory."""
+    elsewhere = {
+        clause
+        for found in all_properties().values()
+        if not listeners_in_memory(found)
+        for clause in found.clauses
+    }
+    return {clause for clauses in judged_in_memory().values() for clause in clauses} - elsewhere
+
+
+def measure(
+    defects: Sequence[str],
+    *,
+    seeds: int,
+    jobs: int,
+    examples: int = BYSTANDER_EXAMPLES,
+    advance: Advance | None = None,
+) -> InMemoryResult:
+    """Try every defect.
+
+    Args:
+        defects: their names.
+        seeds: for how many seeds the examples to a kill are counted.
+        jobs: how many processes work at a time.
+        examples: how many generated ones may blame a defect that does not break the property's clause.
+        advance: is told how far it is.
+    """
+    properties = judged_in_memory()
+    broken = {
+        name: [each for each in defects if set(DEFECTS[each].breaks) & set(clauses)]
+        for name, clauses in properties.items()
+    }
+    # Spawned processes know nothing of what this one has loaded, so that they draw the same every time.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        judged = [
+            pool.submit(blame, name, ("", *tried), count)
+            for name in properties
+            for tried, count in (
+                (broken[name], BLAMED_EXAMPLES),
+                (_bystanders(defects, all_properties()[name]), examples),
+            )
+            if tried
+        ]
+        trials = [trial for work in _results(judged, advance) for trial in work]
+        # A defect that one of a clause's properties cannot see would cost it the cap with every seed.
+        pairs = {(trial.property_name, trial.defect) for trial in trials if trial.caught}
+        caught = {
+            name: [each for each in broken[name] if (name, each) in pairs] for name in properties
+        }
+        keys = [
+            (name, seed) for name in properties if caught[name] for seed in _seeds_of(name, seeds)
+        ]
+        counted = [
+            pool.submit(examples_to_kill, name, caught[name], seed, CAP) for name, seed in keys
+        ]
+        killed = dict(zip(keys, _results(counted, advance), strict=True))
+    reference, *blames = _blames(("", *defects), trials)
+    return InMemoryResult(
+        reference=reference,
+        blames=blames,
+        kills=_kills(defects, trials, killed, seeds),
+        kills_of_property={name: len(caught[name]) for name in properties},
+    )
+
+
+def _seeds_of(property_name: str, seeds: int) -> range:
+    """Return the seeds that a property is tried with: one where it draws nothing."""
+    drawn = all_properties()[property_name].is_drawn
+    return range(FIRST_SEED, FIRST_SEED + (seeds if drawn else 1))
+
+
+def _bystanders(defects: Sequence[str], judged: Property) -> list[str]:
+    """Return the defects that a property may not blame: none where it is about the model, or takes too long."""
+    if judged.is_deep or all(map(is_of_model, judged.clauses)):
+        return []
+    return [each for each in defects if not set(DEFECTS[each].breaks) & set(judged.clauses)]
+
+
+def _results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
+    """Wait for work that is done in any order, and return its results in the order of the work."""
+    try:
+        for done, future in enumerate(as_completed(work), start=1):
+            future.result()
+            if advance is not None:
+                advance(done, len(work))
+    except BaseException:
+        for future in work:
+            future.cancel()
+        raise
+    return [future.result() for future in work]
+
+
+def _blames(defects: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
+    properties = judged_in_memory()
+    violated: dict[str, set[str]] = defaultdict(set)
+    problems: dict[str, list[str]] = defaultdict(list)
+    for trial in trials:
+        if trial.caught:
+            violated[trial.defect].update(properties[trial.property_name])
+        elif trial.problem:
+            problems[trial.defect].append(f"{trial.property_name}: {trial.problem}")
+    judged = clauses_in_memory()
+    return [
+        Blame(
+            defect=defect,
+            breaks=tuple(c for c in DEFECTS[defect].breaks if c in judged) if defect else (),
+            # Of the other clauses the run over TCP says all.
+            violated=violated[defect] & judged,
+            transport=LAUNCHER,
+            problems=problems[defect],
+        )
+        for defect in defects
+    ]
+
+
+def _kills(
+    defects: Sequence[str],
+    trials: Sequence[Trial],
+    killed: dict[tuple[str, int], dict[str, int | None]],
+    seeds: int,
+) -> list[Kill]:
+    properties = judged_in_memory()
+    pinned = {(trial.property_name, trial.defect) for trial in trials if trial.pinned}
+    judged = clauses_in_memory()
+    judging: dict[str, list[str]] = defaultdict(list)
+    for name, clauses in properties.items():
+        for clause in clauses:
+            judging[clause].append(name)
+    return [
+        Kill(
+            clause=clause,
+            defect=defect,
+            examples=tuple(
+                _fewest(_count(killed, name, seed, defect) for name in judging[clause])
+                for seed in range(FIRST_SEED, FIRST_SEED + seeds)
+            ),
+            pinned=any((name, defect) in pinned for name in judging[clause]),
+        )
+        for defect in defects
+        for clause in DEFECTS[defect].breaks
+        if clause in judged
+    ]
+
+
+def _count(
+    killed: Mapping[tuple[str, int], Mapping[str, int | None]], name: str, seed: int, defect: str
+) -> int | None:
+    """Return the examples that a property took to a defect; what draws nothing has one seed for all."""
+    counts = killed.get((name, seed)) or killed.get((name, FIRST_SEED), {})
+    return counts.get(defect)
+
+
+def _fewest(counts: Iterable[int | None]) -> int | None:
+    """Return the smallest count, None where every property of the clause counted in vain."""
+    return min((count for count in counts if count is not None), default=None)

@@ -1,0 +1,182 @@
+"""The part of the mutation score that needs sockets: the suite itself, run by pytest against reference brokers.
+
+It judges what cannot be judged in memory (TLS, metrics, the request log, quotas), and a sample of the rest, so
+that both transports are known to show the same.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from conformance.mutation.in_memory import clauses_in_memory
+from conformance.mutation.properties import Property, all_properties
+from conformance.mutation.score import Blame, Kill
+from conformance.mutation.trials import listeners_in_memory
+from fixtures.errors import HarnessError
+from fixtures.launchers.built_in import REFERENCE
+from reference_model.defects import DEFECTS
+from reports.records import Phase, Verdict
+
+SUITE = Path(__file__).parent.parent
+PROFILE = "unshrunk"
+TRANSPORT = "over TCP"
+SAMPLE = 2
+"""Defects that the whole suite is run against, although it could judge them in memory."""
+BROKERS_PER_RUN = {"smoke": 24, "standard": 7}
+"""So that runs are about as long as each other, and few enough."""
+EXPECTED_STATUSES = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of the suite.
+
+    Attributes:
+        defects: whose brokers it judges.
+        properties: by which properties.
+        tier: "smoke" runs the pinned examples alone.
+    """
+
+    defects: tuple[str, ...]
+    properties: tuple[str, ...]
+    tier: str
+
+
+def planned_runs(defects: Sequence[str]) -> list[Run]:
+    """Return the runs that show what cannot be seen in memory, and the sample.
+
+    Args:
+        defects: names of the defects to be judged.
+    """
+    properties = all_properties()
+    need_sockets = tuple(name for name, each in properties.items() if not listeners_in_memory(each))
+    clauses = {clause for name in need_sockets for clause in properties[name].clauses}
+    of_these = tuple(name for name, each in properties.items() if clauses & set(each.clauses))
+    aimed_at = [name for name in defects if clauses & set(DEFECTS[name].breaks)]
+    others = [name for name in defects if name not in aimed_at]
+    sample = others[:: max(1, len(others) // SAMPLE)][:SAMPLE]
+    runs = [
+        *_runs(aimed_at, of_these, "standard"),
+        *_runs([name for name in others if name not in sample], need_sockets, "smoke"),
+        *(_runs(sample, tuple(properties), "standard")),
+    ]
+    return [run for run in runs if run.properties]
+
+
+def _runs(defects: Sequence[str], properties: tuple[str, ...], tier: str) -> Iterable[Run]:
+    size = BROKERS_PER_RUN[tier]
+    for first in range(0, len(defects), size):
+        chosen = tuple(defects[first : first + size])
+        yield Run(defects=chosen, properties=properties, tier=tier)
+
+
+def start(run: Run, folder: Path) -> subprocess.Popen[str]:
+    """Start a run of the suite, with records in `folder`; its output goes to a file there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    targets = [part for name in run.defects for part in ("--broker", f"{REFERENCE}+{name}")]
+    command = [sys.executable, "-m", "pytest", str(SUITE), *targets, "--runs", str(folder)]
+    command += ["--tier", run.tier, "-k", " or ".join(run.properties)]
+    command += ["--tb=no", "-q", "-p", "no:cacheprovider"]
+    with (folder / "output.txt").open("w") as output:
+        return subprocess.Popen(
+            command,
+            text=True,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=SUITE.parent,
+            env={**os.environ, "KAFKA_CONFORMANCE_PROFILE": PROFILE},
+        )
+
+
+def run_all(runs: Sequence[Run], folder: Path, jobs: int) -> dict[Run, Path]:
+    """Do runs, each in a process of its own, `jobs` at a time; returns where each left its records.
+
+    Raises:
+        HarnessError: a run ended otherwise than with verdicts.
+    """
+    folders = {run: folder / f"run-{number}" for number, run in enumerate(runs)}
+    waiting = list(runs)
+    running: dict[Run, subprocess.Popen[str]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                run = waiting.pop(0)
+                running[run] = start(run, folders[run])
+            done = next(iter(running))
+            status = running[done].wait()
+            del running[done]
+            if status not in EXPECTED_STATUSES:
+                output = (folders[done] / "output.txt").read_text()
+                raise HarnessError(
+                    f"the run against {', '.join(done.defects)} ended with status {status}:\n{output}"
+                )
+    finally:
+        for process in running.values():
+            process.terminate()
+            process.wait()
+    return folders
+
+
+def first_failures(folder: Path, target: str) -> dict[str, int]:
+    """Read from run folders which clauses a target violates, with the first failing example's number."""
+    first: dict[str, int] = {}
+    columns = ["target", "clause", "verdict", "phase", "example_number"]
+    for part in sorted(folder.glob("*/examples/*.parquet")):
+        failing = pq.read_table(part, columns=columns).filter(
+            (pc.field("target") == target)
+            & (pc.field("verdict") == Verdict.VIOLATES.value)
+            & (pc.field("phase") == Phase.GENERATE.value)
+        )
+        for row in failing.to_pylist():
+            number = row["example_number"]
+            first[row["clause"]] = min(number, first.get(row["clause"], number))
+    return first
+
+
+def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Kill]]:
+    """Return what the runs found: the blame of each defect, and the kills of clauses that need sockets.
+
+    A kill's one number is that of a run of the suite, where the pinned examples come first.
+    """
+    properties = all_properties()
+    in_memory = clauses_in_memory()
+    blames, kills = [], []
+    for run, folder in folders.items():
+        judged = _clauses(properties[name] for name in run.properties)
+        for defect in run.defects:
+            violated = first_failures(folder, f"{REFERENCE}+{defect}")
+            breaks = tuple(clause for clause in DEFECTS[defect].breaks if clause in judged)
+            blames.append(
+                Blame(defect=defect, breaks=breaks, violated=set(violated), transport=TRANSPORT)
+            )
+            kills += [
+                Kill(clause=clause, defect=defect, examples=(violated.get(clause),), pinned=False)
+                for clause in breaks
+                if clause not in in_memory
+            ]
+    return blames, kills
+
+
+def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> dict[str, int]:
+    """Count for each property the defects whose clauses it judges and that were caught over TCP."""
+    found = all_properties()
+    return {
+        name: sum(
+            bool(set(found[name].clauses) & set(blame.breaks) & set(blame.violated))
+            for blame in blames
+        )
+        for name in properties
+    }
+
+
+def _clauses(properties: Iterable[Property]) -> set[str]:
+    return {clause for each in properties for clause in each.clauses}

@@ -1,0 +1,178 @@
+"""The properties of `conformance/brokers`, run without pytest: on values that are drawn once for many brokers.
+
+What Hypothesis draws next does not depend on what a broker answers, as long as no example fails. So one
+sequence of examples serves the reference broker and all its defects, and drawing costs its time once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import UnsatisfiedAssumption
+
+import conformance.brokers
+from conformance.examples import JUDGE
+from conformance.needs import NEEDS
+from fixtures.broker import Broker
+from wire.exchange import Exchange
+
+Values = Mapping[str, Any]
+"""What one example is made of, by parameter of the property; the broker is not among them."""
+
+
+class Enough(BaseException):
+    """Nothing more is to be drawn. Hypothesis takes an `Exception` for a failure of the property."""
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property.
+
+    Attributes:
+        name: the test function's name.
+        function: the test function, as Hypothesis made it.
+    """
+
+    name: str
+    function: Callable[..., None]
+
+    def _marked(self, mark: str) -> tuple[str, ...]:
+        return tuple(value for each in self._marks if each.name == mark for value in each.args)
+
+    @property
+    def _marks(self) -> Sequence[pytest.Mark]:
+        return getattr(self.function, "pytestmark", ())
+
+    @property
+    def clauses(self) -> tuple[str, ...]:
+        """Ids of the clauses that it judges."""
+        return self._marked("clause")
+
+    def listeners_of(self, broker: Broker) -> tuple[str, ...]:
+        """Return the listeners that a broker has and the property runs on; none where a need is not met."""
+        if not all(NEEDS[name].is_met(broker) for name in self._marked("needs")):
+            return ()
+        wanted = self._marked("listeners")
+        there = broker.running.addresses
+        return tuple(listener for listener in there if not wanted or listener in wanted)
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether it takes too long for a standard run."""
+        return any(mark.name == "deep" for mark in self._marks)
+
+    @property
+    def body(self) -> Callable[..., None]:
+        """What judges one example: takes a broker and the example's values."""
+        return self.function.hypothesis.inner_test if self.is_drawn else self.function  # type: ignore[attr-defined]
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether Hypothesis draws its examples; else it goes through all that there is by itself."""
+        return hasattr(self.function, "hypothesis")
+
+    @property
+    def pinned(self) -> tuple[Values, ...]:
+        """The examples that are written down with the property; none where it goes by itself."""
+        if not self.is_drawn:
+            return ()
+        examples = getattr(self.function, "hypothesis_explicit_examples", ())
+        # The decorator nearest to the function is applied first and run last.
+        return tuple(example.kwargs for example in reversed(examples))
+
+    def draw(self, take: Callable[[Values], None], *, seed: int, count: int) -> None:
+        """Draw examples, and hand each over; a property that goes by itself is one example.
+
+        Args:
+            take: gets the values of each example; `UnsatisfiedAssumption` rejects it, `Enough` ends the drawing.
+            seed: of the chance.
+            count: how many examples that are not rejected are drawn at most.
+        """
+        if not self.is_drawn:
+            with contextlib.suppress(Enough, UnsatisfiedAssumption):
+                take({})
+            return
+        signature = inspect.signature(self.body)
+
+        def taken(*arguments: Any, **values: Any) -> None:
+            drawn = signature.bind(*arguments, **values).arguments
+            take({name: value for name, value in drawn.items() if name != "broker"})
+
+        taken.__signature__ = signature  # type: ignore[attr-defined]
+        strategies = self.function.hypothesis._given_kwargs  # type: ignore[attr-defined]
+        chosen = settings(
+            max_examples=count,
+            phases=(Phase.generate,),
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        test = chosen(hypothesis.seed(seed)(given(**strategies)(taken)))
+        try:
+            test(broker=None)
+        except Enough:
+            return
+
+
+class _Judge:
+    """Stands where a run of the suite has its `PropertyJudge`: the first failure ends the property."""
+
+    def conforms(self, exchanges: Sequence[Exchange]) -> None:
+        """Go on."""
+
+    def differs(self, error: AssertionError, *how: object) -> None:
+        """Fail."""
+        raise error
+
+    def judge_stored(self, body: Callable[..., None], values: Values) -> bool:
+        """Run what is stored; it fails by itself."""
+        body(**values)
+        return True
+
+    def notes(self, error: AssertionError) -> None:
+        """Go on: what cannot be judged is no failure."""
+
+    def raise_first(self) -> None:
+        """Go on: nothing has failed."""
+
+
+def holds(judged: Property, broker: Broker, values: Values) -> bool:
+    """Tell whether a broker conforms on one example.
+
+    Raises:
+        UnsatisfiedAssumption: the example says nothing about this broker.
+    """
+    broker.forget()
+    # What goes through a list by itself asks for a judge, who writes nothing down here.
+    JUDGE.set(_Judge())  # type: ignore[arg-type]
+    try:
+        judged.body(broker=broker, **values)
+    except UnsatisfiedAssumption:
+        raise
+    except AssertionError:
+        return False
+    return True
+
+
+@functools.cache
+def all_properties() -> Mapping[str, Property]:
+    """Return every property of `conformance/brokers`, by name."""
+    return {found.name: found for found in _search()}
+
+
+def _search() -> Iterator[Property]:
+    for module in pkgutil.iter_modules(conformance.brokers.__path__):
+        members = vars(importlib.import_module(f"{conformance.brokers.__name__}.{module.name}"))
+        for name, member in members.items():
+            if name.startswith("test_") and callable(member):
+                yield Property(name, member)

@@ -1,0 +1,215 @@
+"""The mutation score: which defect each clause caught and how fast, and everything that is wrong with that."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from clauses.catalogue import Clause, Level
+
+DEPARTS_FROM_MODEL = "MODEL."
+"""Every defect departs from the model, so clauses of this source may be violated beside those that it breaks."""
+DEFECTS_PER_CLAUSE = {Level.MUST: 3}
+"""How many defects break a clause of a level at least; one of any other level."""
+CAP = 1000
+"""Generated examples after which a defect counts as surviving a seed."""
+
+
+def is_of_model(clause: str) -> bool:
+    """Tell whether a clause is about the reference model, from which every defect departs."""
+    return clause.startswith(DEPARTS_FROM_MODEL)
+
+
+def defects_asked_of(level: Level) -> int:
+    """Return how many planted defects a clause of a level needs at least."""
+    return DEFECTS_PER_CLAUSE.get(level, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kill:
+    """How one clause caught one of the defects that break it.
+
+    Attributes:
+        clause: the clause's id.
+        defect: the defect's name.
+        examples: generated examples until the first failure, seed by seed; None for a seed that it survived.
+        pinned: whether an example that is written down with a property catches it too.
+    """
+
+    clause: str
+    defect: str
+    examples: tuple[int | None, ...]
+    pinned: bool
+
+    @property
+    def survived(self) -> int:
+        """How many seeds the defect survived."""
+        return self.examples.count(None)
+
+    @property
+    def median(self) -> float:
+        """The median of the examples; infinite where at least half of the seeds caught nothing."""
+        return statistics.median_low(_with_infinity(self.examples))
+
+    @property
+    def percentile_95(self) -> float:
+        """The smallest number of examples that is enough for 95 of 100 seeds."""
+        ordered = sorted(_with_infinity(self.examples))
+        return ordered[math.ceil(0.95 * len(ordered)) - 1]
+
+
+def _with_infinity(examples: Iterable[int | None]) -> list[float]:
+    return [math.inf if number is None else number for number in examples]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blame:
+    """Which clauses were found violated by a defect.
+
+    Attributes:
+        defect: its name.
+        breaks: the clauses that it breaks.
+        violated: the clauses that were found violated.
+        transport: how the broker was reached: "in memory" or "over TCP".
+        problems: why properties could not judge it.
+    """
+
+    defect: str
+    breaks: tuple[str, ...]
+    violated: Collection[str]
+    transport: str
+    problems: Sequence[str] = ()
+
+    @property
+    def missed(self) -> list[str]:
+        """Clauses that it breaks and that were not found violated."""
+        return sorted(set(self.breaks) - set(self.violated))
+
+    @property
+    def also(self) -> list[str]:
+        """Clauses that were found violated although it does not break them."""
+        return sorted(
+            clause for clause in set(self.violated) - set(self.breaks) if not is_of_model(clause)
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether exactly the broken clauses were found violated, and every property could judge."""
+        return not self.missed and not self.also and not self.problems
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """All that was measured.
+
+    Attributes:
+        clauses: the clauses that were judged.
+        reference: what the plain reference was found to violate, which is nothing.
+        kills: every clause with every defect that breaks it.
+        blames: every defect, by every way it was reached.
+        kills_of_property: by property, how many defects it caught of those that break its clauses.
+        seeds: how many seeds were tried.
+        complete: whether all defects were tried, so that what is missing is wrong.
+    """
+
+    clauses: Sequence[Clause]
+    reference: Blame
+    kills: Sequence[Kill]
+    blames: Sequence[Blame]
+    kills_of_property: Mapping[str, int] = field(default_factory=dict)
+    seeds: int
+    complete: bool
+
+    @cached_property
+    def findings(self) -> list[str]:
+        """Everything that is wrong, a sentence each; empty for a suite that sees each defect for what it is."""
+        violated = sorted(self.reference.violated)
+        sound = [f"the plain reference VIOLATES {clause}" for clause in violated]
+        return [
+            *sound,
+            *self._wrong_blames(),
+            *self._survivors(),
+            *(self._gaps() if self.complete else ()),
+        ]
+
+    def _wrong_blames(self) -> Iterable[str]:
+        for blame in (self.reference, *self.blames):
+            if blame.missed:
+                yield f"{blame.defect} SURVIVED {', '.join(blame.missed)} {blame.transport}"
+            if blame.also and blame is not self.reference:
+                yield f"{blame.defect} BLAMED ALSO {', '.join(blame.also)} {blame.transport}"
+            for problem in blame.problems:
+                yield f"{blame.defect} COULD NOT BE JUDGED {blame.transport}: {problem}"
+
+    def _survivors(self) -> Iterable[str]:
+        for kill in self.kills:
+            if kill.survived:
+                seeds = f"{kill.survived} of {len(kill.examples)} seeds"
+                yield f"{kill.defect} SURVIVED {kill.clause} for {CAP} examples in {seeds}"
+
+    def _gaps(self) -> Iterable[str]:
+        planted = defaultdict(set)
+        for blame in self.blames:
+            for clause in blame.breaks:
+                planted[clause].add(blame.defect)
+        for each in self.clauses:
+            asked, there = defects_asked_of(each.level), len(planted[each.id])
+            if there < asked:
+                yield f"{each.id} HAS TOO FEW DEFECTS: {there} of {asked}"
+        for name, kills in self.kills_of_property.items():
+            if not kills:
+                yield f"{name} KILLS NOTHING"
+
+    @property
+    def exact_defects(self) -> int:
+        """How many defects were caught by exactly their clauses, in every way they were tried."""
+        wrong = {blame.defect for blame in self.blames if not blame.is_exact}
+        wrong |= {kill.defect for kill in self.kills if kill.survived}
+        return len(self.defects) - len(wrong)
+
+    @property
+    def defects(self) -> list[str]:
+        """The defects that were tried, each once."""
+        return list(dict.fromkeys(blame.defect for blame in self.blames))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as values of JSON; an endless number of examples is null."""
+        return {
+            "seeds": self.seeds,
+            "cap": CAP,
+            "kills": [
+                {
+                    "clause": kill.clause,
+                    "defect": kill.defect,
+                    "median": _finite(kill.median),
+                    "percentile_95": _finite(kill.percentile_95),
+                    "survived_seeds": kill.survived,
+                    "pinned": kill.pinned,
+                    "examples": list(kill.examples),
+                }
+                for kill in self.kills
+            ],
+            "defects": [
+                {
+                    "defect": blame.defect,
+                    "transport": blame.transport,
+                    "breaks": list(blame.breaks),
+                    "violated": sorted(blame.violated),
+                    "missed": blame.missed,
+                    "blamed_also": blame.also,
+                    "problems": list(blame.problems),
+                }
+                for blame in self.blames
+            ],
+            "properties": dict(self.kills_of_property),
+            "findings": self.findings,
+        }
+
+
+def _finite(number: float) -> float | None:
+    return None if math.isinf(number) else number

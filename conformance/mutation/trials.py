@@ -1,0 +1,178 @@
+"""Planted defects tried in this process: which properties catch them, and after how many examples.
+
+Each function does one piece of work on its own and takes and gives plain values, so that pieces can be spread
+over processes.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+
+from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
+from conformance.plugin import SHARE_ON_FURTHER_LISTENERS
+from fixtures.connection import Patience
+from fixtures.errors import HarnessError
+from fixtures.in_memory import InMemoryBroker, in_memory_target
+from fixtures.launchers.built_in import REFERENCE, reference_targets
+from reference_model.defects import DEFECTS
+from reference_model.profile import PLAINTEXT
+
+BLAME_SEED = 0
+"""What is blamed is judged on one sequence of examples, as in a run of the suite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What one property made of one broker.
+
+    Attributes:
+        property_name: the property.
+        defect: the broker's planted defect; empty for the plain reference.
+        pinned: whether an example that is written down with the property fails.
+        generated: the number of the first generated example that fails, from 1; None where none does.
+        problem: why the property could not judge; empty where it could.
+    """
+
+    property_name: str
+    defect: str
+    pinned: bool
+    generated: int | None
+    problem: str = ""
+
+    @property
+    def caught(self) -> bool:
+        """Whether any example fails."""
+        return self.pinned or self.generated is not None
+
+
+@functools.cache
+def broker_with(defect: str) -> InMemoryBroker:
+    """Return the reference broker with a defect, or the plain one for an empty name."""
+    targets = {target.id: target for target in reference_targets()}
+    if not defect:
+        running = in_memory_target(targets[REFERENCE])
+    else:
+        running = in_memory_target(targets[f"{REFERENCE}+{defect}"], DEFECTS[defect].tampering)
+    # Nothing here takes time, however often a defect is waited for.
+    return InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
+
+
+def listeners_in_memory(judged: Property) -> tuple[str, ...]:
+    """Return the listeners on which a property judges without a socket; none where it needs one."""
+    listeners = judged.listeners_of(broker_with(""))
+    return listeners[:1] if judged.is_deep else listeners
+
+
+def _fails(judged: Property, defect: str, values: Values, listener: str) -> bool:
+    """Tell whether a broker violates the clause on an example; one that it rejects says nothing."""
+    try:
+        return not holds(judged, broker_with(defect).sibling(listener), values)
+    except UnsatisfiedAssumption:
+        return False
+
+
+def blame(property_name: str, defects: Sequence[str], count: int) -> list[Trial]:
+    """Run a property on every broker: the pinned examples, and `count` generated ones.
+
+    Args:
+        property_name: the property.
+        defects: names of defects, empty for the plain reference.
+        count: how many examples are generated.
+    """
+    judged = all_properties()[property_name]
+    problems: dict[str, str] = {}
+    pinned = {
+        defect
+        for defect in defects
+        if any(_fails_pinned(judged, defect, values, problems) for values in judged.pinned)
+    }
+    generated = _first_failures(judged, defects, seed=BLAME_SEED, count=count, problems=problems)
+    return [
+        Trial(
+            property_name=property_name,
+            defect=defect,
+            pinned=defect in pinned,
+            generated=generated.get(defect),
+            problem=problems.get(defect, ""),
+        )
+        for defect in defects
+    ]
+
+
+def examples_to_kill(
+    property_name: str, defects: Sequence[str], seed: int, cap: int
+) -> dict[str, int | None]:
+    """Count the generated examples that a property takes to catch each defect; None where `cap` do not do."""
+    judged = all_properties()[property_name]
+    first = _first_failures(judged, defects, seed=seed, count=cap, problems={})
+    return {defect: first.get(defect) for defect in defects}
+
+
+def _first_failures(
+    judged: Property, defects: Iterable[str], *, seed: int, count: int, problems: dict[str, str]
+) -> Mapping[str, int]:
+    """Draw until every defect is caught, or `count` examples are; returns the first that each fails on."""
+    first: dict[str, int] = {}
+    alive = list(defects)
+    number = 0
+    listeners = listeners_in_memory(judged)
+
+    def take(values: Values) -> None:
+        nonlocal alive, number
+        # As in a run of the suite, what is behind the first listener gets a share of the examples.
+        share = number < count // SHARE_ON_FURTHER_LISTENERS
+        asked = _telling(judged, values, listeners if share else listeners[:1])
+        number += 1
+        caught = [each for each in alive if _catches(judged, each, values, asked, problems)]
+        first.update(dict.fromkeys(caught, number))
+        alive = [defect for defect in alive if defect not in first and defect not in problems]
+        if not alive:
+            raise Enough
+
+    judged.draw(take, seed=seed, count=count)
+    return first
+
+
+def _telling(judged: Property, values: Values, listeners: Sequence[str]) -> tuple[str, ...]:
+    """Return the listeners on which an example says something about a healthy broker.
+
+    Raises:
+        UnsatisfiedAssumption: there is none.
+    """
+    telling = []
+    for listener in listeners:
+        try:
+            holds(judged, broker_with("").sibling(listener), values)
+        except UnsatisfiedAssumption:
+            continue
+        telling.append(listener)
+    if not telling:
+        raise UnsatisfiedAssumption
+    return tuple(telling)
+
+
+def _fails_pinned(judged: Property, defect: str, values: Values, problems: dict[str, str]) -> bool:
+    with warnings.catch_warnings():
+        # Hypothesis does not like an assumption outside of its own runs.
+        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        return _catches(judged, defect, values, listeners_in_memory(judged), problems)
+
+
+def _catches(
+    judged: Property,
+    defect: str,
+    values: Values,
+    listeners: Sequence[str],
+    problems: dict[str, str],
+) -> bool:
+    try:
+        return any(_fails(judged, defect, values, listener) for listener in listeners)
+    except HarnessError as error:
+        problems.setdefault(defect, f"{type(error).__name__}: {error}")
+        return False

@@ -1,0 +1,84 @@
+"""What a property may need of a running target, and why a clause does not apply where that is missing."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from clauses.catalogue import Clause
+from fixtures.before_handshake import what_becomes_of_the_handshake
+from fixtures.broker import Broker
+
+V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
+"""What can be judged of a target whatever it answers."""
+
+
+class Need(NamedTuple):
+    """Something that not every target gives.
+
+    Attributes:
+        is_met: tells whether a target gives it.
+        otherwise: why a clause does not apply where it does not.
+    """
+
+    is_met: Callable[[Broker], bool]
+    otherwise: str
+
+
+NEEDS: Mapping[str, Need] = {
+    "metrics": Need(
+        lambda broker: broker.running.metrics_url is not None,
+        "the target's metrics cannot be read the way it was started",
+    ),
+    "request_log": Need(
+        lambda broker: None not in (broker.running.request_log, broker.running.administration),
+        "the target's request log cannot be read the way it was started",
+    ),
+    "quota": Need(
+        lambda broker: broker.running.administration is not None,
+        "no request quota can be set on the target the way it was started",
+    ),
+    "cluster_id": Need(
+        lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
+        "the cluster id and node id of the target are not known",
+    ),
+    "handshake_v1": Need(
+        lambda broker: broker.profile.traits.sasl_handshake_max > 0,
+        "the release has no SaslHandshake v1",
+    ),
+    "plaintext": Need(
+        lambda broker: broker.has_listener("plaintext"),
+        "the target has no plaintext listener to compare with",
+    ),
+}
+"""By the name that the mark `needs` gives it."""
+
+
+_asked_once = functools.cache(what_becomes_of_the_handshake)
+
+
+def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> str | None:
+    """Return why a clause does not apply to a target; None where it does.
+
+    Args:
+        clause: the clause.
+        needs: what the property needs; names of `NEEDS`.
+        broker: the target.
+
+    Raises:
+        KeyError: a name is not in `NEEDS`.
+        HarnessError: the target gave no table, so that only one clause can be judged.
+    """
+    if not broker.target.handshake:
+        return f"the release is from before ApiVersions: {_asked_once(broker)}"
+    if broker.unreadable is not None:
+        if clause.id == V0_ALWAYS_SERVED:
+            return None
+        raise broker.unreadable
+    if not clause.applies_at(broker.max_version):
+        return (
+            f"applies from ApiVersions v{clause.applies_to.first}, "
+            f"the target serves up to v{broker.max_version}"
+        )
+    return next((NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(broker)), None)

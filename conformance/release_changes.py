@@ -1,0 +1,249 @@
+"""What changes between releases: the same bytes to all of them, and whether the profiles predict each difference.
+
+An answer is reduced to what it says: error code, layout, which table it lists, which features' fields it carries, and
+what becomes of the connection. Tables themselves differ between any two releases and are not compared.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from conformance.corpus.allowed import Frames, StoredInputOracle, cut_frames
+from conformance.corpus.entries import Entry
+from fixtures.broker import Broker, probe_request
+from reference_model.answers import response_for
+from reference_model.connection_states import ConnectionEvent
+from reference_model.reaction import NotModelled, Reaction
+from reports.change_log import Change
+from reports.hex_dump import layout_of_answer
+from wire.api_versions import API_VERSIONS_KEY, ApiVersion, ApiVersionsResponse
+from wire.codec import decode
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Outcome
+
+RESPONSE_HEADER_BYTES = 4
+CLOSED = str(Outcome.CLOSED.value)
+
+Observation = tuple[str, ...]
+"""What became of each frame, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the profile of a release says of an input.
+
+    Attributes:
+        allowed: for each frame, everything that may become of it, in words.
+        clauses: the clauses that this rests on.
+        may_lose: whether answers in front of the end of the connection may be lost.
+    """
+
+    allowed: tuple[frozenset[str], ...]
+    clauses: frozenset[str]
+    may_lose: bool
+
+    def covers(self, seen: Observation) -> bool:
+        """Tell whether what was seen is predicted."""
+        return len(seen) == len(self.allowed) and all(
+            word in allowed or (self.may_lose and word == CLOSED)
+            for word, allowed in zip(seen, self.allowed, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """One input on one release.
+
+    Attributes:
+        observation: what became of it.
+        prediction: what the profile says.
+    """
+
+    observation: Observation
+    prediction: Prediction
+
+    @property
+    def is_predicted(self) -> bool:
+        """Whether the profile says what was seen."""
+        return self.prediction.covers(self.observation)
+
+
+Release = Mapping[str, Seen]
+"""What one release did with each input, by the input's name."""
+
+
+class Observer:
+    """Sends inputs to one listener of one release, and asks its profile about them."""
+
+    def __init__(self, broker: Broker) -> None:
+        """Ask the target for its table.
+
+        Args:
+            broker: the target.
+        """
+        self._broker = broker
+        self._oracle = StoredInputOracle(broker.profile, broker.identity)
+        self._own_table: frozenset[ApiVersion] = frozenset()
+        with broker.connect() as connection:
+            (answer,) = connection.converse([probe_request(0)])
+        if answer.payload is not None:
+            self._own_table = frozenset(_decoded(answer.payload, 0).api_keys)
+
+    def observe(self, entries: Iterable[Entry]) -> Release:
+        """Send every input that the listener can take, each on a connection of its own."""
+        seen = {}
+        for entry in entries:
+            frames = cut_frames(entry.data)
+            prediction = self._prediction(frames)
+            # TLS has no end of one side of the stream.
+            if prediction is not None and not (frames.waits and self._broker.speaks_tls):
+                observation = self._observation(frames)
+                seen[entry.name] = Seen(observation=observation, prediction=prediction)
+                self._broker.forget()
+        return seen
+
+    def _observation(self, frames: Frames) -> Observation:
+        with self._broker.connect() as connection:
+            if frames.waits:
+                return tuple(map(self._words, connection.end_stream(frames.all)))
+            if len(frames.all) > 1 or frames.refused:
+                return tuple(map(self._words, connection.converse(frames.all)))
+            exchange = connection.exchange(frames.whole[0])
+        if exchange.payload is None:
+            return (self._words(exchange),)
+        return (self._words(exchange) + (", kept" if exchange.usable else ", closed"),)
+
+    def _words(self, exchange: Exchange) -> str:
+        if exchange.payload is None:
+            return exchange.outcome.value
+        payload = exchange.payload
+        layout = layout_of_answer(payload, exchange.request.api_version)
+        try:
+            answer = _decoded(payload, layout)
+        except DecodeError:
+            return "undecodable answer"
+        return _words_of(answer, layout, self._own_table)
+
+    def _prediction(self, frames: Frames) -> Prediction | None:
+        """Return what the profile says; None where the model has no word on it, or answers cannot be paired."""
+        single = len(frames.whole) == 1 and frames.rest is None
+        allowed: list[frozenset[str]] = []
+        clauses: set[str] = set()
+        served = True
+        for request in frames.whole:
+            if not served:
+                allowed.append(frozenset([CLOSED]))
+                continue
+            try:
+                possible = self._oracle.reactions_to(request)
+            except NotModelled:
+                return None
+            if not single and any(each.outcome is Outcome.IGNORED for each in possible):
+                return None
+            clauses.update(each.clause for each in possible)
+            allowed.append(
+                frozenset(self._predicted_words(each, single=single) for each in possible)
+            )
+            served = any(each.event is ConnectionEvent.SERVED for each in possible)
+        if frames.rest is not None:
+            allowed.append(frozenset([CLOSED]))
+        ends = not single and (not served or frames.rest is not None)
+        return Prediction(tuple(allowed), frozenset(clauses), may_lose=ends)
+
+    def _predicted_words(self, reaction: Reaction, *, single: bool) -> str:
+        if reaction.outcome is not Outcome.ANSWER:
+            return reaction.outcome.value
+        profile = self._oracle.profile
+        table = frozenset(profile.api_keys)
+        words = _words_of(response_for(reaction, profile), reaction.layout, table)
+        kept = ", kept" if reaction.event is ConnectionEvent.SERVED else ", closed"
+        return words + kept if single else words
+
+
+@functools.lru_cache(maxsize=4096)
+def _decoded_body(body: bytes, layout: int) -> ApiVersionsResponse:
+    return decode(ApiVersionsResponse, body, version=layout)
+
+
+def _decoded(payload: bytes, layout: int) -> ApiVersionsResponse:
+    return _decoded_body(payload[RESPONSE_HEADER_BYTES:], layout)
+
+
+def _words_of(answer: ApiVersionsResponse, layout: int, own_table: frozenset[ApiVersion]) -> str:
+    """Say what an answer says, the table and features in general terms."""
+    keys = [entry.api_key for entry in answer.api_keys]
+    if not keys:
+        listing = "nothing"
+    elif frozenset(answer.api_keys) == own_table:
+        listing = "everything"
+    elif keys == [API_VERSIONS_KEY]:
+        listing = "itself"
+    else:
+        listing = "another table"
+    named = {
+        "supported features": answer.supported_features,
+        "epoch": answer.finalized_features_epoch >= 0,
+        "finalized features": answer.finalized_features,
+        "zk migration": answer.zk_migration_ready,
+    }
+    carried = [name for name, value in named.items() if value]
+    more = f" with {', '.join(carried)}" if carried else ""
+    return f"{answer.error_code.name} in v{layout} listing {listing}{more}"
+
+
+def changes_between(
+    releases: Sequence[tuple[str, Release]], inputs: Mapping[str, Entry], listener: str
+) -> Iterator[Change]:
+    """Give the differences between each two adjacent releases, inputs that changed alike in one group.
+
+    Args:
+        releases: the releases with what they did, oldest first.
+        inputs: the inputs by name.
+        listener: the listener that they were sent to.
+    """
+    for (before, old), (after, new) in pairwise(releases):
+        groups: dict[tuple[str, str, tuple[str, ...], bool], list[Entry]] = {}
+        for name in old.keys() & new.keys():
+            for key in _difference(old[name], new[name]):
+                groups.setdefault(key, []).append(inputs[name])
+        for (was, became, clauses, predicted), entries in sorted(groups.items()):
+            shortest = min(entries, key=lambda entry: (len(entry.data), entry.name))
+            yield Change(
+                listener=listener,
+                before=before,
+                since=after,
+                was=was,
+                became=became,
+                clauses=clauses,
+                predicted=predicted,
+                inputs=len(entries),
+                example=shortest.name,
+                shortest=shortest.data.hex(),
+            )
+
+
+def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...], bool]]:
+    predicted = old.is_predicted and new.is_predicted
+    foretold = not any(
+        one & other
+        for one, other in zip(old.prediction.allowed, new.prediction.allowed, strict=False)
+    )
+    if old.observation != new.observation:
+        if (
+            predicted
+            and old.prediction.covers(new.observation)
+            and new.prediction.covers(old.observation)
+        ):
+            # The model leaves both releases the choice, so that this is chance and no change.
+            return
+    elif predicted or not foretold:
+        return
+    clauses = tuple(sorted(old.prediction.clauses | new.prediction.clauses))
+    pairs = zip(old.observation, new.observation, strict=True)
+    for was, became in dict.fromkeys(pairs):
+        # Of several frames only those that are treated otherwise; all, where a change is awaited in vain.
+        if was != became or old.observation == new.observation:
+            yield was, became, clauses, predicted

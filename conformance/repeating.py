@@ -1,0 +1,171 @@
+"""Repeats a failing example alone, to tell what always fails from what comes and goes.
+
+First on the broker that was judged, then, where we started it, on a fresh one. Where it holds alone, once more
+with other requests beside it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.strategies import DataObject
+
+from conformance.judging import StoppedServing
+from fixtures.broker import Broker, probe_request
+from fixtures.errors import HarnessError
+from fixtures.spare_target import SpareTarget
+from reports.repeats import Repeats, Tally
+
+FEW_REPEATS = 10
+"""Enough where all of them fail: what fails three times in ten would do so once in 170,000 tries."""
+MANY_REPEATS = 40
+"""For the rate of what comes and goes: the 95 % interval is then at most 0.3 wide."""
+PLACE_BUDGET_S = 1.5
+"""Wall time for repeats in one place. Only a target that falls silent, 0.7 s each, makes fewer repeats in it."""
+TARGET_BUDGET_S = 20.0
+"""Wall time for all repeats on one target; failures behind that are not classified, and count as violations."""
+LOAD_CONNECTIONS = 4
+
+Body = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class FailingExample:
+    """A property's body with the values that it failed on."""
+
+    body: Body
+    values: Mapping[str, Any]
+
+    def on(self, used: Broker, other: Broker) -> FailingExample:
+        """Return the same example on another broker."""
+        values = {name: other if value is used else value for name, value in self.values.items()}
+        return FailingExample(self.body, values)
+
+
+def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
+    """Run a property's body once, and look after the broker behind what was broken or went wrong.
+
+    Raises:
+        AssertionError: the target violates the clause.
+        HarnessError: we could not tell.
+    """
+    broker.forget()
+    try:
+        body(**values)
+    except StoppedServing:
+        raise
+    except AssertionError:
+        # A broker that ended in the middle of an example said nothing about the clause.
+        broker.check_alive()
+        raise
+    exchanges = (exchange for step in broker.journal for exchange in step.exchanges)
+    if any(exchange.request.broken and not exchange.usable for exchange in exchanges):
+        broker.check_alive()
+
+
+def _fails(broker: Broker, example: FailingExample) -> bool:
+    try:
+        with warnings.catch_warnings():
+            # Hypothesis does not like an assumption outside of its own runs; this one was met before.
+            warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+            run_body(broker, example.body, example.values)
+    except AssertionError:
+        return True
+    except UnsatisfiedAssumption:
+        return False
+    return False
+
+
+def _tally(broker: Broker, example: FailingExample) -> Tally:
+    """Repeat until it is clear: few times where every repeat fails, many where one holds."""
+    failed = repeats = 0
+    give_up_at = time.monotonic() + PLACE_BUDGET_S
+    while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
+        failed += _fails(broker, example)
+        repeats += 1
+        if time.monotonic() > give_up_at:
+            break
+    return Tally(failed, repeats)
+
+
+@contextmanager
+def _load(broker: Broker) -> Iterator[None]:
+    """Send plain requests from other connections while the block runs."""
+    ended = threading.Event()
+
+    def send() -> None:
+        # A broker of its own: the journal is that of one thread.
+        other = Broker(broker.running, broker.listener)
+        while not ended.is_set():
+            with suppress(HarnessError):
+                other.exchange(probe_request(0))
+            other.forget()
+
+    threads = [threading.Thread(target=send, daemon=True) for _ in range(LOAD_CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+class Repeater:
+    """Repeats the failures of one target; `close` ends what was started for it."""
+
+    def __init__(self, spare: SpareTarget) -> None:
+        """Begin with the whole budget.
+
+        Args:
+            spare: the same target once more.
+        """
+        self.target = spare.target
+        self._spare = spare
+        self._spent_s = 0.0
+
+    def repeat(self, broker: Broker, example: FailingExample) -> Repeats | None:
+        """Repeat a failing example, and say how often it failed and where.
+
+        Args:
+            broker: the broker that was judged.
+            example: what failed there, as small as it was made.
+
+        Returns:
+            None where it cannot be repeated: it drew its values as it went, or this target's time is used up.
+        """
+        interactive = any(isinstance(value, DataObject) for value in example.values.values())
+        if interactive or self._spent_s > TARGET_BUDGET_S:
+            return None
+        started = time.monotonic()
+        try:
+            return self._tallies(broker, example)
+        finally:
+            self._spent_s += time.monotonic() - started
+
+    def _tallies(self, broker: Broker, example: FailingExample) -> Repeats:
+        used, fresh, loaded = Tally(0, 0), None, None
+        try:
+            used = _tally(broker, example)
+            other = self._spare.broker(broker.listener)
+            if other is not None:
+                fresh = _tally(other, example.on(broker, other))
+            if used.failed == 0 and (fresh is None or fresh.failed == 0):
+                with _load(broker):
+                    loaded = _tally(broker, example)
+        except HarnessError as error:
+            trouble = f"{type(error).__name__}: {error}"
+            return Repeats(used=used, fresh=fresh, loaded=loaded, trouble=trouble)
+        return Repeats(used=used, fresh=fresh, loaded=loaded)
+
+    def close(self) -> None:
+        """End the fresh broker, if one runs."""
+        self._spare.close()

@@ -1,0 +1,135 @@
+"""Failures as a run folder keeps them: read, judged again, and turned into entries of the corpus."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+
+from conformance.corpus.entries import Entry
+from conformance.drawn_values import read_values
+from conformance.repeating import run_body
+from fixtures.broker import Broker
+
+FACTS_FILE = "failure.json"
+PROPERTIES_FOLDER = Path(__file__).parent / "brokers"
+STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
+"""What the corpus' property asks of stored input, by the name of its value."""
+_TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")
+
+
+class NoStoredFailure(Exception):
+    """There is no failure where one was looked for, or it is not whole."""
+
+
+class Holds(Exception):
+    """What failed once does not even come to be judged now: the property leaves it out for this target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFailure:
+    """One failure of a run folder.
+
+    Attributes:
+        signature: what equal failures have in common.
+        clause: the violated clause.
+        property_name: the test function's name.
+        target: the target's id.
+        listener: the listener's name.
+        message: what was observed.
+        example: the drawn values, as text.
+        sent: what was sent, by connection, in order.
+    """
+
+    signature: str
+    clause: str
+    property_name: str
+    target: str
+    listener: str
+    message: str
+    example: str
+    sent: Mapping[int, bytes]
+
+    @property
+    def first_line(self) -> str:
+        """The message's first line."""
+        return self.message.partition("\n")[0]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return an entry of the corpus for what was sent on each connection."""
+        clause = self.clause.lower().replace(".", "-")
+        origin = f"found on {self.target} ({self.listener}): {self.clause}: {self.first_line}"
+        return tuple(
+            Entry(name=f"{clause}-{self.signature[:8]}", origin=origin, data=data)
+            for data in self.sent.values()
+            if data
+        )
+
+
+def read_failure(path: Path) -> StoredFailure:
+    """Read a failure's folder, or a file in it.
+
+    Raises:
+        NoStoredFailure: there is none.
+    """
+    folder = path if path.is_dir() else path.parent
+    try:
+        facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
+        sent: dict[int, bytes] = {}
+        for step in facts.get("sent", []):
+            number = int(step["connection"])
+            sent[number] = sent.get(number, b"") + bytes.fromhex(step["data"])
+        return StoredFailure(sent=sent, **{name: str(facts[name]) for name in _TEXTS})
+    except OSError as error:
+        raise NoStoredFailure(f"{folder} holds no failure: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NoStoredFailure(
+            f"{folder / FACTS_FILE} is not that of a failure: {error!r}"
+        ) from error
+
+
+def property_named(name: str) -> Callable[..., None]:
+    """Return the body of a property, or of one of the checks that a property makes of stored input.
+
+    Raises:
+        NoStoredFailure: there is none of that name any more.
+    """
+    for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
+        found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
+        if found is not None:
+            body: Callable[..., None] = getattr(found, "hypothesis", found)
+            return getattr(body, "inner_test", body)
+    raise NoStoredFailure(f"there is no property {name} any more")
+
+
+def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None:
+    """Judge the failing example again.
+
+    Returns:
+        What is wrong now; None where the target holds.
+
+    Raises:
+        NoStoredFailure: its property is gone.
+        UnreadableValues: its values cannot be read back.
+        HarnessError: we could not tell.
+        Holds: the property leaves the example out for this target.
+    """
+    values: dict[str, Any] = dict(read_values(failure.example))
+    stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
+    body = property_named(stored or failure.property_name)
+    with warnings.catch_warnings():
+        # Hypothesis does not like an assumption outside of its own runs.
+        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        try:
+            run_body(broker, body, {"broker": broker, **values})
+        except AssertionError as error:
+            return error
+        except UnsatisfiedAssumption as error:
+            raise Holds(f"{failure.property_name} does not apply to it on this target") from error
+    return None

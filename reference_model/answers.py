@@ -1,0 +1,101 @@
+"""The bytes of what a broker answers: bodies of ApiVersions, of the steps of SASL, and of other APIs."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Mapping
+
+from reference_model.profile import FOLDER, Profile
+from reference_model.reaction import AnswerKind, Listing, Reaction
+from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE, ParsedHeader
+from wire import primitives
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsResponse
+from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.frames import encode_frame
+
+FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
+FIRST_AUTHENTICATE_WITH_LIFETIME = 1
+
+
+def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
+    """Return the body that a broker of this release answers ApiVersions with."""
+    if reaction.listing is Listing.ITSELF:
+        table: tuple[ApiVersion, ...] = (profile.own_range,)
+    elif reaction.listing is Listing.EVERYTHING:
+        table = profile.api_keys
+    else:
+        table = ()
+    if reaction.listing is not Listing.EVERYTHING or reaction.layout < FIRST_FLEXIBLE_VERSION:
+        return ApiVersionsResponse(error_code=reaction.error_code, api_keys=table)
+    zero_allowed = reaction.layout >= FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
+    traits = profile.traits
+    early = reaction.before_authentication
+    epoch_sent = traits.epoch_sent_before_authentication if early else traits.epoch_sent
+    return ApiVersionsResponse(
+        error_code=reaction.error_code,
+        api_keys=table,
+        supported_features=tuple(
+            feature
+            for feature in profile.supported_features
+            if zero_allowed or feature.min_version > 0
+        ),
+        finalized_features_epoch=0 if epoch_sent else -1,
+        finalized_features=profile.finalized_features,
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def encode_body(response: ApiVersionsResponse, version: int) -> bytes:
+    """Encode the body of an answer; a broker gives the same few ones all the time."""
+    return encode(response, version=version)
+
+
+def encode_step(
+    reaction: Reaction, header: ParsedHeader | None, mechanisms: tuple[str, ...]
+) -> bytes:
+    """Return the frame that answers a step of SASL.
+
+    Args:
+        reaction: what the broker does.
+        header: the request's; None for a bare token.
+        mechanisms: those that the broker has.
+    """
+    if reaction.kind is AnswerKind.BARE_TOKEN:
+        return encode_frame(b"")
+    assert header is not None
+    parts = [primitives.write_int32(header.correlation_id)]
+    if reaction.kind is AnswerKind.SASL_HANDSHAKE:
+        listed = () if reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE else mechanisms
+        parts += [
+            primitives.write_int16(reaction.error_code),
+            primitives.write_array_length(len(listed)),
+            *map(primitives.write_nullable_string, listed),
+        ]
+    elif reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE:
+        parts += [_NO_TAGS, primitives.write_int16(reaction.error_code), _COMPACT_NULL]
+        parts += [_COMPACT_EMPTY, primitives.write_int64(0), _NO_TAGS]
+    else:
+        parts += [primitives.write_int16(reaction.error_code)]
+        parts += [primitives.write_nullable_string(None), primitives.write_int32(0)]
+        if reaction.layout >= FIRST_AUTHENTICATE_WITH_LIFETIME:
+            parts.append(primitives.write_int64(0))
+    return encode_frame(b"".join(parts))
+
+
+_NO_TAGS = _COMPACT_NULL = b"\0"
+_COMPACT_EMPTY = b"\x01"
+
+
+@functools.cache
+def answers_of_other_apis() -> Mapping[tuple[int, int], bytes]:
+    """Return what the reference broker answers to other APIs, behind the correlation id, by key and version.
+
+    They are the smallest answers that the message schemas allow: every value is its default.
+    """
+    with (FOLDER / "default_answers.csv").open(newline="") as lines:
+        return {
+            (int(row["api_key"]), int(row["api_version"])): bytes.fromhex(row["answer"])
+            for row in csv.DictReader(lines)
+        }

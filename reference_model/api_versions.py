@@ -1,0 +1,128 @@
+"""What a broker may do with a request that it handles itself: the rules of ApiVersions, and for other keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from reference_model.profile import Profile
+from reference_model.reaction import (
+    Identity,
+    Listing,
+    NotModelled,
+    Reaction,
+    closed,
+)
+from reference_model.request_parser import (
+    ParsedBody,
+    ParsedHeader,
+    Unreadable,
+    parse_body,
+    parse_header,
+)
+from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+
+_ONCE_PER_CLIENT_ID = (
+    "only the first request with such a client id is lost, as its metrics get no name"
+)
+_IDS_UNKNOWN = "the ids of the broker are not known to us"
+
+
+def _answer(
+    clause: str, error_code: ErrorCode, layout: int, listing: Listing, *, reason: str = ""
+) -> Reaction:
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause=clause,
+        error_code=error_code,
+        layout=layout,
+        listing=listing,
+        reason=reason,
+    )
+
+
+def reactions_of_broker(
+    payload: bytes, profile: Profile, identity: Identity
+) -> tuple[Reaction, ...]:
+    """Return everything that a broker may do with one frame on a connection that it serves.
+
+    Raises:
+        NotModelled: the request is a readable one of another API.
+    """
+    traits = profile.traits
+    if len(payload) < 2 and traits.short_frame_ignored:
+        return (Reaction(outcome=Outcome.IGNORED, clause="PROTOCOL.short-frame-refused"),)
+    data = memoryview(payload)
+    try:
+        header = parse_header(data, traits)
+    except Unreadable:
+        return (closed("PROTOCOL.short-frame-refused"),)
+    if header.api_key != API_VERSIONS_KEY:
+        if not profile.accepts(header.api_key, header.api_version):
+            return (closed("PROTOCOL.unknown-api-refused"),)
+        raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
+    usual: tuple[Reaction, ...] = (unsupported(profile),)
+    if 0 <= header.api_version <= traits.api_versions_max:
+        checked = identity if traits.ids_checked else None
+        usual = reactions_to_served_version(data, header, profile, checked)
+    forbidden = traits.unanswered_client_ids
+    if forbidden and re.search(forbidden, header.client_id or ""):
+        silent = Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free")
+        return tuple(replace(each, reason=_ONCE_PER_CLIENT_ID) for each in (silent, *usual))
+    return usual
+
+
+def unsupported(profile: Profile) -> Reaction:
+    """Return UNSUPPORTED_VERSION in the form of the release."""
+    listing = Listing.ITSELF if profile.traits.unsupported_names_range else Listing.NOTHING
+    clause = "KIP-511.unsupported-version-answered-in-v0"
+    return _answer(clause, ErrorCode.UNSUPPORTED_VERSION, 0, listing)
+
+
+def reactions_to_served_version(
+    data: memoryview, header: ParsedHeader, profile: Profile, identity: Identity | None
+) -> tuple[Reaction, ...]:
+    """Return everything that a broker may do with an ApiVersions request of a version that it serves.
+
+    Args:
+        data: the payload.
+        header: what was read of its header.
+        profile: the release.
+        identity: who the broker is; None where it does not check.
+    """
+    if header.api_version < FIRST_FLEXIBLE_VERSION:
+        return (_success(header),)
+    try:
+        body = parse_body(data, header, profile.traits)
+    except Unreadable:
+        return (closed("KIP-511.null-name-refused"),)
+    version = header.api_version
+    if body.ids_are_half_given or not body.name_is_valid:
+        clause = "KIP-511.refusal-in-request-version"
+        return (_answer(clause, ErrorCode.INVALID_REQUEST, version, Listing.NOTHING),)
+    return _reactions_to_ids(header, body, identity)
+
+
+def _success(header: ParsedHeader, *, reason: str = "") -> Reaction:
+    clause = "KIP-35.same-table-at-every-version"
+    version = header.api_version
+    return _answer(clause, ErrorCode.NONE, version, Listing.EVERYTHING, reason=reason)
+
+
+def _reactions_to_ids(
+    header: ParsedHeader, body: ParsedBody, identity: Identity | None
+) -> tuple[Reaction, ...]:
+    mismatch = False if identity is None else identity.mismatch(body)
+    reason = _IDS_UNKNOWN if mismatch is None else ""
+    wrong_ids = _answer(
+        "KIP-1242.refusal-shape",
+        ErrorCode.REBOOTSTRAP_REQUIRED,
+        header.api_version,
+        Listing.NOTHING,
+        reason=reason,
+    )
+    if mismatch is None:
+        return (_success(header, reason=reason), wrong_ids)
+    return (wrong_ids,) if mismatch else (_success(header),)

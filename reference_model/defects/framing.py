@@ -1,0 +1,124 @@
+"""Defects at the ends of frames and streams, and in what Apache Kafka pins for odd requests."""
+
+from __future__ import annotations
+
+from reference_model.defects.registry import CLIENT_ID_OFFSET, defect, replace_reaction, version_of
+from reference_model.state_machine import (
+    SOCKET_REQUEST_MAX_BYTES,
+    ConnectionState,
+    Ending,
+    Handling,
+    Stage,
+)
+from wire import primitives
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.errors import DecodeError
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+
+LENGTH_BYTES = 2
+A_BYTE_OF_SOMETHING = b"\0"
+
+
+def _refused_size(ending: Ending) -> int:
+    return int.from_bytes(ending.unread[:SIZE_BYTES], signed=True)
+
+
+@defect(Stage.SIZE, "PROTOCOL.negative-size-refused")
+def small_negative_sizes_are_skipped(ending: Ending) -> None:
+    """A size from -40 to -1 is skipped, and what follows is read as the next frame."""
+    if -40 <= _refused_size(ending) < 0:
+        ending.skipped_bytes = SIZE_BYTES
+
+
+@defect(Stage.SIZE, "PROTOCOL.oversize-refused")
+def too_large_sizes_are_answered_first(ending: Ending) -> None:
+    """A size above the limit gets an empty frame before the connection closes."""
+    if _refused_size(ending) > 0:
+        ending.answer = encode_frame(b"")
+
+
+@defect(Stage.SIZE, "PROTOCOL.oversize-refused")
+def sizes_of_gigabytes_are_awaited(ending: Ending) -> None:
+    """A size above one gigabyte is awaited: the connection stays open and silent."""
+    ending.keeps_open = _refused_size(ending) > 10 * SOCKET_REQUEST_MAX_BYTES
+
+
+@defect(Stage.REACTION, "PROTOCOL.short-frame-refused", every_api=True)
+def empty_frames_are_skipped(handling: Handling) -> None:
+    """A frame of no bytes is skipped."""
+    if not handling.payload and handling.state is not ConnectionState.BARE_TOKENS:
+        replace_reaction(handling, outcome=Outcome.IGNORED)
+
+
+@defect(Stage.END, "PROTOCOL.half-close-answers-complete", "KIP-511.connections-metric")
+def a_half_closed_connection_stays_open(ending: Ending) -> None:
+    """Behind the end of the client's stream the connection stays open, unless it ends inside a frame."""
+    ending.keeps_open = not ending.unread
+
+
+@defect(Stage.END, "PROTOCOL.partial-frame-waits")
+def an_unfinished_frame_is_answered(ending: Ending) -> None:
+    """Where a stream ends inside a frame, a byte is sent before the connection closes."""
+    if ending.unread:
+        ending.answer = A_BYTE_OF_SOMETHING
+
+
+@defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
+def client_id_lengths_below_null_are_refused(handling: Handling) -> None:
+    """A client id whose length is below -1 closes the connection."""
+    length = handling.payload[CLIENT_ID_OFFSET:][:LENGTH_BYTES]
+    if len(length) == LENGTH_BYTES and int.from_bytes(length, signed=True) < -1:
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
+def client_ids_have_to_be_utf_8(handling: Handling) -> None:
+    """A client id that is no UTF-8 closes the connection."""
+    end = _client_id_end(handling)
+    if end is None:
+        return
+    try:
+        handling.payload[CLIENT_ID_OFFSET + LENGTH_BYTES : end].decode()
+    except UnicodeDecodeError:
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+def _client_id_end(handling: Handling) -> int | None:
+    """Where the client id ends, and in a flexible header the tag section begins."""
+    if handling.header is None:
+        return None
+    length, start = primitives.read_int16(memoryview(handling.payload), CLIENT_ID_OFFSET)
+    return start + max(length, 0)
+
+
+def _header_tag_section(handling: Handling) -> bytes:
+    """The tag section of a header that has one; empty where it has none or does not read."""
+    start = _client_id_end(handling)
+    if start is None or handling.header is None or version_of(handling) < FIRST_FLEXIBLE_VERSION:
+        return b""
+    return handling.payload[start : handling.header.body_offset]
+
+
+@defect(Stage.REACTION, "KIP-482.varint-limits")
+def long_zeros_are_refused(handling: Handling) -> None:
+    """A header that counts no tags in more than one byte closes the connection."""
+    header, section = handling.header, _header_tag_section(handling)
+    if header is not None and header.tag_count == 0 and len(section) > 1:
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "KIP-482.tag-order-in-requests")
+def tags_in_headers_have_to_ascend(handling: Handling) -> None:
+    """A header whose tags stand twice or do not ascend closes the connection."""
+    section = _header_tag_section(handling)
+    if not section:
+        return
+    try:
+        fields, _ = primitives.read_raw_tagged_fields(memoryview(section), 0)
+        ascends = list(fields) == sorted(fields)
+    except DecodeError as error:
+        # A varint that reads in no strict way is the matter of another clause.
+        ascends = "twice" not in str(error)
+    if not ascends:
+        replace_reaction(handling, outcome=Outcome.CLOSED)

@@ -1,0 +1,285 @@
+"""Defects against KIP-35 and KIP-511: versions that are not served, and what becomes of them."""
+
+from __future__ import annotations
+
+from reference_model.defects.kip_035 import change_own_entry
+from reference_model.defects.protocol import close_behind_the_answer
+from reference_model.defects.registry import (
+    OPEN_LISTENERS,
+    defect,
+    is_refused_version,
+    replace_reaction,
+    replace_response,
+    success_in,
+    version_of,
+)
+from reference_model.state_machine import Handling, Listing, Stage
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import decode, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.exchange import Outcome
+from wire.frames import encode_frame
+from wire.headers import ResponseHeader
+
+V0_LAYOUT = "KIP-511.unsupported-version-answered-in-v0"
+NAMES_RANGE = "KIP-511.unsupported-version-names-range"
+TRUE_RANGE = "KIP-511.unsupported-range-is-true"
+ONLY_ITSELF = "KIP-511.unsupported-table-is-only-itself"
+GIVES_35 = "KIP-35.unknown-version-gives-35"
+REVERTS = "KIP-35.revert-to-v0-on-same-connection"
+KEPT = "PROTOCOL.well-formed-never-closed"
+
+
+@defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
+def negative_versions_get_a_bare_header(handling: Handling) -> None:
+    """The answer to a negative version is the correlation id and nothing else."""
+    answer_bytes(handling, b"")
+
+
+def answer_bytes(handling: Handling, body: bytes) -> None:
+    """Answer a negative version with these bytes behind the header."""
+    if handling.answer and handling.header is not None and handling.header.api_version < 0:
+        header = ResponseHeader(correlation_id=handling.header.correlation_id)
+        handling.answer = encode_frame(encode(header, version=0) + body)
+
+
+@defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
+def negative_versions_get_a_one_byte_error(handling: Handling) -> None:
+    """The answer to a negative version is an error code of one byte."""
+    answer_bytes(handling, b"\x23")
+
+
+@defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
+def negative_versions_get_a_little_endian_error(handling: Handling) -> None:
+    """The error code for a negative version stands with its low byte first."""
+    answer_bytes(handling, b"\x23\x00" + bytes(4))
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.unknown-version-gives-35",
+    "KIP-1242.order-of-checks",
+    "KIP-35.error-code-first",
+    listeners=OPEN_LISTENERS,
+)
+def unknown_versions_get_another_error(handling: Handling) -> None:
+    """A version above the maximum gets INVALID_REQUEST."""
+    if is_refused_version(handling) and version_of(handling) > 0:
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.REACTION, "KIP-35.negative-version-gives-35", "KIP-35.error-code-first")
+def negative_versions_are_served_as_v0(handling: Handling) -> None:
+    """A negative version is served as if it were v0."""
+    if is_refused_version(handling) and version_of(handling) < 0:
+        handling.reaction = success_in(0)
+
+
+@defect(Stage.RESPONSE, "KIP-35.revert-to-v0-on-same-connection")
+def a_connection_stays_refused(handling: Handling) -> None:
+    """After one UNSUPPORTED_VERSION every later answer on the connection is the same error."""
+    memory = handling.connection.memory
+    if memory.get("refused"):
+        replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    memory["refused"] = memory.get("refused") or is_refused_version(handling)
+
+
+@defect(Stage.ANSWER, "KIP-511.unsupported-version-answered-in-v0")
+def unsupported_versions_are_answered_in_v1(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION is written in the v1 layout, with a throttle time behind the table."""
+    if is_refused_version(handling) and version_of(handling) > 0:
+        handling.answer = handling.encode_answer(layout=1)
+
+
+@defect(Stage.RESPONSE, "KIP-511.unsupported-version-names-range")
+def unsupported_versions_get_an_empty_table(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION comes with an empty table."""
+    if is_refused_version(handling):
+        replace_response(handling, api_keys=())
+
+
+@defect(Stage.RESPONSE, "KIP-511.unsupported-range-is-true")
+def unsupported_versions_name_a_narrower_range(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION names a maximum that is one below the true one."""
+    if is_refused_version(handling):
+        newest = handling.broker.profile.traits.api_versions_max
+        change_own_entry(handling, max_version=newest - 1)
+
+
+@defect(Stage.REACTION, "KIP-511.unsupported-table-is-only-itself")
+def unsupported_versions_get_the_whole_table(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION comes with the whole table."""
+    if is_refused_version(handling):
+        replace_reaction(handling, listing=Listing.EVERYTHING)
+
+
+@defect(Stage.REACTION, "KIP-511.unparsed-when-unsupported", "KIP-35.unknown-version-gives-35")
+def bodies_of_unsupported_versions_are_parsed(handling: Handling) -> None:
+    """A version above the maximum whose body is not one of the newest version closes the connection."""
+    if has_strange_body(handling):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+def has_strange_body(handling: Handling) -> bool:
+    """Whether a refused version has a body, and one that does not read as that of the newest version."""
+    header = handling.header
+    if header is None or not is_refused_version(handling) or header.api_version < 0:
+        return False
+    body = handling.payload[header.body_offset :]
+    try:
+        decode(ApiVersionsRequest, body, version=NEWEST_VERSION)
+    except DecodeError:
+        return body != b""
+    return False
+
+
+@defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported")
+def strange_bodies_of_unsupported_versions_empty_the_table(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION comes with an empty table where the body does not read."""
+    if has_strange_body(handling):
+        replace_response(handling, api_keys=())
+
+
+@defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported", GIVES_35)
+def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Handling) -> None:
+    """An unsupported version whose body does not read gets INVALID_REQUEST."""
+    if has_strange_body(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(
+    Stage.REACTION,
+    GIVES_35,
+    V0_LAYOUT,
+    NAMES_RANGE,
+    TRUE_RANGE,
+    ONLY_ITSELF,
+    "KIP-1242.order-of-checks",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    "KIP-35.error-code-first",
+    "PROTOCOL.unknown-api-refused",
+    listeners=OPEN_LISTENERS,
+)
+def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
+    """The version above the newest is answered as the newest, without an error, as by Tansu 0.6.0 (PEERS E1)."""
+    if version_of(handling) == NEWEST_VERSION + 1:
+        handling.reaction = success_in(NEWEST_VERSION)
+
+
+@defect(
+    Stage.REACTION,
+    GIVES_35,
+    V0_LAYOUT,
+    NAMES_RANGE,
+    TRUE_RANGE,
+    ONLY_ITSELF,
+    "KIP-1242.order-of-checks",
+    listeners=OPEN_LISTENERS,
+)
+def versions_are_read_as_a_byte(handling: Handling) -> None:
+    """Of a version only the low byte counts, so that 256 is served as v0."""
+    version = version_of(handling) & 0xFF
+    if is_refused_version(handling) and version_of(handling) > 0xFF and version <= NEWEST_VERSION:
+        handling.reaction = success_in(version)
+
+
+@defect(
+    Stage.REACTION,
+    GIVES_35,
+    V0_LAYOUT,
+    NAMES_RANGE,
+    TRUE_RANGE,
+    ONLY_ITSELF,
+    KEPT,
+    "PROTOCOL.answers-in-order",
+    "KIP-35.error-code-first",
+    "KIP-1242.order-of-checks",
+    "KIP-35.revert-to-v0-on-same-connection",
+    "KIP-511.unparsed-when-unsupported",
+    "PROTOCOL.half-close-answers-complete",
+    listeners=OPEN_LISTENERS,
+)
+def the_next_version_closes_the_connection(handling: Handling) -> None:
+    """The version above the newest closes the connection (PEERS E9, E12, E15; KoP#166, kroxylicious#1611)."""
+    if version_of(handling) == NEWEST_VERSION + 1:
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(
+    Stage.REACTION,
+    GIVES_35,
+    V0_LAYOUT,
+    NAMES_RANGE,
+    TRUE_RANGE,
+    ONLY_ITSELF,
+    KEPT,
+    "KIP-1242.order-of-checks",
+    "KIP-35.error-code-first",
+    "KIP-511.unparsed-when-unsupported",
+    listeners=OPEN_LISTENERS,
+)
+def large_versions_get_no_answer(handling: Handling) -> None:
+    """A version from 256 up gets no answer on a connection that goes on (PEERS E23; KAFKA-3652)."""
+    if is_refused_version(handling) and version_of(handling) >= 256:
+        replace_reaction(handling, outcome=Outcome.IGNORED)
+
+
+@defect(Stage.ANSWER, V0_LAYOUT, NAMES_RANGE, TRUE_RANGE, ONLY_ITSELF, listeners=OPEN_LISTENERS)
+def unsupported_versions_get_a_hybrid_layout(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION has a compact array without tag sections, as librdkafka's mock has (PEERS E6)."""
+    if is_refused_version(handling) and version_of(handling) > 0 and handling.header is not None:
+        header = ResponseHeader(correlation_id=handling.header.correlation_id)
+        body = b"\x00\x23\x01\x00\x12\x00\x00\x00\x02" + bytes(4)
+        handling.answer = encode_frame(encode(header, version=0) + body)
+
+
+@defect(Stage.ANSWER, V0_LAYOUT)
+def unsupported_versions_end_with_a_tag_section(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION is written in v0 but for an empty tag section at its end."""
+    if is_refused_version(handling) and version_of(handling) > 0:
+        handling.answer = encode_frame(handling.answer[4:] + b"\0")
+
+
+@defect(Stage.RESPONSE, NAMES_RANGE)
+def versions_above_127_get_an_empty_table(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION for a version that does not fit a signed byte comes with an empty table."""
+    if is_refused_version(handling) and version_of(handling) > 127:
+        replace_response(handling, api_keys=())
+
+
+@defect(Stage.RESPONSE, NAMES_RANGE, ONLY_ITSELF)
+def unsupported_versions_name_another_key(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION names the range under key 0."""
+    if is_refused_version(handling):
+        change_own_entry(handling, api_key=0)
+
+
+@defect(Stage.RESPONSE, TRUE_RANGE)
+def unsupported_versions_name_themselves(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION names the version that was asked as the highest one served (PEERS E32)."""
+    if is_refused_version(handling):
+        change_own_entry(handling, max_version=version_of(handling))
+
+
+@defect(
+    Stage.ANSWER,
+    KEPT,
+    REVERTS,
+    "PROTOCOL.answers-in-order",
+    "PROTOCOL.half-close-answers-complete",
+    listeners=OPEN_LISTENERS,
+)
+def an_unsupported_version_costs_the_connection(handling: Handling) -> None:
+    """UNSUPPORTED_VERSION is sent, and then the connection is closed."""
+    if is_refused_version(handling):
+        close_behind_the_answer(handling)
+
+
+@defect(Stage.RESPONSE, REVERTS)
+def flexible_versions_stay_refused(handling: Handling) -> None:
+    """After one UNSUPPORTED_VERSION the flexible versions get an error on that connection."""
+    memory = handling.connection.memory
+    if memory.get("refused") and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
+        replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    memory["refused"] = memory.get("refused") or is_refused_version(handling)

@@ -1,0 +1,292 @@
+"""Defects against KIP-1242."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reference_model.defects.registry import (
+    body_of,
+    defect,
+    replace_reaction,
+    replace_response,
+    succeeds,
+    success_in,
+    version_of,
+)
+from reference_model.profile import CONTROLLER
+from reference_model.request_parser import ParsedBody
+from reference_model.state_machine import ConnectionState, Handling, Listing, Stage
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.error_codes import ErrorCode
+
+NO_NODE = -1
+
+
+def _ids_of(handling: Handling) -> ParsedBody | None:
+    """The body of a request that has places for ids and a valid name."""
+    if version_of(handling) != FIRST_VERSION_WITH_CLUSTER_CHECK:
+        return None
+    body = body_of(handling)
+    return body if body is not None and body.name_is_valid else None
+
+
+def _gives_none(body: ParsedBody) -> bool:
+    return body.cluster_id is None and body.node_id == NO_NODE
+
+
+def _gives_both(body: ParsedBody) -> bool:
+    return body.cluster_id is not None and body.node_id != NO_NODE
+
+
+def _is_misrouted(handling: Handling) -> bool:
+    return handling.reaction.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
+
+
+def _is_half_given(handling: Handling) -> bool:
+    body = _ids_of(handling)
+    return body is not None and body.ids_are_half_given
+
+
+def _refuse(handling: Handling, error_code: ErrorCode) -> None:
+    replace_reaction(handling, error_code=error_code, listing=Listing.NOTHING)
+
+
+def _serve(handling: Handling) -> None:
+    handling.reaction = success_in(version_of(handling))
+
+
+@defect(Stage.REACTION, "KIP-1242.neither-given")
+def ids_given_once_are_demanded_ever_after(handling: Handling) -> None:
+    """On a connection that once gave the right ids, a request without ids gets INVALID_REQUEST."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if body is None:
+        return
+    if _gives_none(body) and memory.get("gave the right ids"):
+        _refuse(handling, ErrorCode.INVALID_REQUEST)
+    elif _gives_both(body) and succeeds(handling):
+        memory["gave the right ids"] = True
+
+
+@defect(Stage.REACTION, "KIP-1242.neither-given")
+def a_misrouted_connection_stays_misrouted(handling: Handling) -> None:
+    """Behind a request that was misrouted, one without ids counts as misrouted too."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if _is_misrouted(handling):
+        memory["misrouted"] = True
+    elif body is not None and _gives_none(body) and memory.get("misrouted"):
+        _refuse(handling, ErrorCode.REBOOTSTRAP_REQUIRED)
+
+
+@defect(Stage.REACTION, "KIP-1242.neither-given")
+def half_an_identity_spoils_the_connection(handling: Handling) -> None:
+    """Behind a request that gave one id alone, one without ids gets INVALID_REQUEST too."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if _is_half_given(handling):
+        memory["half given"] = True
+    elif body is not None and _gives_none(body) and memory.get("half given"):
+        _refuse(handling, ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
+def the_right_cluster_id_alone_is_enough(handling: Handling) -> None:
+    """A request that gives the right cluster id and no node id is served."""
+    body = _ids_of(handling)
+    if body and body.node_id == NO_NODE and body.cluster_id == handling.broker.identity.cluster_id:
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
+def the_right_node_id_alone_is_enough(handling: Handling) -> None:
+    """A request that gives the right node id and no cluster id is served."""
+    body = _ids_of(handling)
+    if body and body.cluster_id is None and body.node_id == handling.broker.identity.node_id:
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.only-one-given")
+def negative_node_ids_count_as_none(handling: Handling) -> None:
+    """A request without a cluster id is served at any negative node id."""
+    body = _ids_of(handling)
+    if body is not None and body.cluster_id is None and body.node_id < NO_NODE:
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.only-one-given")
+def an_empty_cluster_id_counts_as_none(handling: Handling) -> None:
+    """A request with an empty cluster id and no node id is served."""
+    body = _ids_of(handling)
+    if body is not None and body.cluster_id == "" and body.node_id == NO_NODE:
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.both-match")
+def right_ids_are_right_only_once(handling: Handling) -> None:
+    """The second request of a connection that gives the right ids gets REBOOTSTRAP_REQUIRED."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if body is not None and _gives_both(body) and succeeds(handling):
+        if memory.get("gave the right ids"):
+            _refuse(handling, ErrorCode.REBOOTSTRAP_REQUIRED)
+        memory["gave the right ids"] = True
+
+
+@defect(Stage.REACTION, "KIP-1242.both-match")
+def right_ids_do_not_help_a_misrouted_connection(handling: Handling) -> None:
+    """Behind a request that was misrouted, the right ids get REBOOTSTRAP_REQUIRED."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if _is_misrouted(handling):
+        memory["misrouted"] = True
+    elif body is not None and _gives_both(body) and memory.get("misrouted"):
+        _refuse(handling, ErrorCode.REBOOTSTRAP_REQUIRED)
+
+
+@defect(Stage.REACTION, "KIP-1242.both-match")
+def ids_come_at_once_or_never(handling: Handling) -> None:
+    """Behind a request that could give ids and gave none, the right ids get INVALID_REQUEST."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if body is None:
+        return
+    if _gives_none(body):
+        memory["gave none"] = True
+    elif _gives_both(body) and succeeds(handling) and memory.get("gave none"):
+        _refuse(handling, ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.REACTION, "KIP-1242.wrong-cluster")
+def cluster_ids_are_compared_without_their_case(handling: Handling) -> None:
+    """A cluster id that differs from the right one in its case alone is taken for it."""
+    _serve_as_if(handling, lambda given, right: given.casefold() == right.casefold())
+
+
+@defect(Stage.REACTION, "KIP-1242.wrong-cluster")
+def a_cluster_id_matches_by_its_beginning(handling: Handling) -> None:
+    """A cluster id that the right one begins with is taken for it."""
+    _serve_as_if(handling, lambda given, right: given != "" and right.startswith(given))
+
+
+@defect(Stage.REACTION, "KIP-1242.wrong-cluster")
+def an_empty_cluster_id_matches_any(handling: Handling) -> None:
+    """An empty cluster id is taken for the right one."""
+    _serve_as_if(handling, lambda given, right: given == "")
+
+
+def _serve_as_if(handling: Handling, same_cluster: Callable[[str, str], bool]) -> None:
+    """Serve a misrouted request whose node id is right and whose cluster id is as good as right."""
+    body, identity = _ids_of(handling), handling.broker.identity
+    if body is None or body.cluster_id is None or not _is_misrouted(handling):
+        return
+    if body.node_id == identity.node_id and same_cluster(
+        body.cluster_id, identity.cluster_id or ""
+    ):
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.wrong-node")
+def node_ids_are_compared_in_their_low_byte(handling: Handling) -> None:
+    """A node id that has the low byte of the right one is taken for it."""
+    _serve_at_nodes(handling, lambda given, right: given & 0xFF == right & 0xFF)
+
+
+@defect(Stage.REACTION, "KIP-1242.wrong-node")
+def negative_node_ids_match_any(handling: Handling) -> None:
+    """A node id below -1 is taken for the right one."""
+    _serve_at_nodes(handling, lambda given, right: given < NO_NODE)
+
+
+@defect(Stage.REACTION, "KIP-1242.wrong-node")
+def node_id_zero_matches_any(handling: Handling) -> None:
+    """Node id 0 is taken for the right one."""
+    _serve_at_nodes(handling, lambda given, right: given == 0)
+
+
+def _serve_at_nodes(handling: Handling, same_node: Callable[[int, int], bool]) -> None:
+    """Serve a misrouted request whose cluster id is right and whose node id is as good as right."""
+    body, identity = _ids_of(handling), handling.broker.identity
+    if body is None or identity.node_id is None or not _is_misrouted(handling):
+        return
+    if body.cluster_id == identity.cluster_id and same_node(body.node_id, identity.node_id):
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.order-of-checks")
+def ids_are_checked_before_names(handling: Handling) -> None:
+    """A request with an illegal name and wrong ids gets REBOOTSTRAP_REQUIRED."""
+    body = body_of(handling)
+    if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+        return
+    if _gives_both(body) and handling.broker.identity.mismatch(body):
+        _refuse(handling, ErrorCode.REBOOTSTRAP_REQUIRED)
+
+
+@defect(Stage.REACTION, "KIP-1242.refusal-shape")
+def misrouted_requests_get_the_whole_table(handling: Handling) -> None:
+    """REBOOTSTRAP_REQUIRED comes with the whole table."""
+    if _is_misrouted(handling):
+        replace_reaction(handling, listing=Listing.EVERYTHING)
+
+
+@defect(Stage.REACTION, "KIP-1242.refusal-shape")
+def half_an_identity_is_refused_in_v0(handling: Handling) -> None:
+    """INVALID_REQUEST for one id without the other is written in the v0 layout."""
+    if _is_half_given(handling):
+        replace_reaction(handling, layout=0)
+
+
+@defect(Stage.ANSWER, "KIP-1242.refusal-shape")
+def misrouted_requests_cost_the_connection(handling: Handling) -> None:
+    """Behind REBOOTSTRAP_REQUIRED the connection is closed."""
+    if _is_misrouted(handling):
+        handling.connection.drop()
+
+
+@defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
+def misrouting_sticks_to_versions_without_ids(handling: Handling) -> None:
+    """Behind a request that was misrouted, v0 to v2 get REBOOTSTRAP_REQUIRED."""
+    memory = handling.connection.memory
+    if _is_misrouted(handling):
+        memory["misrouted"] = True
+    elif memory.get("misrouted") and succeeds(handling) and handling.reaction.layout < 3:
+        replace_response(handling, error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
+
+
+@defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
+def half_an_identity_sticks_to_versions_without_ids(handling: Handling) -> None:
+    """Behind a request that gave one id alone, v3 and v4 get INVALID_REQUEST."""
+    memory = handling.connection.memory
+    if _is_half_given(handling):
+        memory["half given"] = True
+    elif memory.get("half given") and succeeds(handling) and handling.reaction.layout in (3, 4):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
+def v4_cannot_take_back_the_ids_of_v5(handling: Handling) -> None:
+    """On a connection that gave the right ids, v4 gets REBOOTSTRAP_REQUIRED."""
+    body, memory = _ids_of(handling), handling.connection.memory
+    if body is not None and _gives_both(body) and succeeds(handling):
+        memory["gave the right ids"] = True
+    elif memory.get("gave the right ids") and succeeds(handling) and handling.reaction.layout == 4:
+        replace_response(handling, error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
+
+
+@defect(Stage.REACTION, "KIP-1242.on-every-listener")
+def controllers_do_not_check_ids(handling: Handling) -> None:
+    """The controller listener serves requests that are meant for another cluster or node."""
+    if handling.broker.profile.listener == CONTROLLER and _is_misrouted(handling):
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.on-every-listener")
+def controllers_look_at_the_cluster_alone(handling: Handling) -> None:
+    """The controller listener serves requests that are meant for another node of the cluster."""
+    body = _ids_of(handling)
+    if body is None or handling.broker.profile.listener != CONTROLLER:
+        return
+    if _is_misrouted(handling) and body.cluster_id == handling.broker.identity.cluster_id:
+        _serve(handling)
+
+
+@defect(Stage.REACTION, "KIP-1242.on-every-listener")
+def ids_are_not_checked_before_authentication(handling: Handling) -> None:
+    """Before SASL authentication requests are served that are meant for another cluster or node."""
+    if handling.state is ConnectionState.BEFORE_HANDSHAKE and _is_misrouted(handling):
+        _serve(handling)

@@ -1,0 +1,165 @@
+"""Defects against KIP-511: which names of client software are refused, and how."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from reference_model.defects.registry import (
+    OPEN_LISTENERS,
+    body_of,
+    defect,
+    replace_reaction,
+    replace_response,
+    succeeds,
+    success_in,
+    unread_version,
+    version_of,
+)
+from reference_model.state_machine import Handling, Reaction, Stage
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def dots_in_names_are_refused(handling: Handling) -> None:
+    """A dot in the client software name gets INVALID_REQUEST."""
+    body = body_of(handling)
+    if body is not None and "." in body.client_software_name and succeeds(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def one_letter_names_are_refused(handling: Handling) -> None:
+    """A client software name of one letter, which has no last letter behind its first, gets INVALID_REQUEST."""
+    body = body_of(handling)
+    if body is not None and len(body.client_software_name) == 1 and succeeds(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
+    """A client software version that does not begin with a digit gets INVALID_REQUEST (PEERS E17)."""
+    body = body_of(handling)
+    if body is not None and not body.client_software_version[:1].isdigit() and succeeds(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.names-refused",
+    "KIP-511.edge-punctuation",
+    "KIP-511.refusal-in-request-version",
+    "KIP-1242.order-of-checks",
+    listeners=OPEN_LISTENERS,
+)
+def names_are_not_checked(handling: Handling) -> None:
+    """Any client software name and version that reads is accepted, as by Tansu 0.6.0 (PEERS E2)."""
+    body = body_of(handling)
+    refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
+    if body is not None and refused and not body.ids_are_half_given:
+        handling.reaction = success_in(version_of(handling))
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def names_may_end_with_a_line_feed(handling: Handling) -> None:
+    """A client software name that is legal but for a line feed at its end is accepted."""
+    _accept_cleaned_name(handling, lambda name: name.removesuffix("\n"))
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.names-refused",
+    "KIP-511.refusal-in-request-version",
+    listeners=OPEN_LISTENERS,
+)
+def letters_of_any_script_are_accepted(handling: Handling) -> None:
+    """A client software name with letters of any script is accepted where no ids are given."""
+    body = body_of(handling)
+    if body is None or body.cluster_id is not None:
+        return
+    _accept_cleaned_name(
+        handling, lambda name: "".join("x" if each.isalpha() else each for each in name)
+    )
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def underscores_in_names_are_accepted(handling: Handling) -> None:
+    """A client software name that is legal but for underscores is accepted."""
+    _accept_cleaned_name(handling, lambda name: name.replace("_", "x"))
+
+
+@defect(Stage.REACTION, "KIP-511.edge-punctuation")
+def names_may_begin_with_a_hyphen(handling: Handling) -> None:
+    """A client software name with a hyphen in front is accepted."""
+    _accept_cleaned_name(handling, lambda name: name.replace("-", "x", 1))
+
+
+def _accept_cleaned_name(handling: Handling, clean: Callable[[str], str]) -> None:
+    """Decide on a refused request as if its name had been cleaned first."""
+    body = body_of(handling)
+    if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+        return
+    cleaned = dataclasses.replace(body, client_software_name=clean(body.client_software_name))
+    if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
+        handling.reaction = success_in(version_of(handling))
+
+
+@defect(Stage.REACTION, "KIP-511.refusal-in-request-version", listeners=OPEN_LISTENERS)
+def refused_names_are_answered_in_v0(handling: Handling) -> None:
+    """INVALID_REQUEST is written in the v0 layout."""
+    if has_refused_name(handling):
+        replace_reaction(handling, layout=0)
+
+
+def has_refused_name(handling: Handling) -> bool:
+    """Whether a request is refused for its name, rather than for its ids."""
+    body = body_of(handling)
+    return body is not None and not body.name_is_valid
+
+
+@defect(Stage.REACTION, "KIP-511.null-name-refused")
+def null_names_count_as_empty(handling: Handling) -> None:
+    """A null client software name is refused with INVALID_REQUEST instead of a close."""
+    header, version = handling.header, unread_version(handling)
+    if header is None or version is None:
+        return
+    if handling.payload[header.body_offset : header.body_offset + 1] == b"\0":
+        handling.reaction = Reaction(
+            outcome=Outcome.ANSWER,
+            clause="KIP-511.refusal-in-request-version",
+            error_code=ErrorCode.INVALID_REQUEST,
+            layout=version,
+        )
+
+
+@defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
+def the_second_answer_behind_a_refused_name_is_refused(handling: Handling) -> None:
+    """After a refused name, the second request without a name is refused on that connection."""
+    memory = handling.connection.memory
+    if has_refused_name(handling):
+        memory["nameless"] = 0
+    elif "nameless" in memory and handling.reaction.layout < 3:
+        memory["nameless"] += 1
+        if memory["nameless"] == 2:
+            replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
+def v2_behind_a_refused_name_is_refused(handling: Handling) -> None:
+    """After a refused name, v2 is refused on that connection, and v0 and v1 are not."""
+    memory = handling.connection.memory
+    if memory.get("refused name") and succeeds(handling) and handling.reaction.layout == 2:
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    if has_refused_name(handling):
+        memory["refused name"] = True
+
+
+@defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
+def a_refused_name_sticks_to_the_connection(handling: Handling) -> None:
+    """After a refused name, versions without a name are refused on that connection too."""
+    memory = handling.connection.memory
+    if memory.get("refused name") and succeeds(handling) and handling.reaction.layout < 3:
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    if has_refused_name(handling):
+        memory["refused name"] = True

@@ -1,0 +1,224 @@
+"""Defects on single listeners: before authentication, around TLS, and of the controller; and of the throttle."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from reference_model.defects.registry import (
+    body_of,
+    defect,
+    is_refused_version,
+    replace_response,
+    succeeds,
+    success_in,
+    version_of,
+)
+from reference_model.profile import CONTROLLER, PLAINTEXT, profile_of
+from reference_model.state_machine import ConnectionState, Handling, Stage, TlsOpening
+from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION, ApiVersion
+from wire.error_codes import ErrorCode
+from wire.frames import SIZE_BYTES, encode_frame
+
+TLS_LISTENERS = ("ssl", "ssl_client_auth")
+THROTTLE_TIME_BYTES = 4
+TLS_HANDSHAKE_RECORD = 0x16
+
+
+def _early(handling: Handling) -> bool:
+    """Whether the connection still has to authenticate."""
+    return handling.state is ConnectionState.BEFORE_HANDSHAKE
+
+
+def _table(handling: Handling) -> tuple[ApiVersion, ...]:
+    assert handling.response is not None
+    return handling.response.api_keys
+
+
+def _without_last(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
+    """Leave out the last entry that is not that of ApiVersions."""
+    others = [entry for entry in table if entry.api_key != API_VERSIONS_KEY]
+    return tuple(entry for entry in table if entry is not others[-1])
+
+
+def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
+    """Lower the maximum of every entry that has more than one version, but that of ApiVersions."""
+    return tuple(
+        dataclasses.replace(entry, max_version=entry.max_version - 1)
+        if entry.api_key != API_VERSIONS_KEY and entry.max_version > entry.min_version
+        else entry
+        for entry in table
+    )
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def flexible_tables_are_shorter_before_authentication(handling: Handling) -> None:
+    """Before authentication the table of v3 and later lacks an entry."""
+    if _early(handling) and succeeds(handling) and version_of(handling) >= FIRST_FLEXIBLE_VERSION:
+        replace_response(handling, api_keys=_without_last(_table(handling)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def v1_tables_are_lower_before_authentication(handling: Handling) -> None:
+    """Before authentication the table of v1 names lower maxima."""
+    if _early(handling) and succeeds(handling) and version_of(handling) == 1:
+        replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.table-before-authentication",
+    "KIP-35.same-table-at-every-version",
+)
+def v0_tables_are_shorter_before_authentication(handling: Handling) -> None:
+    """Before authentication the table of v0 lacks an entry."""
+    if _early(handling) and succeeds(handling) and version_of(handling) == 0:
+        replace_response(handling, api_keys=_without_last(_table(handling)))
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-511.same-rules-before-authentication",
+    "KIP-511.unsupported-version-names-range",
+)
+def refused_versions_get_no_range_before_authentication(handling: Handling) -> None:
+    """Before authentication UNSUPPORTED_VERSION comes with an empty table."""
+    if _early(handling) and is_refused_version(handling):
+        replace_response(handling, api_keys=())
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.same-rules-before-authentication",
+    "KIP-511.names-refused",
+)
+def underscores_pass_before_authentication(handling: Handling) -> None:
+    """Before authentication a client software name may hold underscores."""
+    _accept_before_authentication(handling, "_")
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.same-rules-before-authentication",
+    "KIP-511.edge-punctuation",
+)
+def hyphens_in_front_pass_before_authentication(handling: Handling) -> None:
+    """Before authentication a client software name may begin with a hyphen."""
+    _accept_before_authentication(handling, "-")
+
+
+def _accept_before_authentication(handling: Handling, character: str) -> None:
+    """Serve a refused request whose name is legal but for a character."""
+    body = body_of(handling) if _early(handling) else None
+    if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+        return
+    name = body.client_software_name.replace(character, "x")
+    cleaned = dataclasses.replace(body, client_software_name=name)
+    if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
+        handling.reaction = success_in(version_of(handling))
+
+
+@defect(Stage.TLS, "KIP-35.nothing-before-tls")
+def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
+    """A TLS listener serves a client that speaks Kafka's protocol without TLS."""
+    opening.serves_plaintext = opening.first_bytes[:1] != bytes([TLS_HANDSHAKE_RECORD])
+
+
+@defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
+def tables_behind_tls_are_shorter(handling: Handling) -> None:
+    """Behind TLS the table lacks an entry."""
+    if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
+        replace_response(handling, api_keys=_without_last(_table(handling)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
+def tables_behind_tls_are_lower(handling: Handling) -> None:
+    """Behind TLS the table names lower maxima."""
+    if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
+        replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def client_certificates_are_not_asked_for(opening: TlsOpening) -> None:
+    """The listener that has to ask for a client certificate does not."""
+    opening.certificate_required = False
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def one_client_certificate_opens_the_door_to_all(opening: TlsOpening) -> None:
+    """No client certificate is asked for while another connection is open."""
+    if opening.open_connections > 1:
+        opening.certificate_required = False
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> None:
+    """No client certificate is asked for while two other connections are open."""
+    if opening.open_connections > 2:
+        opening.certificate_required = False
+
+
+@defect(
+    Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served"
+)
+def controllers_show_the_table_of_brokers(handling: Handling) -> None:
+    """The controller listener gives the table of a broker listener."""
+    if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
+        release = handling.broker.profile.release
+        replace_response(handling, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.controller-listener-table",
+    "KIP-35.keys-unique",
+)
+def a_key_stands_twice_on_controllers(handling: Handling) -> None:
+    """The table of the controller listener has its last entry twice."""
+    if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
+        replace_response(handling, api_keys=_table(handling) + _table(handling)[-1:])
+
+
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.controller-listener-table",
+    "KIP-35.same-table-at-every-version",
+)
+def flexible_tables_are_shorter_on_controllers(handling: Handling) -> None:
+    """The table of the controller listener lacks an entry from v3 on."""
+    if handling.broker.profile.listener != CONTROLLER or not succeeds(handling):
+        return
+    if version_of(handling) >= FIRST_FLEXIBLE_VERSION:
+        replace_response(handling, api_keys=_without_last(_table(handling)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def v2_answers_have_a_negative_throttle_time(handling: Handling) -> None:
+    """The throttle time of an answer in v2 is -1."""
+    if succeeds(handling) and version_of(handling) == 2:
+        replace_response(handling, throttle_time_ms=-1)
+
+
+@defect(
+    Stage.ANSWER,
+    "KIP-35.throttle-time",
+    "PROTOCOL.size-prefix-exact",
+    "KIP-35.every-advertised-version-served",
+)
+def v0_answers_have_a_throttle_time(handling: Handling) -> None:
+    """An answer in v0 ends with a throttle time."""
+    if handling.answer and succeeds(handling) and version_of(handling) == 0:
+        handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_clients_are_not_told(handling: Handling) -> None:
+    """The answer to a client that is held back has a throttle time of 0."""
+    if handling.pause is not None:
+        replace_response(handling, throttle_time_ms=0)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_clients_are_held_back_before_the_answer(handling: Handling) -> None:
+    """A client with a request quota gets its answer behind the pause."""
+    if handling.pause is not None:
+        handling.pause = dataclasses.replace(handling.pause, before_answer=True)

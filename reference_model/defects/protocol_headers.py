@@ -1,0 +1,134 @@
+"""Defects against the protocol guide: the fields of request headers."""
+
+from __future__ import annotations
+
+from reference_model.defects.registry import (
+    CLIENT_ID_OFFSET,
+    OPEN_LISTENERS,
+    defect,
+    replace_reaction,
+    replace_response,
+    succeeds,
+    unread_version,
+)
+from reference_model.state_machine import Handling, Stage
+from wire import primitives
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
+from wire.codec import decode, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import ResponseHeader
+
+CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + 4)
+"""Where the correlation id stands in an answer's frame."""
+UNUSED_BIT = 0x40
+"""Bit 30 of a correlation id, in its first byte."""
+SIGNED_BYTE = 128
+FLOAT_STEP = 16
+"""How far 32-bit floats of that size lie apart, at least."""
+INT32_MAX = 2**31 - 1
+
+
+@defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
+def negative_correlation_ids_lose_their_sign(handling: Handling) -> None:
+    """A negative correlation id comes back with its sign bit cleared."""
+    answer = bytearray(handling.answer)
+    if answer:
+        answer[SIZE_BYTES] &= 0x7F
+    handling.answer = bytes(answer)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
+def large_correlation_ids_lose_a_bit(handling: Handling) -> None:
+    """A correlation id from 2**30 up comes back without bit 30, as from a table of 30-bit ids."""
+    answer = bytearray(handling.answer)
+    if answer and answer[SIZE_BYTES] < 0x80:
+        answer[SIZE_BYTES] &= ~UNUSED_BIT
+    handling.answer = bytes(answer)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
+def large_correlation_ids_go_through_a_float(handling: Handling) -> None:
+    """A correlation id from 2**27 up comes back as the nearest number that a 32-bit float has."""
+    answer = bytearray(handling.answer)
+    if answer and 0x08 <= answer[SIZE_BYTES] < 0x80:
+        correlation_id = int.from_bytes(answer[CORRELATION_ID])
+        rounded = min(round(correlation_id / FLOAT_STEP) * FLOAT_STEP, INT32_MAX)
+        answer[CORRELATION_ID] = rounded.to_bytes(4)
+    handling.answer = bytes(answer)
+
+
+@defect(Stage.RESPONSE, "PROTOCOL.client-id-free", "PROTOCOL.client-id-bytes")
+def non_ascii_client_ids_are_refused(handling: Handling) -> None:
+    """A client id that is not ASCII gets INVALID_REQUEST."""
+    assert handling.header is not None
+    if not (handling.header.client_id or "").isascii():
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
+def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
+    """From v1 an empty client id gets INVALID_REQUEST."""
+    assert handling.header is not None
+    if handling.header.client_id == "" and succeeds(handling) and handling.reaction.layout > 0:
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.REACTION, "PROTOCOL.client-id-free")
+def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
+    """A client id of 128 bytes or more, whose length is read as a signed byte, closes the connection."""
+    header = handling.header
+    if header is not None and len((header.client_id or "").encode()) >= SIGNED_BYTE:
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
+def compact_client_ids_are_understood(handling: Handling) -> None:
+    """A flexible request whose header does not read is read again with a compact client id, and served."""
+    found = compact_client_id(handling)
+    if found is not None:
+        answer_unreadable_header(handling, found[0])
+
+
+def compact_client_id(handling: Handling) -> tuple[int, str] | None:
+    """The version and client id of a request that reads with a compact client id, and not without."""
+    version = unread_version(handling)
+    if version is None:
+        return None
+    payload = memoryview(handling.payload)
+    try:
+        client_id, offset = primitives.read_compact_nullable_string(payload, CLIENT_ID_OFFSET)
+        _, offset = primitives.read_raw_tagged_fields(payload, offset)
+        decode(ApiVersionsRequest, payload[offset:], version=version)
+    except DecodeError:
+        return None
+    return version, client_id or ""
+
+
+@defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
+def compact_client_ids_are_understood_at_the_newest_version(handling: Handling) -> None:
+    """The newest version is served with a compact client id too, as if it had a header of its own."""
+    found = compact_client_id(handling)
+    if found is not None and found[0] == NEWEST_VERSION:
+        answer_unreadable_header(handling, found[0])
+
+
+@defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
+def short_compact_client_ids_are_understood(handling: Handling) -> None:
+    """A compact client id of up to three bytes is taken for one, since its length does not read otherwise."""
+    found = compact_client_id(handling)
+    if found is not None and len(found[1]) <= 3:
+        answer_unreadable_header(handling, found[0])
+
+
+def answer_unreadable_header(handling: Handling, version: int) -> None:
+    """Serve a request whose header does not read by the rules."""
+    correlation_id, _ = primitives.read_int32(memoryview(handling.payload), 4)
+    replace_reaction(handling, outcome=Outcome.IGNORED)
+    response = ApiVersionsResponse(
+        error_code=ErrorCode.NONE, api_keys=handling.broker.profile.api_keys
+    )
+    header = encode(ResponseHeader(correlation_id=correlation_id), version=0)
+    handling.answer = encode_frame(header + encode(response, version=version))

@@ -1,0 +1,75 @@
+"""Defects against the order of things around SASL authentication."""
+
+from __future__ import annotations
+
+from reference_model.defects.registry import defect, replace_reaction, success_in, version_of
+from reference_model.state_machine import (
+    AnswerKind,
+    ConnectionEvent,
+    ConnectionState,
+    Handling,
+    Reaction,
+    Stage,
+)
+from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+
+
+def is_late(handling: Handling) -> bool:
+    """Whether the request is one of ApiVersions behind SaslHandshake v1, refused as that."""
+    reaction = handling.reaction
+    refused = reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE
+    late = handling.state is ConnectionState.WRAPPED_TOKENS
+    return late and refused and reaction.kind is AnswerKind.API_VERSIONS
+
+
+@defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
+def late_requests_without_a_name_are_served(handling: Handling) -> None:
+    """Behind SaslHandshake v1 ApiVersions v0 is served."""
+    if is_late(handling) and version_of(handling) == 0:
+        handling.reaction = success_in(0)
+
+
+@defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
+def late_flexible_requests_are_refused_in_v0(handling: Handling) -> None:
+    """Behind SaslHandshake v1 a flexible ApiVersions request is refused in the v0 layout."""
+    if is_late(handling) and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
+        replace_reaction(handling, layout=0)
+
+
+@defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
+def a_late_request_does_not_cost_the_connection(handling: Handling) -> None:
+    """Behind SaslHandshake v1 a refused ApiVersions v1 leaves the connection open."""
+    if is_late(handling) and version_of(handling) == 1:
+        replace_reaction(handling, moves=None)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees")
+def versions_are_told_again_before_the_handshake(handling: Handling) -> None:
+    """A second ApiVersions v0 before SaslHandshake is served."""
+    header = handling.header
+    if handling.state is not ConnectionState.VERSIONS_TOLD or header is None:
+        return
+    if (header.api_key, header.api_version) == (API_VERSIONS_KEY, 0):
+        handling.reaction = success_in(0)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees")
+def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
+    """Before authentication a refused name leaves no other ApiVersions but the handshake."""
+    refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
+    if refused and handling.state is ConnectionState.BEFORE_HANDSHAKE:
+        replace_reaction(handling, moves=ConnectionEvent.VERSIONS_GIVEN)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def any_bare_token_is_taken(handling: Handling) -> None:
+    """Behind SaslHandshake v0 a wrong password is as good as the right one."""
+    if handling.state is ConnectionState.BARE_TOKENS and handling.payload.startswith(b"\0"):
+        handling.reaction = Reaction(
+            outcome=Outcome.ANSWER,
+            clause="MODEL.sequence-agrees",
+            kind=AnswerKind.BARE_TOKEN,
+            moves=ConnectionEvent.TOKEN_TAKEN,
+        )

@@ -1,0 +1,181 @@
+"""Defects in what the table promises: versions that are listed and not served, and the other way round."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from reference_model.connection_states import SERVING
+from reference_model.defects.registry import defect, replace_reaction
+from reference_model.reaction import AnswerKind, Reaction
+from reference_model.state_machine import Handling, Stage
+from wire.api_versions import API_VERSIONS_KEY, ApiVersion
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import write_int16, write_int32
+
+METADATA, OFFSET_FETCH, JOIN_GROUP, LIST_GROUPS, ADD_PARTITIONS_TO_TXN = 3, 9, 11, 16, 24
+DESCRIBE_CLUSTER = 60
+REMOVED_KEYS = range(4, 8)
+HEADER_BYTES = 4
+
+
+def asked(handling: Handling) -> tuple[int, int] | None:
+    """The key and version of a request of another API than ApiVersions, on a connection that serves."""
+    header = handling.header
+    if header is None or header.api_key == API_VERSIONS_KEY or handling.state not in SERVING:
+        return None
+    return header.api_key, header.api_version
+
+
+def is_asked(handling: Handling, api_key: int, first: int, last: int = 32767) -> bool:
+    """Whether a request is one of an API, in a version of a range, that is answered."""
+    found = asked(handling)
+    answered = handling.reaction.outcome is Outcome.ANSWER
+    return answered and found is not None and found[0] == api_key and first <= found[1] <= last
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_newest_metadata_closes(handling: Handling) -> None:
+    """Metadata v13 is listed, and costs the connection."""
+    if is_asked(handling, METADATA, 13):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def old_offset_fetches_are_cut_short(handling: Handling) -> None:
+    """The answer to OffsetFetch v2 to v7 lacks its last byte."""
+    if is_asked(handling, OFFSET_FETCH, 2, 7):
+        handling.answer = encode_frame(handling.answer[SIZE_BYTES:-1])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def flexible_metadata_has_a_surplus_byte(handling: Handling) -> None:
+    """The answer to Metadata v9 and later has one byte more than its body."""
+    if is_asked(handling, METADATA, 9):
+        handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + b"\0")
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def flexible_group_lists_lack_the_header_tags(handling: Handling) -> None:
+    """The answer to ListGroups v3 and later has no tag section in its header."""
+    if is_asked(handling, LIST_GROUPS, 3):
+        payload = handling.answer[SIZE_BYTES:]
+        handling.answer = encode_frame(payload[:HEADER_BYTES] + payload[HEADER_BYTES + 1 :])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def joining_a_group_costs_the_connection(handling: Handling) -> None:
+    """JoinGroup is answered, and then the connection is closed."""
+    if is_asked(handling, JOIN_GROUP, 0):
+        handling.connection.drop()
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def batched_transactions_are_never_answered(handling: Handling) -> None:
+    """AddPartitionsToTxn v4 and later gets no answer, and the connection is dead."""
+    if is_asked(handling, ADD_PARTITIONS_TO_TXN, 4):
+        replace_reaction(handling, outcome=Outcome.SILENT)
+
+
+@defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
+def the_controller_does_not_describe_the_cluster(handling: Handling) -> None:
+    """DescribeCluster is listed on the controller listener too, and closes the connection there."""
+    if handling.broker.profile.listener == "controller" and is_asked(handling, DESCRIBE_CLUSTER, 0):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+def range_asked(handling: Handling) -> ApiVersion | None:
+    """The listed range of the API that a request is of, whatever its version."""
+    found = asked(handling)
+    table = handling.broker.profile.api_keys
+    return next((entry for entry in table if found and entry.api_key == found[0]), None)
+
+
+def distance_from_range(handling: Handling) -> int:
+    """How many versions a request lies above its API's listed range, below it (negative), or 0."""
+    entry, header = range_asked(handling), handling.header
+    if entry is None or header is None:
+        return 0
+    above = max(header.api_version - entry.max_version, 0)
+    return above or min(header.api_version - entry.min_version, 0)
+
+
+def serve_as(handling: Handling, api_version: int) -> None:
+    """Answer a request as if it were of another version of its API."""
+    assert handling.header is not None
+    handling.header = dataclasses.replace(handling.header, api_version=api_version)
+    handling.reaction = Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-35.outside-range-not-served",
+        kind=AnswerKind.OTHER,
+        layout=api_version,
+    )
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.outside-range-not-served",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    every_api=True,
+)
+def the_version_above_is_served_as_the_newest(handling: Handling) -> None:
+    """The version right above a listed range is served as the highest of the range."""
+    entry = range_asked(handling)
+    if entry is not None and distance_from_range(handling) == 1:
+        serve_as(handling, entry.max_version)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.outside-range-not-served",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    every_api=True,
+)
+def versions_below_are_served_as_the_oldest(handling: Handling) -> None:
+    """Any version below a listed range is served as the lowest of the range."""
+    entry = range_asked(handling)
+    if entry is not None and distance_from_range(handling) < 0:
+        serve_as(handling, entry.min_version)
+
+
+@defect(Stage.REACTION, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
+def far_versions_are_ignored(handling: Handling) -> None:
+    """A version of a listed API that lies far from its range is passed over, and the connection stays."""
+    if abs(distance_from_range(handling)) > 1:
+        replace_reaction(handling, outcome=Outcome.IGNORED)
+
+
+@defect(Stage.ANSWER, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
+def bad_versions_get_an_error_first(handling: Handling) -> None:
+    """A version of a listed API that is not in its range gets UNSUPPORTED_VERSION, and then the close."""
+    if distance_from_range(handling) and handling.reaction.outcome is Outcome.CLOSED:
+        answer_error(handling, ErrorCode.UNSUPPORTED_VERSION)
+
+
+def answer_error(handling: Handling, error_code: ErrorCode) -> None:
+    """Write an answer of nothing but an error code."""
+    assert handling.header is not None
+    correlation_id = write_int32(handling.header.correlation_id)
+    handling.answer = encode_frame(correlation_id + write_int16(error_code))
+
+
+@defect(Stage.REACTION, "PROTOCOL.unknown-api-refused", every_api=True)
+def unlisted_apis_are_ignored(handling: Handling) -> None:
+    """A request of an API that the table does not list is passed over, and the connection stays."""
+    if is_unlisted(handling):
+        replace_reaction(handling, outcome=Outcome.IGNORED)
+
+
+def is_unlisted(handling: Handling) -> bool:
+    """Whether a request is closed because its API is not listed."""
+    closed = handling.reaction.outcome is Outcome.CLOSED
+    return closed and asked(handling) is not None and range_asked(handling) is None
+
+
+@defect(Stage.ANSWER, "PROTOCOL.unknown-api-refused", every_api=True)
+def removed_apis_get_an_error_first(handling: Handling) -> None:
+    """A request of an API that was removed gets UNSUPPORTED_VERSION, and then the close."""
+    found = asked(handling)
+    if found is not None and found[0] in REMOVED_KEYS and is_unlisted(handling):
+        answer_error(handling, ErrorCode.UNSUPPORTED_VERSION)

@@ -1,0 +1,43 @@
+"""Defects in where the names of client software show: the metric and the request log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reference_model.client_software import Counts
+from reference_model.defects.registry import body_of, defect, succeeds, version_of
+from reference_model.state_machine import Handling, Stage
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+
+
+@defect(Stage.METRIC, "KIP-511.connections-metric")
+def a_third_connection_is_not_counted(counts: Counts) -> None:
+    """The metric counts no more than two connections of one software."""
+    for gauge, number in counts.items():
+        counts[gauge] = min(number, 2)
+
+
+@defect(Stage.LOG, "KIP-511.request-log")
+def the_request_log_knows_no_software(entry: dict[str, Any]) -> None:
+    """The request log has no client software."""
+    del entry["clientInformation"]
+
+
+@defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
+def the_first_name_of_a_connection_stays(handling: Handling) -> None:
+    """A connection is counted under the software that it named first."""
+    memory = handling.connection.memory
+    body = body_of(handling)
+    if body is not None and succeeds(handling):
+        memory.setdefault("first software", handling.connection.software)
+        handling.connection.software = memory["first software"]
+
+
+@defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
+def versions_without_a_name_leave_the_name(handling: Handling) -> None:
+    """A connection keeps the software that it named when it goes on with a version that has no name."""
+    memory = handling.connection.memory
+    if version_of(handling) >= FIRST_FLEXIBLE_VERSION:
+        memory["software"] = handling.connection.software
+    elif "software" in memory:
+        handling.connection.software = memory["software"]

@@ -1,0 +1,75 @@
+"""The metric `connections` as a Jolokia agent gives it over HTTP; the one question that it answers is that one."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote
+
+from reference_model.client_software import Counts, Gauge
+
+READ_PATH = "/jolokia/read/"
+ATTRIBUTE = "connections"
+DOMAIN = "kafka.server"
+_NOT_FOUND = "javax.management.InstanceNotFoundException"
+
+
+def _properties(gauge: Gauge) -> dict[str, str]:
+    return {
+        "clientSoftwareName": gauge.software.name,
+        "clientSoftwareVersion": gauge.software.version,
+        "listener": gauge.listener.upper(),
+        "networkProcessor": "0",
+        "type": "socket-server-metrics",
+    }
+
+
+def _asked_for(pattern: str, gauge: Gauge) -> bool:
+    """Tell whether a bean's properties meet a pattern such as `kafka.server:clientSoftwareName=a,*`."""
+    domain, _, wanted = pattern.partition(":")
+    properties = _properties(gauge)
+    named = dict(each.split("=", 1) for each in wanted.split(",") if "=" in each)
+    return domain == DOMAIN and all(
+        fnmatch.fnmatchcase(properties.get(key, ""), value) for key, value in named.items()
+    )
+
+
+def answer(path: str, counts: Counts) -> dict[str, Any]:
+    """Return the document that answers a path, in the form of Jolokia 2."""
+    mbean, _, attribute = unquote(path.removeprefix(READ_PATH)).rpartition("/")
+    request = {"mbean": mbean, "attribute": attribute, "type": "read"}
+    found = {
+        f"{DOMAIN}:{','.join(f'{key}={value}' for key, value in _properties(gauge).items())}": {
+            ATTRIBUTE: float(number)
+        }
+        for gauge, number in counts.items()
+        if attribute == ATTRIBUTE and _asked_for(mbean, gauge)
+    }
+    if found:
+        return {"request": request, "value": found, "status": HTTPStatus.OK.value}
+    return {
+        "request": request,
+        "error_type": _NOT_FOUND,
+        "error": f"{_NOT_FOUND} : No MBean with pattern {mbean} found for reading attributes",
+        "status": HTTPStatus.NOT_FOUND.value,
+    }
+
+
+async def serve_metrics(counts: Callable[[], Counts], host: str) -> asyncio.Server:
+    """Answer over HTTP on a free port, one request a connection; Jolokia's status stands in the document."""
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        path = head.split(b" ", 2)[1].decode()
+        body = json.dumps(answer(path, counts())).encode()
+        status = f"HTTP/1.1 {HTTPStatus.OK.value} {HTTPStatus.OK.phrase}\r\n"
+        fields = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write(status.encode() + fields.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    return await asyncio.start_server(handle, host, 0)

@@ -1,0 +1,225 @@
+"""What a broker may do before a connection is authenticated: the rules of Kafka's SASL authenticator.
+
+It takes one ApiVersions (as often as it is refused, once served), then SaslHandshake, then tokens: bare ones
+after handshake v0, wrapped in SaslAuthenticate after v1. PLAIN is the one mechanism that is modelled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from reference_model.api_versions import reactions_to_served_version, unsupported
+from reference_model.connection_states import ConnectionEvent, ConnectionState
+from reference_model.profile import Profile
+from reference_model.reaction import AnswerKind, Identity, Listing, Reaction, closed
+from reference_model.request_parser import (
+    ParsedHeader,
+    Unreadable,
+    parse_body,
+    parse_header,
+    read_mechanism,
+    read_token,
+)
+from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+
+PLAIN = "PLAIN"
+PLAIN_TOKEN_PARTS = 3
+CLAUSE = "MODEL.sequence-agrees"
+"""What the steps of SASL rest on; they are not what the suite is about."""
+_BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
+_AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
+_ONE_REAUTHENTICATION = "a connection may authenticate again once a second"
+_UNKNOWN_BODY = "the request of another API may not read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials:
+    """The user whom PLAIN lets in."""
+
+    username: str
+    password: str
+
+    def match(self, token: bytes) -> bool:
+        """Tell whether a token of PLAIN is right. Source: RFC 4616, section 2; an identity to act as is not."""
+        parts = token.decode("utf-8", "replace").split("\0")
+        if len(parts) != PLAIN_TOKEN_PARTS:
+            return False
+        acts_as, username, password = parts
+        return acts_as in ("", username) and (username, password) == (self.username, self.password)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authentication:
+    """What the SASL authenticator knows of the broker: the mechanisms that it has, and who may come in."""
+
+    credentials: Credentials
+    mechanisms: tuple[str, ...] = (PLAIN,)
+
+
+def illegal_state(kind: AnswerKind, layout: int) -> Reaction:
+    """Return ILLEGAL_SASL_STATE, from a broker that awaits no step of SASL."""
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause=CLAUSE,
+        error_code=ErrorCode.ILLEGAL_SASL_STATE,
+        kind=kind,
+        layout=layout,
+    )
+
+
+def reactions_while_serving(
+    payload: bytes,
+    header: ParsedHeader,
+    profile: Profile,
+    authentication: Authentication,
+    state: ConnectionState,
+) -> tuple[Reaction, ...]:
+    """Return what a broker that serves a connection may do with a SASL request of a version that it has."""
+    data = memoryview(payload)
+    try:
+        if header.api_key == SASL_AUTHENTICATE_KEY:
+            read_token(data, header, profile.traits)
+            return (illegal_state(AnswerKind.SASL_AUTHENTICATE, header.api_version),)
+        read_mechanism(data, header)
+    except Unreadable:
+        return (closed(CLAUSE),)
+    illegal = illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version)
+    if state is ConnectionState.OPEN or not profile.traits.reauthentication:
+        return (illegal,)
+    again = _to_handshake(data, header, profile, authentication)
+    return tuple(replace(each, reason=_ONE_REAUTHENTICATION) for each in (*again, illegal))
+
+
+def reactions_of_authenticator(
+    payload: bytes,
+    profile: Profile,
+    identity: Identity,
+    authentication: Authentication,
+    state: ConnectionState,
+) -> tuple[Reaction, ...]:
+    """Return everything that a broker may do with one frame on a connection that is not authenticated yet."""
+    if state is ConnectionState.BARE_TOKENS:
+        right = authentication.credentials.match(payload)
+        return (_token_taken(AnswerKind.BARE_TOKEN, 0) if right else closed(CLAUSE),)
+    data = memoryview(payload)
+    try:
+        header = parse_header(data, profile.traits)
+    except Unreadable:
+        return (closed("PROTOCOL.short-frame-refused"),)
+    if state is ConnectionState.WRAPPED_TOKENS:
+        return _after_handshake(data, header, profile, authentication)
+    if header.api_key == API_VERSIONS_KEY:
+        return _to_api_versions(data, header, profile, identity, state)
+    if header.api_key == SASL_HANDSHAKE_KEY:
+        return _to_handshake(data, header, profile, authentication)
+    return (closed("PROTOCOL.unknown-api-refused"),)
+
+
+def _to_api_versions(
+    data: memoryview,
+    header: ParsedHeader,
+    profile: Profile,
+    identity: Identity,
+    state: ConnectionState,
+) -> tuple[Reaction, ...]:
+    traits = profile.traits
+    if state is ConnectionState.VERSIONS_TOLD and traits.sasl_versions_once:
+        return (closed(_BEFORE_AUTHENTICATION),)
+    if not 0 <= header.api_version <= traits.api_versions_max:
+        return (unsupported(profile),)
+    checked = identity if traits.ids_checked_before_authentication else None
+    return tuple(
+        _as_served(reaction, state)
+        for reaction in reactions_to_served_version(data, header, profile, checked)
+    )
+
+
+def _as_served(reaction: Reaction, state: ConnectionState) -> Reaction:
+    if reaction.listing is not Listing.EVERYTHING:
+        return reaction
+    first = state is ConnectionState.BEFORE_HANDSHAKE
+    moves = ConnectionEvent.VERSIONS_GIVEN if first else None
+    return replace(reaction, before_authentication=True, moves=moves)
+
+
+def _to_handshake(
+    data: memoryview, header: ParsedHeader, profile: Profile, authentication: Authentication
+) -> tuple[Reaction, ...]:
+    version = header.api_version
+    if not 0 <= version <= profile.traits.sasl_handshake_max:
+        return (closed(CLAUSE),)
+    try:
+        mechanism = read_mechanism(data, header)
+    except Unreadable:
+        return (closed(CLAUSE),)
+    answer = Reaction(
+        outcome=Outcome.ANSWER, clause=CLAUSE, kind=AnswerKind.SASL_HANDSHAKE, layout=version
+    )
+    if mechanism not in authentication.mechanisms:
+        refused = replace(
+            answer,
+            error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+            moves=ConnectionEvent.REFUSED,
+        )
+        return (refused,)
+    moves = ConnectionEvent.HANDSHAKE_V1 if version else ConnectionEvent.HANDSHAKE_V0
+    return (replace(answer, moves=moves),)
+
+
+def _after_handshake(
+    data: memoryview, header: ParsedHeader, profile: Profile, authentication: Authentication
+) -> tuple[Reaction, ...]:
+    traits, version = profile.traits, header.api_version
+    if header.api_key == SASL_AUTHENTICATE_KEY and 0 <= version <= traits.sasl_authenticate_max:
+        try:
+            token = read_token(data, header, traits)
+        except Unreadable:
+            return (closed(CLAUSE),)
+        if authentication.credentials.match(token):
+            return (_token_taken(AnswerKind.SASL_AUTHENTICATE, version),)
+        kind, error = AnswerKind.SASL_AUTHENTICATE, ErrorCode.SASL_AUTHENTICATION_FAILED
+        return (_refused_by_answer(CLAUSE, kind, error, version),)
+    if header.api_key == API_VERSIONS_KEY:
+        return _to_late_api_versions(data, header, profile)
+    if not profile.accepts(header.api_key, version):
+        return (closed(CLAUSE),)
+    other = _refused_by_answer(CLAUSE, AnswerKind.OTHER, ErrorCode.ILLEGAL_SASL_STATE, version)
+    return tuple(replace(each, reason=_UNKNOWN_BODY) for each in (other, closed(CLAUSE)))
+
+
+def _to_late_api_versions(
+    data: memoryview, header: ParsedHeader, profile: Profile
+) -> tuple[Reaction, ...]:
+    served = 0 <= header.api_version <= profile.traits.api_versions_max
+    if served and header.api_version >= FIRST_FLEXIBLE_VERSION:
+        try:
+            parse_body(data, header, profile.traits)
+        except Unreadable:
+            return (closed(_AFTER_HANDSHAKE),)
+    layout = header.api_version if served else 0
+    kind, error = AnswerKind.API_VERSIONS, ErrorCode.ILLEGAL_SASL_STATE
+    return (_refused_by_answer(_AFTER_HANDSHAKE, kind, error, layout),)
+
+
+def _refused_by_answer(clause: str, kind: AnswerKind, error: ErrorCode, layout: int) -> Reaction:
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause=clause,
+        error_code=error,
+        kind=kind,
+        layout=layout,
+        moves=ConnectionEvent.REFUSED,
+    )
+
+
+def _token_taken(kind: AnswerKind, layout: int) -> Reaction:
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause=CLAUSE,
+        kind=kind,
+        layout=layout,
+        moves=ConnectionEvent.TOKEN_TAKEN,
+    )

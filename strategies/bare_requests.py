@@ -1,0 +1,44 @@
+"""Requests of any API that are a header and some bytes: for what a broker refuses before it reads a body."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from strategies.header_fields import PLAIN_CLIENT_ID
+from wire.exchange import Request, encode_request
+from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+from wire.primitives import INT16_MAX
+
+KNOWN_KEYS = st.integers(0, 99)
+"""Those of Kafka so far, and a few behind them; most are drawn so, since most int16 keys nobody has."""
+NEAR_VERSIONS = st.integers(-2, 20)
+
+
+def build_bare_request(
+    api_key: int, api_version: int, body: bytes = b"", *, broken: str = "not served"
+) -> Request:
+    """Return a request with the plain header, whatever the version asks for."""
+    header = RequestHeader(
+        request_api_key=api_key,
+        request_api_version=api_version,
+        correlation_id=7,
+        client_id=PLAIN_CLIENT_ID,
+    )
+    return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
+
+
+def bare_requests() -> st.SearchStrategy[Request]:
+    """Requests of any key and version, small ones most often, with up to 20 bytes behind the header."""
+    any_number = st.integers(-INT16_MAX - 1, INT16_MAX)
+    return st.builds(
+        build_bare_request,
+        KNOWN_KEYS | any_number,
+        NEAR_VERSIONS | any_number,
+        st.binary(max_size=20),
+    )
+
+
+def distances() -> st.SearchStrategy[int]:
+    """How far a version lies from a range: above it, or below it (negative), by one most often."""
+    near = st.sampled_from([1, -1]) | st.integers(-4, 4)
+    return (near | st.integers(-INT16_MAX, INT16_MAX)).filter(bool)

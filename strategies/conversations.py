@@ -1,0 +1,210 @@
+"""Conversations: what several connections to one listener do, step by step, in any order.
+
+A Hypothesis state machine writes them down. It runs while the example is drawn, against nothing but itself, so
+that a property gets a plain list of actions: it can be printed, pinned by `@example`, judged and replayed like
+any other value, and Hypothesis shrinks it by leaving steps out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    get_state_machine_test,
+    initialize,
+    precondition,
+    rule,
+)
+
+from strategies.api_versions import INT16_MIN, api_versions_requests
+from strategies.broken_requests import malformed_requests, mutated_requests
+from strategies.cluster_ids import requests_with_cluster_ids
+from strategies.header_fields import correlation_ids
+from strategies.odd_frames import frames_with_negative_size, partial_frames
+from strategies.software_names import (
+    illegal_software_texts,
+    legal_software_texts,
+    software,
+)
+from wire.exchange import Request
+from wire.primitives import INT16_MAX
+
+MAX_CONNECTIONS = 3
+STEPS = 7
+MAX_PIPELINED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handshake:
+    """A SaslHandshake request."""
+
+    version: int = 1
+    mechanism: str = "PLAIN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token of PLAIN; who plays the conversation knows the password.
+
+    Attributes:
+        wrapped: whether it goes in a SaslAuthenticate request, as behind SaslHandshake v1.
+        right: whether it holds the right password.
+    """
+
+    wrapped: bool = True
+    right: bool = True
+
+
+Message = Request | Handshake | Token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Say:
+    """Messages on one connection, written at once.
+
+    Attributes:
+        connection: its number; one that is new is opened.
+        messages: what is written.
+        ends: whether our side of the stream ends behind them.
+    """
+
+    connection: int = 0
+    messages: tuple[Message, ...]
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconnect:
+    """The end of one connection, and another in its place."""
+
+    connection: int = 0
+
+
+Action = Say | Reconnect
+Conversation = tuple[Action, ...]
+
+
+def _requests() -> st.SearchStrategy[Request]:
+    """ApiVersions requests at any version, with names that are taken and names that are not."""
+    return (
+        api_versions_requests(
+            versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
+            correlation_ids=correlation_ids(),
+            software=software(names=legal_software_texts() | illegal_software_texts()),
+        )
+        | requests_with_cluster_ids()
+    )
+
+
+def _broken() -> st.SearchStrategy[Request]:
+    return malformed_requests() | mutated_requests() | frames_with_negative_size()
+
+
+class ConversationWriter(RuleBasedStateMachine):
+    """Writes a conversation down, a rule a step.
+
+    Attributes:
+        written: the conversation so far.
+    """
+
+    connections = Bundle("connections")
+    handshaken = Bundle("handshaken")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[Action] = []
+        self._opened = 0
+
+    @initialize(target=connections)
+    def begin(self) -> int:
+        """The first connection."""
+        return self._open()
+
+    @precondition(lambda self: self._opened < MAX_CONNECTIONS)
+    @rule(target=connections)
+    def connect(self) -> int:
+        """Another connection beside those that are there."""
+        return self._open()
+
+    @rule(connection=connections, request=_requests())
+    def ask(self, connection: int, request: Request) -> None:
+        """One ApiVersions request."""
+        self._say(connection, request)
+
+    @rule(
+        connection=connections,
+        requests=st.lists(_requests(), min_size=2, max_size=MAX_PIPELINED),
+        last=st.none() | _broken(),
+    )
+    def ask_many(self, connection: int, requests: list[Request], last: Request | None) -> None:
+        """Pipelined requests, sometimes with a broken one at the end."""
+        self._say(connection, *requests, *(() if last is None else (last,)))
+
+    @rule(connection=connections, request=_broken())
+    def break_off(self, connection: int, request: Request) -> None:
+        """A request that is wrong."""
+        self._say(connection, request)
+
+    @rule(
+        target=handshaken,
+        connection=connections,
+        version=st.sampled_from((0, 1, 1, 2, -1)),
+        mechanism=st.sampled_from(("PLAIN", "PLAIN", "PLAIN", "", "plain")),
+    )
+    def handshake(self, connection: int, version: int, mechanism: str) -> int:
+        """The first step of SASL."""
+        self._say(connection, Handshake(version=version, mechanism=mechanism))
+        return connection
+
+    @rule(connection=handshaken, wrapped=st.booleans(), right=st.booleans())
+    def give_token(self, connection: int, wrapped: bool, right: bool) -> None:
+        """The second step of SASL, in the form that was agreed on or in the other."""
+        self._say(connection, Token(wrapped=wrapped, right=right))
+
+    @rule(connection=connections, version=st.sampled_from((0, 1)), together=st.booleans())
+    def authenticate(self, connection: int, version: int, together: bool) -> None:
+        """Both steps of SASL, one behind the other or in one write."""
+        steps = (Handshake(version=version), Token(wrapped=version > 0))
+        if together:
+            self._say(connection, *steps)
+        else:
+            for step in steps:
+                self._say(connection, step)
+
+    @rule(
+        connection=connections,
+        requests=st.lists(_requests(), min_size=1, max_size=MAX_PIPELINED),
+        part=st.none() | partial_frames(),
+    )
+    def end_stream(self, connection: int, requests: list[Request], part: Request | None) -> None:
+        """Requests and the end of our side, sometimes in the middle of one more."""
+        messages = (*requests, *(() if part is None else (part,)))
+        self.written.append(Say(connection=connection, messages=messages, ends=True))
+
+    @rule(connection=connections)
+    def reconnect(self, connection: int) -> None:
+        """A new connection in the place of one."""
+        self.written.append(Reconnect(connection=connection))
+
+    def _open(self) -> int:
+        self._opened += 1
+        return self._opened - 1
+
+    def _say(self, connection: int, *messages: Message) -> None:
+        self.written.append(Say(connection=connection, messages=messages))
+
+
+_LOOP = get_state_machine_test(ConversationWriter, settings=settings(stateful_step_count=STEPS))
+"""Hypothesis' own loop over the rules, which can be run on the data of an example that is being drawn."""
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Conversation:
+    """Conversations of a few steps on up to three connections."""
+    _LOOP.hypothesis.inner_test(draw(st.data()))  # type: ignore[attr-defined]
+    writer: ConversationWriter = draw(st.runner())
+    return tuple(writer.written)

@@ -1,0 +1,106 @@
+"""One minimal request of every API and version: what a broker has to be able to answer, and nothing it can do.
+
+What a request holds beyond the defaults of its schema stands in `minimal_requests.toml`, with the APIs that
+would destroy something if the names in it existed.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from strategies.header_fields import PLAIN_CLIENT_ID
+from wire.codec import encode
+from wire.exchange import Request, encode_request
+from wire.fields import Field, FieldType
+from wire.headers import RequestHeader
+from wire.message_schemas import Api
+
+FILE = Path(__file__).with_name("minimal_requests.toml")
+CORRELATION_ID = 7
+NULL = "null"
+"""How the file writes a null, for which its format has no word."""
+
+
+_FROM_TOML: Mapping[FieldType, Callable[[Any], Any]] = {
+    FieldType.BYTES: bytes.fromhex,
+    FieldType.UUID: UUID,
+    FieldType.ARRAY: tuple,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinimalValues:
+    """What the data file says.
+
+    Attributes:
+        everywhere: values by field name, for every API that has the field.
+        by_api: values of one API, by its name; they come before those of `everywhere`.
+        destructive: the APIs that would destroy something, and what each is aimed at instead.
+    """
+
+    everywhere: Mapping[str, Any]
+    by_api: Mapping[str, Mapping[str, Any]]
+    destructive: Mapping[str, str]
+
+
+@functools.cache
+def minimal_values() -> MinimalValues:
+    """Return what the data file says."""
+    tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return MinimalValues(
+        everywhere=tables.pop("everywhere"),
+        by_api=tables.pop("api"),
+        destructive=tables.pop("destructive"),
+    )
+
+
+def minimal_request(
+    api: Api, api_version: int, *, layout: int | None = None, correlation_id: int = CORRELATION_ID
+) -> Request:
+    """Return the minimal request of one API in one version.
+
+    Args:
+        api: the API.
+        api_version: the version that the header names.
+        layout: the version in which header and body are written, where that is another one.
+        correlation_id: the request's.
+    """
+    written = api_version if layout is None else layout
+    values = minimal_values()
+    own = {**values.everywhere, **values.by_api.get(api.name, {})}
+    header = RequestHeader(
+        request_api_key=api.api_key,
+        request_api_version=api_version,
+        correlation_id=correlation_id,
+        client_id=PLAIN_CLIENT_ID,
+    )
+    return encode_request(
+        header,
+        encode(_message(api.request, own), version=written),
+        header_version=api.request_header_version(written),
+    )
+
+
+def _message(message: type[Any], values: Mapping[str, Any]) -> Any:
+    """Make a message of the values that it has a field for."""
+    fields = {field.name: field for field in message.FIELDS}
+    return message(
+        **{name: _value(fields[name], value) for name, value in values.items() if name in fields}
+    )
+
+
+def _value(field: Field, value: Any) -> Any:
+    if value == NULL:
+        return None
+    if field.type is FieldType.ARRAY and field.element is not None:
+        return tuple(_message(field.element, each) for each in value)
+    if field.type is FieldType.STRUCT and field.element is not None:
+        return _message(field.element, value)
+    convert = _FROM_TOML.get(field.type)
+    return value if convert is None else convert(value)

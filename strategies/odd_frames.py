@@ -1,0 +1,83 @@
+"""Frames whose size is wrong, that are too short for a header, or that end before they are whole."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from strategies.api_versions import build_request
+from strategies.header_fields import INT32_MAX, INT32_MIN
+from wire.api_versions import NEWEST_VERSION
+from wire.exchange import Request
+from wire.frames import SIZE_BYTES, encode_frame
+
+CLIENT_ID_LENGTH_END = 10
+"""Where the client id's length ends in a request's payload; no header is shorter."""
+
+
+def build_with_size(size: int, *, sent_bytes: int | None = None) -> Request:
+    """Return a plain request whose size prefix is another; `sent_bytes` cuts its payload."""
+    whole = build_request(version=0)
+    payload = whole.data[SIZE_BYTES:][:sent_bytes]
+    return Request(
+        data=encode_frame(payload, size=size),
+        header=whole.header,
+        broken=f"size prefix {size} on {len(payload)} bytes",
+    )
+
+
+def frames_with_negative_size() -> st.SearchStrategy[Request]:
+    """A plain request, or nothing, behind a size below zero."""
+    sizes = st.integers(-40, -1) | st.integers(INT32_MIN, -1)
+    return st.builds(
+        lambda size, sent_bytes: build_with_size(size, sent_bytes=sent_bytes),
+        sizes,
+        st.sampled_from((None, 0)),
+    )
+
+
+def surpluses() -> st.SearchStrategy[int]:
+    """By how much a size is above a limit: by little, or by up to two gigabytes."""
+    return st.integers(1, 3) | st.integers(1, INT32_MAX)
+
+
+def short_frames() -> st.SearchStrategy[Request]:
+    """Whole frames of 0 to 9 bytes, cut off a plain request: they end before the client id's length does."""
+    return st.builds(
+        build_short_frame,
+        st.integers(0, NEWEST_VERSION + 1),
+        st.integers(0, CLIENT_ID_LENGTH_END - 1),
+    )
+
+
+def build_short_frame(version: int, kept: int) -> Request:
+    """Return a whole frame of the first `kept` bytes of a plain request."""
+    whole = build_request(version=version)
+    payload = whole.data[SIZE_BYTES:][:kept]
+    return Request(
+        data=encode_frame(payload), header=whole.header, broken=f"a frame of {kept} bytes"
+    )
+
+
+def build_whole_frame_of(size: int) -> Request:
+    """Return a plain request of v0 that fills a frame of this size with bytes behind its body."""
+    plain = build_request(version=0)
+    return build_request(version=0, trailing=bytes(size - len(plain.data) + SIZE_BYTES))
+
+
+def build_part(whole: Request, kept: int) -> Request:
+    """Return the first `kept` bytes of a request, size prefix included."""
+    return Request(
+        data=whole.data[:kept],
+        header=whole.header,
+        broken=f"the first {kept} of {len(whole.data)} bytes",
+    )
+
+
+def partial_frames() -> st.SearchStrategy[Request]:
+    """The first bytes of a plain request of any version, at least one and never all."""
+
+    def cut(version: int, place: int) -> Request:
+        whole = build_request(version=version)
+        return build_part(whole, 1 + place % (len(whole.data) - 1))
+
+    return st.builds(cut, st.integers(0, NEWEST_VERSION + 1), st.integers(0, 200))

@@ -1,0 +1,138 @@
+"""The change log names what two releases treat differently, and whether their profiles foresaw it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands.changes import changes
+from conformance.corpus.entries import Entry, InvalidCorpus
+from conformance.generated_inputs import generated_inputs
+from conformance.release_changes import Prediction, Seen, changes_between
+from fixtures.errors import BrokerDidNotStart
+from fixtures.running_broker import RunningBroker
+from fixtures.targets import Target
+from reports.change_log import change_markdown
+from reports.exit_status import ExitStatus
+
+commands_changes = sys.modules["conformance.commands.changes"]
+
+ENTRIES = {
+    name: Entry(name=name, origin="", data=data) for name, data in (("a", b"long"), ("b", b"s"))
+}
+
+
+def seen(word: str, *allowed: str) -> Seen:
+    """Return one frame's fate, and what was allowed for it."""
+    prediction = Prediction((frozenset(allowed),), frozenset(["C.a"]), may_lose=False)
+    return Seen(observation=(word,), prediction=prediction)
+
+
+def compare(old: Seen, new: Seen) -> list[tuple[str, str, bool, int, str]]:
+    """Return the changes between two releases that treat two inputs alike."""
+    releases = [("1", dict.fromkeys(ENTRIES, old)), ("2", dict.fromkeys(ENTRIES, new))]
+    return [
+        (change.was, change.became, change.predicted, change.inputs, change.example)
+        for change in changes_between(releases, ENTRIES, "plaintext")
+    ]
+
+
+def test_predicted_change_is_one_group_with_its_shortest_input() -> None:
+    """Inputs that change alike are one group, shown by the shortest."""
+    assert compare(seen("x", "x"), seen("y", "y")) == [("x", "y", True, 2, "b")]
+
+
+def test_unpredicted_change_is_news() -> None:
+    """A change is predicted only where each release does what its own profile says."""
+    assert compare(seen("x", "x"), seen("y", "x"))[0][2] is False
+    assert compare(seen("x", "y"), seen("y", "y"))[0][2] is False
+
+
+def test_awaited_change_that_does_not_come_is_news() -> None:
+    """Profiles that predict a change where nothing changes are wrong, too."""
+    assert compare(seen("x", "x"), seen("x", "y")) == [("x", "x", False, 2, "b")]
+
+
+def test_what_both_releases_may_do_is_no_change() -> None:
+    """Where the model leaves both the choice, a difference is chance."""
+    assert compare(seen("x", "x", "y"), seen("y", "x", "y")) == []
+    assert compare(seen("x", "x"), seen("x", "x")) == []
+
+
+def test_drawn_inputs_are_the_same_for_a_seed() -> None:
+    """Two logs with one seed are about the same bytes, and another seed draws others."""
+    first, again, other = (generated_inputs(30, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert [entry.data for entry in first] != [entry.data for entry in other]
+    assert len(first) > 15
+
+
+@pytest.fixture
+def equal_releases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let two reference brokers that differ in no word of their answers count as two releases."""
+    monkeypatch.setattr(commands_changes, "comparable", list)
+    return ["reference", "reference+tags-descend"]
+
+
+def test_log_is_written_in_all_forms(tmp_path: Path, equal_releases: list[str]) -> None:
+    """Releases that treat everything alike have no change; the log is a table, JSON and Markdown."""
+    result = CliRunner().invoke(
+        changes, [*equal_releases, "--generated", "20", "--out", str(tmp_path / "log")]
+    )
+    assert result.exit_code == 0, result.output
+    content = json.loads((tmp_path / "log" / "changes.json").read_text())
+    assert content == {"releases": equal_releases, "changes": []}
+    assert (tmp_path / "log" / "changes.md").read_text().startswith("# What changed")
+
+
+def test_release_that_cannot_be_asked_loses_no_other(
+    tmp_path: Path, equal_releases: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are in the log, the reason is told, and the status is that of a doubt."""
+    healthy = commands_changes.launch
+
+    def launch(target: Target, launcher: str) -> AbstractContextManager[RunningBroker]:
+        if target.id == equal_releases[0]:
+            raise BrokerDidNotStart("it ended at once")
+        running: AbstractContextManager[RunningBroker] = healthy(target, launcher)
+        return running
+
+    monkeypatch.setattr(commands_changes, "launch", launch)
+    result = CliRunner().invoke(
+        changes, [*equal_releases, "--generated", "0", "--out", str(tmp_path)]
+    )
+    assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
+    assert f"{equal_releases[0]} could not be asked: it ended at once" in result.output
+    assert json.loads((tmp_path / "changes.json").read_text())["releases"] == equal_releases[1:]
+
+
+def test_listener_of_one_release_alone_is_refused(tmp_path: Path) -> None:
+    """With nothing to compare, nothing is started."""
+    result = CliRunner().invoke(changes, ["reference", "--out", str(tmp_path / "log")])
+    assert result.exit_code == 2
+    assert "fewer than two of the 1 releases have the listener plaintext" in result.output
+
+
+def test_wrong_corpus_is_named(monkeypatch: pytest.MonkeyPatch, equal_releases: list[str]) -> None:
+    """A file of the corpus that does not follow the format gives its message and no traceback."""
+
+    def load_corpus() -> None:
+        raise InvalidCorpus("some.toml: is wrong")
+
+    monkeypatch.setattr(commands_changes, "load_corpus", load_corpus)
+    result = CliRunner().invoke(changes, equal_releases)
+    assert result.exit_code == 4
+    assert "Error: some.toml: is wrong" in result.output
+
+
+def test_markdown_says_what_is_not_predicted() -> None:
+    """News stands out, with its bytes."""
+    releases = [("1", {"b": seen("x", "x")}), ("2", {"b": seen("y", "x")})]
+    text = change_markdown(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")))
+    assert "- x → y (1 input, plaintext; **not predicted**)" in text
+    assert "`73`" in text

@@ -1,0 +1,50 @@
+"""`corpus pin` replaces its file as a whole, or not at all."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands.corpus import corpus
+from conformance.corpus.entries import Entry, format_entry, load_corpus
+from conformance.corpus.pinned import PINNED_FILE
+
+commands_corpus = sys.modules["conformance.commands.corpus"]
+ENTRIES = tuple(Entry(name=name, origin="o", data=name.encode()) for name in ("a", "b"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a corpus with a pinned file; two examples are pinned now."""
+    monkeypatch.setattr(commands_corpus, "CORPUS_FOLDER", tmp_path)
+    monkeypatch.setattr(commands_corpus, "pinned_entries", lambda: ENTRIES)
+    (tmp_path / PINNED_FILE).write_text(format_entry(Entry(name="old", origin="o", data=b"old")))
+    return tmp_path
+
+
+def test_pinned_examples_that_others_store_are_left_out(folder: Path) -> None:
+    """What is not pinned any more goes, and bytes that another file has stay there."""
+    (folder / "found.toml").write_text(format_entry(Entry(name="x", origin="o", data=b"a")))
+    result = CliRunner().invoke(corpus, ["pin"])
+    assert result.exit_code == 0, result.output
+    assert [entry.name for entry in load_corpus(folder)] == ["x", "b"]
+    assert {path.name for path in folder.iterdir()} == {"found.toml", PINNED_FILE}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("no TOML", id="broken"),
+        pytest.param(format_entry(Entry(name="a", origin="o", data=b"other")), id="same-name"),
+    ],
+)
+def test_wrong_corpus_keeps_its_pinned_file(folder: Path, other: str) -> None:
+    """Nothing is lost where another file is wrong."""
+    (folder / "found.toml").write_text(other)
+    before = (folder / PINNED_FILE).read_bytes()
+    result = CliRunner().invoke(corpus, ["pin"])
+    assert result.exit_code == 4, result.output
+    assert (folder / PINNED_FILE).read_bytes() == before

@@ -1,0 +1,240 @@
+"""`matrix` runs what has no finished run, one process each, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from clauses.catalogue import catalogue
+from conformance.commands import selection
+from conformance.commands.matrix import matrix, shard_of, worst_status
+from conformance.run_facts import file_sha256
+from conformance.target_runs import TargetRun, TargetRuns, finished_runs
+from fixtures.errors import InvalidTargetFile
+from fixtures.launchers.built_in import reference_targets
+from reports.run_writer import code_sha256, suite_facts
+from tests.conformance.suite_runs import REPOSITORY, children_of, run_suite, survivors
+from tests.run_folders import example_row, planned_cell, run_header, target_entry, write_run
+
+TARGETS = [f"target-{number}" for number in range(11)]
+STARTED_WITHIN_S = 60
+
+
+def write_finished_run(
+    runs: Path, target: str, *, status: int = 0, tier: str = "smoke", **changes: Any
+) -> Path:
+    """Write the folder of a whole run of this suite against one target; changes are of its header."""
+    cell = planned_cell(target=target)
+    header = run_header(
+        [cell],
+        run_id=f"20261121T143000Z-{target.replace('+', '.')}",
+        **{
+            "suite": dict(suite_facts(catalogue())),
+            "tier": tier,
+            "whole": True,
+            "targets": [target_entry(target, file_sha256=file_sha256(target))],
+        }
+        | changes,
+    )
+    header["footer"]["exit_status"] = status
+    return write_run(runs / header["run_id"], header, [example_row(header)])
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 11, 12])
+def test_shards_are_a_partition(shards: int) -> None:
+    """Every target is in exactly one shard, and no shard has two targets more than another."""
+    parts = [shard_of(TARGETS, number, shards) for number in range(1, shards + 1)]
+    assert Counter(target for part in parts for target in part) == Counter(TARGETS)
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("statuses", "worst"),
+    [
+        ([0, 0], 0),
+        ([0, 12], 12),
+        ([12, 11], 11),
+        ([11, 10], 10),
+        ([10, 1, 0], 1),
+        ([1, -9], 10),
+        ([], 0),
+    ],
+)
+def test_gravest_status_wins(statuses: list[int], worst: int) -> None:
+    """A violation weighs more than a doubt, and a crash, which is a harness error, more than both."""
+    assert worst_status(statuses) == worst
+
+
+def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
+    """With a whole run of every target there, only the table is printed, with the statuses of those runs."""
+    write_finished_run(tmp_path, "reference")
+    write_finished_run(tmp_path, "reference+tags-descend", status=1)
+    arguments = ["reference", "reference+tags-descend", "--tier", "smoke", "--runs", str(tmp_path)]
+    result = CliRunner().invoke(matrix, arguments)
+    assert result.exit_code == 1, result.output
+    assert "reference+tags-descend" in result.output
+    assert result.output.count("before") == 2
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+RELEASE = "apache-kafka-4.4.0"
+SUITE_FACTS = dict(suite_facts(catalogue()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "counts"),
+    [
+        pytest.param({}, True, id="equal"),
+        pytest.param({"status": 1}, True, id="violated"),
+        pytest.param({"status": 10}, False, id="could-not-judge"),
+        pytest.param({"status": 11}, False, id="cells-not-run"),
+        pytest.param({"tier": "standard"}, False, id="tier"),
+        pytest.param({"seed": 8}, False, id="seed"),
+        pytest.param({"seed": None}, False, id="no-seed"),
+        pytest.param({"whole": False}, False, id="partial"),
+        pytest.param({"whole": None}, False, id="older"),
+        pytest.param({"suite": SUITE_FACTS | {"code_sha256": "ab" * 32}}, False, id="code"),
+        pytest.param({"suite": SUITE_FACTS | {"catalogue_sha256": "ab"}}, False, id="clauses"),
+        pytest.param({"targets": [target_entry(RELEASE)]}, False, id="no-target-file"),
+        pytest.param(
+            {"targets": [target_entry(RELEASE, file_sha256="ab")]}, False, id="target-file"
+        ),
+    ],
+)
+def test_only_equal_runs_count_as_finished(
+    changes: dict[str, Any], counts: bool, tmp_path: Path
+) -> None:
+    """A run that could not tell, a partial one, or one of other code, target, tier or seed is run again."""
+    write_finished_run(tmp_path, RELEASE, **{"seed": 7} | changes)
+    assert list(finished_runs(tmp_path, tier="smoke", seed=7)) == [RELEASE] * counts
+
+
+def test_any_seed_will_do_where_none_is_asked_for(tmp_path: Path) -> None:
+    """Without `--seed` a run is as good as another."""
+    write_finished_run(tmp_path, "a", seed=7)
+    write_finished_run(tmp_path, "b", seed=None)
+    assert set(finished_runs(tmp_path, tier="smoke", seed=None)) == {"a", "b"}
+
+
+def test_run_that_was_cut_off_is_not_finished(tmp_path: Path) -> None:
+    """A folder that no reader takes is none."""
+    cut_off = write_finished_run(tmp_path, "a")
+    (cut_off / "run.json").write_text("{}")
+    assert finished_runs(tmp_path, tier="smoke", seed=None) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "whole"),
+    [
+        pytest.param([], True, id="all"),
+        pytest.param(["-k", "test_tags_in_answers_ascend"], False, id="chosen"),
+        pytest.param(["--listener", "plaintext"], False, id="listener"),
+    ],
+)
+def test_header_says_whether_the_run_is_whole(
+    options: list[str], whole: bool, tmp_path: Path
+) -> None:
+    """A run that something was left out of is never taken for one of the whole tier."""
+    run = run_suite("--broker", "reference", "--tier", "smoke", *options, runs=tmp_path / "runs")
+    assert run.header["whole"] is whole
+    assert run.header["suite"]["code_sha256"] == code_sha256()
+    assert set(finished_runs(tmp_path / "runs", tier="smoke", seed=None)) == (
+        {"reference"} if whole else set()
+    )
+
+
+def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who names one exactly means it."""
+    tried, untried = reference_targets()[0], replace(reference_targets()[1], not_tried="no image")
+    monkeypatch.setattr(selection, "select_targets", lambda patterns, extra: (tried, untried))
+    assert selection.runnable_targets(["*"]) == (tried,)
+    assert selection.runnable_targets(["*", untried.id]) == (tried, untried)
+
+
+def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file of the registry that does not follow its schema gives its message and no traceback."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise InvalidTargetFile("some.toml: release is missing")
+
+    monkeypatch.setattr(selection, "select_targets", refuse)
+    result = CliRunner().invoke(matrix, ["--runs", str(tmp_path)])
+    assert result.exit_code == 4
+    assert "Error: some.toml: release is missing" in result.output
+
+
+@pytest.mark.parametrize("status", [0, 1, 3])
+def test_run_without_records_keeps_its_last_lines(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its status, nothing else explains it."""
+    runs = TargetRuns(tmp_path, options=[], jobs=1)
+    done: list[TargetRun] = []
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho why\nexit {status}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    runs.run(["reference"], done.append, lambda: None)
+    assert [(run.status, run.last_lines) for run in done] == [(status, ("why",))]
+
+
+def test_crashed_run_is_listed_with_its_last_lines(tmp_path: Path) -> None:
+    """A run that ends otherwise than a run does keeps the end of its output, and the others go on."""
+    done: list[TargetRun] = []
+    runs = TargetRuns(tmp_path, options=["--no-such-option"], jobs=2)
+    runs.run(["reference", "reference+tags-descend"], done.append, lambda: None)
+    assert {run.target for run in done} == {"reference", "reference+tags-descend"}
+    for run in done:
+        assert run.status == 4
+        assert run.folder is None
+        assert any("--no-such-option" in line for line in run.last_lines)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["no-such-target"], id="target"),
+        pytest.param(["reference", "--shard", "3/2"], id="shard"),
+        pytest.param(["reference", "--shard", "2/2"], id="empty-shard"),
+    ],
+)
+def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> None:
+    """A target that is not there, and a part of no partition, are refused before anything runs."""
+    result = CliRunner().invoke(matrix, [*arguments, "--runs", str(tmp_path)])
+    assert result.exit_code in (2, 4)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_stopped_matrix_leaves_nothing_running(how: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C, a termination and a kill end the runs and their brokers; the first two with status 2."""
+    command = [sys.executable, "-m", "conformance", "matrix", "reference", "reference+tags-descend"]
+    with subprocess.Popen(
+        [*command, "--jobs", "2", "--runs", str(tmp_path / "runs")],
+        text=True,
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        give_up_at = time.monotonic() + STARTED_WITHIN_S
+        while len(list((tmp_path / "runs").glob("*/run.json"))) < 2:
+            assert time.monotonic() < give_up_at
+            time.sleep(0.2)
+        children = children_of(process)
+        process.send_signal(how)
+        output, _ = process.communicate(timeout=STARTED_WITHIN_S)
+    assert survivors(children) == []
+    if how is signal.SIGKILL:
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert process.returncode == 2, output
+        assert "goes on from here" in output

@@ -1,0 +1,140 @@
+"""A stored failure is judged again, becomes an entry of the corpus, and is declared in the smallest form."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands.expectations import expectations
+from conformance.commands.replay import replay
+from conformance.drawn_values import UnreadableValues, read_values
+from conformance.expectations import entries_for, match_for
+from conformance.stored_failures import NoStoredFailure, StoredFailure, read_failure
+from fixtures.errors import InvalidTargetFile
+from fixtures.targets import load_target
+from strategies.api_versions import build_request
+from strategies.header_fields import PLAIN_CLIENT_ID
+from tests.conformance.suite_runs import SuiteRun, run_suite
+from wire.primitives import TaggedField
+
+DEFECT = "reference+tags-descend"
+CLAUSE = "KIP-482.tags-ascending-in-answers"
+TARGET_FILE = 'implementation = "x"\nrelease = "1.0"\nlisteners = ["plaintext"]\n'
+
+
+@pytest.fixture(scope="module")
+def defect_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
+    """A run against a planted defect on two listeners."""
+    options = ("--listener", "plaintext", "--listener", "ssl", "-k", "test_tags_in_answers_ascend")
+    runs = tmp_path_factory.mktemp("defect") / "runs"
+    return run_suite("--broker", DEFECT, "--tier", "smoke", *options, runs=runs)
+
+
+def failure_of(run: SuiteRun) -> Path:
+    """Return the folder of a run's failure on the plaintext listener."""
+    (found,) = [
+        path.parent
+        for path in run.folder.glob("failures/*/failure.json")
+        if json.loads(path.read_text())["listener"] == "plaintext"
+    ]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("chosen", "status", "said"),
+    [
+        pytest.param([], 1, f"still fails: {CLAUSE} on {DEFECT}", id="its-own-target"),
+        pytest.param(["--broker", "reference"], 0, "does not fail any more", id="healthy"),
+        pytest.param(
+            ["--bootstrap-server", "127.0.0.1:1"], 10, "inconclusive: ", id="nobody-there"
+        ),
+        pytest.param(["--broker", "nobody"], 4, "no target is named", id="unknown"),
+        pytest.param(["--broker", "reference+tags-*"], 2, "targets; give one", id="several"),
+        pytest.param(["--bootstrap-server", "here"], 2, "'here' is not HOST:PORT", id="no-address"),
+        pytest.param(["--bootstrap-server", "192.0.2.1:9092"], 2, "not on loopback", id="remote"),
+    ],
+)
+def test_stored_failure_is_judged_again(
+    chosen: list[str], status: int, said: str, defect_run: SuiteRun
+) -> None:
+    """The same example is judged by the same property, and the status says whether it still fails."""
+    result = CliRunner().invoke(replay, [str(failure_of(defect_run)), *chosen])
+    assert result.exit_code == status, result.output
+    assert said in result.output
+
+
+def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
+    """Nothing is sent to an address that a file names."""
+    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    (tmp_path / "failure.json").write_text(json.dumps(facts | {"target": "127.0.0.1:9092"}))
+    result = CliRunner().invoke(replay, [str(tmp_path)])
+    assert result.exit_code == 2, result.output
+    assert "it was found at an address; give --bootstrap-server" in result.output
+
+
+def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
+    """What was sent is an entry without the sentinel, with a note of where it comes from."""
+    (entry,) = read_failure(failure_of(defect_run) / "failure.json").entries()
+    assert entry.data[4:6] == b"\0\x12"
+    assert len(entry.data) == 4 + int.from_bytes(entry.data[:4])
+    assert f"found on {DEFECT} (plaintext): {CLAUSE}" in entry.origin
+
+
+def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
+    """A folder that holds no failure, or half of one, is refused by name."""
+    with pytest.raises(NoStoredFailure, match="holds no failure"):
+        read_failure(tmp_path)
+    (tmp_path / "failure.json").write_text("[]")
+    with pytest.raises(NoStoredFailure, match="not that of a failure"):
+        read_failure(tmp_path)
+
+
+def test_drawn_values_come_back() -> None:
+    """Requests and plain values read as they were written."""
+    sent = build_request(version=3, body_tags=(TaggedField(tag=-0, data=b"\xff"),), client_id=None)
+    values = {"sent": sent, "cuts": [1, -2], "every": range(3), "client_id": PLAIN_CLIENT_ID}
+    assert read_values(repr(values)) == values
+
+
+@pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])
+def test_nothing_else_is_read(text: str) -> None:
+    """Text that is no mapping of known values is refused, and nothing in it is run."""
+    with pytest.raises(UnreadableValues):
+        read_values(text)
+
+
+def test_match_is_narrow_and_heeds_no_number() -> None:
+    """The pattern matches the same sentence with other numbers, and no other sentence."""
+
+    def failure(message: str) -> StoredFailure:
+        texts = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
+        return StoredFailure(**texts, message=message, example="", sent={})
+
+    pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
+    assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."
+
+
+def test_smallest_entry_waits_for_a_reason(defect_run: SuiteRun, tmp_path: Path) -> None:
+    """The entry of what a run saw is refused until reason and link are written, and then declares it."""
+    result = CliRunner().invoke(expectations, [str(defect_run.folder)])
+    assert result.exit_code == 0, result.output
+    entries = entries_for(defect_run.folder, date(2026, 11, 21))
+    assert list(entries) == [DEFECT]
+    (entry,) = tomllib.loads(entries[DEFECT])["known_violation"]
+    assert "listeners" not in entry, "it failed on every listener that was judged"
+    assert (entry["added"], entry["expires"]) == (date(2026, 11, 21), date(2027, 2, 19))
+    path = tmp_path / "some.toml"
+    path.write_text(TARGET_FILE + entries[DEFECT])
+    with pytest.raises(InvalidTargetFile, match="reason is empty"):
+        load_target(path)
+    filled = (
+        entries[DEFECT].replace('reason = ""', 'reason = "r"').replace('link = ""', 'link = "l"')
+    )
+    path.write_text(TARGET_FILE + filled)
+    (known,) = load_target(path).known_violations
+    assert known.clause == CLAUSE

@@ -1,0 +1,109 @@
+"""The corpus is read strictly, and written as it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from conformance.corpus.entries import (
+    CORPUS_FOLDER,
+    Entry,
+    InvalidCorpus,
+    add_entries,
+    format_bytes,
+    format_entry,
+    load_corpus,
+    load_file,
+    parse_bytes,
+)
+from conformance.corpus.pinned import PINNED_FILE, pinned_entries
+
+GOOD = '[[entry]]\nname = "a"\norigin = "o"\nhex = "00 01"\n'
+
+
+def test_own_corpus_is_whole() -> None:
+    """The stored files follow the format, and hold more than the pinned examples."""
+    entries = load_corpus()
+    assert len(entries) > 200
+    assert {path.name for path in CORPUS_FOLDER.glob("*.toml")} >= {
+        *(PINNED_FILE, "request_shapes.toml", "broker_facts.toml", "found_failures.toml"),
+    }
+
+
+def test_pinned_examples_are_in_the_corpus() -> None:
+    """The bytes of every pinned example are stored; `kafka-conformance corpus pin` writes them anew."""
+    stored = {entry.data for entry in load_corpus()}
+    missing = [entry.name for entry in pinned_entries() if entry.data not in stored]
+    assert missing == []
+
+
+@given(data=st.binary(min_size=1, max_size=300))
+@example(data=b"a" * 70 + b"bc" + b"\0\1" * 40)
+def test_bytes_come_back(data: bytes) -> None:
+    """What is written of bytes reads as the same bytes."""
+    assert parse_bytes(format_bytes(data)) == data
+
+
+def test_long_runs_are_short_to_read() -> None:
+    """A long run of the same bytes takes a few characters."""
+    assert format_bytes(b"\x05\x00" * 5000) == "0500*5000"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("[[entry", "is not TOML", id="no-toml"),
+        pytest.param("", "has no entry", id="empty"),
+        pytest.param(GOOD + "size = 2\n", "size is unknown", id="unknown-key"),
+        pytest.param(GOOD.replace('origin = "o"\n', ""), "origin is missing", id="missing-key"),
+        pytest.param(GOOD.replace('"o"', '""'), "origin is empty", id="empty-origin"),
+        pytest.param(GOOD.replace('"a"', '"A b"'), "'A b' is no name", id="name"),
+        pytest.param(GOOD.replace("00 01", "00 0"), "a: '0' is neither", id="half-a-byte"),
+        pytest.param(GOOD.replace("00 01", "00 xy"), "a: 'xy' is neither", id="no-hex"),
+        pytest.param(GOOD.replace("00 01", "61*999999"), "more than 262144 bytes", id="too-long"),
+    ],
+)
+def test_bad_entry_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
+    """A file that does not follow the format is refused, and the message names the entry or the key."""
+    path = tmp_path / "some.toml"
+    path.write_text(text)
+    with pytest.raises(InvalidCorpus, match=r"some\.toml") as refused:
+        load_file(path)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param(GOOD.replace("00 01", "02"), "a is the name of another entry", id="name"),
+        pytest.param(GOOD.replace('"a"', '"b"'), "b has the bytes of a", id="bytes"),
+    ],
+)
+def test_doubles_are_refused(other: str, message: str, tmp_path: Path) -> None:
+    """No two entries of all files share a name or their bytes."""
+    (tmp_path / "a.toml").write_text(GOOD)
+    (tmp_path / "b.toml").write_text(other)
+    with pytest.raises(InvalidCorpus, match=message):
+        load_corpus(tmp_path)
+
+
+def test_new_entries_are_added_once(tmp_path: Path) -> None:
+    """Entries whose bytes are stored are left out, and a name that is taken gets a number."""
+    path = tmp_path / "found.toml"
+    path.write_text(GOOD)
+    stored = Entry(name="x", origin="again", data=b"\0\1")
+    new = Entry(name="a", origin='a "quoted"\nline', data=b"\xff" * 100)
+    assert [entry.name for entry in add_entries(path, [stored, new, new])] == ["a-2"]
+    assert [entry.data for entry in load_corpus(tmp_path)] == [b"\0\1", b"\xff" * 100]
+    assert add_entries(path, [new]) == ()
+
+
+def test_entry_reads_as_it_was_written(tmp_path: Path) -> None:
+    """An entry comes back from a file that holds nothing else."""
+    entry = Entry(name="some-name", origin='é and \\ and "', data=bytes(range(100)))
+    path = tmp_path / "some.toml"
+    path.write_text(format_entry(entry))
+    assert load_file(path) == (entry,)

@@ -1,0 +1,87 @@
+"""The corpus is judged by the reference model's allowed set, pipelined where that is possible."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from conformance.corpus.allowed import StoredInputOracle, cut_frames
+from conformance.corpus.entries import load_corpus
+from conformance.corpus.replay import BATCH_BYTES, BATCH_FRAMES, Stored, batches
+from reference_model.profile import NEWEST_RELEASE, profile_of
+from reference_model.reaction import Identity, NotModelled
+from reports.records import Verdict
+from strategies.api_versions import build_request
+from tests.conformance.suite_runs import run_suite
+
+CLAUSE = "MODEL.agrees-with-reference"
+PROPERTY = "test_stored_input_gets_an_allowed_answer"
+REPLAY = ("--tier", "deep", "--listener", "plaintext", "-k", PROPERTY)
+
+
+def oracle() -> StoredInputOracle:
+    """Return the model of the newest release."""
+    return StoredInputOracle(profile_of(NEWEST_RELEASE), Identity())
+
+
+def test_frames_are_cut_as_a_broker_cuts_them() -> None:
+    """Whole frames, a frame that is not whole, and a size that is refused are told apart."""
+    whole = build_request(version=0).data
+    assert [request.data for request in cut_frames(whole * 2).whole] == [whole, whole]
+    cut = cut_frames(whole + whole[:9])
+    assert (len(cut.whole), cut.waits) == (1, True)
+    refused = cut_frames(whole + b"\xff\xff\xff\xff")
+    assert (len(refused.whole), refused.refused, refused.waits) == (1, True, False)
+
+
+def test_what_keeps_the_connection_is_the_models_word() -> None:
+    """Requests that are answered keep it, also refused ones; malformed and unfinished ones do not."""
+    plain, unserved = build_request(version=0).data, build_request(version=99).data
+    assert oracle().allowed_for(plain + unserved).keeps_the_connection
+    assert not oracle().allowed_for(plain + b"\0\0\0\1\0").keeps_the_connection
+    assert not oracle().allowed_for(plain[:-1]).keeps_the_connection
+
+
+def test_model_has_a_word_on_nearly_all_of_the_corpus() -> None:
+    """Stored input that is not replayed is an exception."""
+    left_out = []
+    for entry in load_corpus():
+        try:
+            oracle().allowed_for(entry.data)
+        except NotModelled:
+            left_out.append(entry.name)
+    assert len(left_out) < len(load_corpus()) / 20
+
+
+def test_batches_are_bounded() -> None:
+    """No write has more frames or bytes than a broker takes without our reading, but for one long entry."""
+    stored = [Stored(entry=e, allowed=oracle().allowed_for(e.data)) for e in load_corpus()[:100]]
+    grouped = list(batches(stored))
+    assert [each for batch in grouped for each in batch] == stored
+    for batch in grouped:
+        assert len(batch) <= BATCH_FRAMES
+        assert len(batch) == 1 or sum(len(each.entry.data) for each in batch) <= BATCH_BYTES
+
+
+def test_healthy_target_conforms_on_the_corpus(tmp_path: Path) -> None:
+    """The reference broker answers every stored input as the model allows, and each is an example."""
+    run = run_suite("--broker", "reference", *REPLAY, runs=tmp_path / "runs")
+    assert run.status == 0, run.output
+    assert len(run.rows()) > len(load_corpus()) * 0.9
+
+
+def test_other_tiers_leave_the_corpus_out(tmp_path: Path) -> None:
+    """Only the deep tier replays the corpus."""
+    options = ("--broker", "reference", "--tier", "standard", "-k", PROPERTY)
+    assert run_suite(*options, runs=tmp_path / "runs").status == 5
+
+
+def test_defect_is_found_by_the_corpus(tmp_path: Path) -> None:
+    """A planted defect shows in stored bytes, and the failure says which entry it was."""
+    run = run_suite("--broker", "reference+names-are-not-checked", *REPLAY, runs=tmp_path / "runs")
+    assert run.status == 1, run.output
+    assert set(run.verdicts().values()) == {Verdict.VIOLATES}
+    (folder, *_) = run.failures().values()
+    facts = json.loads((folder / "failure.json").read_text())
+    assert facts["message"].partition(":")[0] in {entry.name for entry in load_corpus()}
+    assert facts["repeats"]["class"] == "deterministic"

@@ -1,0 +1,42 @@
+"""The part of the mutation score that needs sockets: what is run against which broker, and what is read from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.mutation.over_tcp import SAMPLE, Run, judge, planned_runs, run_all
+from conformance.mutation.properties import all_properties
+from reference_model.defects import DEFECTS
+
+TLS_DEFECT = "tls-listeners-serve-without-tls"
+TLS_CLAUSE = "KIP-35.nothing-before-tls"
+TLS_PROPERTY = "test_nothing_is_answered_before_tls"
+
+
+def test_every_defect_meets_every_property_that_needs_sockets() -> None:
+    """Each defect is in one run, and each run has all properties that cannot judge in memory."""
+    runs = planned_runs(tuple(DEFECTS))
+    assert sorted(name for run in runs for name in run.defects) == sorted(DEFECTS)
+    assert all(TLS_PROPERTY in run.properties for run in runs)
+
+
+def test_defects_of_socket_clauses_get_generated_examples() -> None:
+    """Defects of a clause that needs sockets, and the sample, are run in the standard tier."""
+    runs = planned_runs(tuple(DEFECTS))
+    aimed_at = {name for run in runs if run.tier == "standard" for name in run.defects}
+    assert {name for name, each in DEFECTS.items() if TLS_CLAUSE in each.breaks} <= aimed_at
+    whole = [run for run in runs if set(run.properties) == set(all_properties())]
+    assert sum(len(run.defects) for run in whole) == SAMPLE
+
+
+@pytest.mark.timeout(180)
+def test_runs_are_judged_by_their_records(tmp_path: Path) -> None:
+    """A run against a broker that skips TLS finds its clause violated, and counts the examples to that."""
+    run = Run(defects=(TLS_DEFECT,), properties=(TLS_PROPERTY,), tier="smoke")
+    blames, kills = judge(run_all([run], tmp_path, 1))
+    assert [each.is_exact for each in blames] == [True]
+    assert [(kill.clause, kill.defect, kill.survived) for kill in kills] == [
+        (TLS_CLAUSE, TLS_DEFECT, 0)
+    ]

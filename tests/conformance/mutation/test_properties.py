@@ -1,0 +1,77 @@
+"""Properties without pytest: found by their marks, with their pinned examples, and drawn from by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.mutation.properties import Enough, Property, all_properties, holds
+from conformance.mutation.trials import broker_with
+from tests.clauses.properties import properties_in
+
+CORRELATION_ID = "test_correlation_id_comes_back"
+DRAWN = 20
+
+
+def drawn_from(name: str, *, seed: int, count: int = DRAWN) -> list[str]:
+    """Return the examples that a seed gives, as text."""
+    taken: list[str] = []
+    all_properties()[name].draw(lambda values: taken.append(repr(values)), seed=seed, count=count)
+    return taken
+
+
+def test_every_property_is_found() -> None:
+    """The properties are those that stand in the source, each with its clauses."""
+    found = {name: each.clauses for name, each in all_properties().items()}
+    assert found == {each.name: each.clauses for each in properties_in()}
+
+
+def test_pinned_examples_are_those_of_the_source() -> None:
+    """Every property that draws has pinned examples, with a value for each parameter but the broker."""
+    for each in all_properties().values():
+        assert bool(each.pinned) == each.is_drawn, each.name
+    assert {tuple(values) for values in all_properties()[CORRELATION_ID].pinned} == {("sent",)}
+
+
+def test_a_seed_gives_the_same_examples() -> None:
+    """One seed always draws the same examples, and another seed others."""
+    first = drawn_from(CORRELATION_ID, seed=1)
+    assert len(first) == DRAWN
+    assert drawn_from(CORRELATION_ID, seed=1) == first
+    assert drawn_from(CORRELATION_ID, seed=2) != first
+
+
+def test_rejected_examples_do_not_count() -> None:
+    """Examples that are rejected are drawn beside those that are asked for."""
+    seen: list[bool] = []
+
+    def take(values: Mapping[str, Any]) -> None:
+        seen.append(len(seen) % 3 == 0)
+        if not seen[-1]:
+            raise UnsatisfiedAssumption
+
+    all_properties()[CORRELATION_ID].draw(take, seed=1, count=5)
+    assert sum(seen) == 5
+
+
+def test_drawing_ends_when_there_is_enough() -> None:
+    """`Enough` ends the drawing without being taken for a failure."""
+    taken: list[Mapping[str, Any]] = []
+
+    def take(values: Mapping[str, Any]) -> None:
+        taken.append(values)
+        raise Enough
+
+    all_properties()[CORRELATION_ID].draw(take, seed=1, count=DRAWN)
+    assert len(taken) == 1
+
+
+@pytest.mark.parametrize("defect", ["", "negative-correlation-ids-lose-their-sign"])
+def test_property_holds_on_the_plain_reference_alone(defect: str) -> None:
+    """All pinned examples hold on the plain reference broker, and not on one with the clause's defect."""
+    judged: Property = all_properties()[CORRELATION_ID]
+    hold = all(holds(judged, broker_with(defect), values) for values in judged.pinned)
+    assert hold == (not defect)

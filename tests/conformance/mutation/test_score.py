@@ -1,0 +1,126 @@
+"""The mutation score: its figures, and everything that it finds wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from clauses.catalogue import catalogue
+from conformance.mutation.score import Blame, Kill, Score
+from conformance.mutation.tables import markdown, rows, summary
+
+ECHOED = catalogue()["PROTOCOL.correlation-id-echoed"]
+PINNED = catalogue()["KIP-35.trailing-bytes"]
+PLAIN = Blame(defect="", breaks=(), violated=(), transport="in memory")
+
+
+def blame(defect: str, breaks: str = ECHOED.id, violated: tuple[str, ...] = (ECHOED.id,)) -> Blame:
+    """A defect of one clause."""
+    return Blame(defect=defect, breaks=(breaks,), violated=violated, transport="in memory")
+
+
+def kill(*examples: int | None, defect: str = "one") -> Kill:
+    """How the clause caught a defect."""
+    return Kill(clause=ECHOED.id, defect=defect, examples=examples, pinned=True)
+
+
+def score(*blames: Blame, kills: tuple[Kill, ...] = (), **changes: object) -> Score:
+    """A score of what is given."""
+    values = {
+        "clauses": [ECHOED],
+        "reference": PLAIN,
+        "kills": kills,
+        "blames": blames,
+        "seeds": 3,
+        "complete": False,
+        **changes,
+    }
+    return Score(**values)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("examples", "median", "percentile_95"),
+    [
+        ((4,), 4, 4),
+        (tuple(range(1, 31)), 15, 29),
+        ((1, 2, 3, None), 2, math.inf),
+        ((1, None, None), math.inf, math.inf),
+    ],
+)
+def test_figures_of_a_kill(
+    examples: tuple[int | None, ...], median: float, percentile_95: float
+) -> None:
+    """Median and 95th percentile are numbers of examples that were seen; a survived seed is endless."""
+    assert kill(*examples).median == median
+    assert kill(*examples).percentile_95 == percentile_95
+
+
+def test_exact_blame_finds_nothing() -> None:
+    """A defect that is caught by its clause, and by the model beside it, is as it has to be."""
+    good = blame("one", violated=(ECHOED.id, "MODEL.agrees-with-reference"))
+    assert score(good, kills=(kill(1, 2, 3),)).findings == []
+
+
+@pytest.mark.parametrize(
+    ("made", "finding"),
+    [
+        (score(blame("one", violated=())), f"one SURVIVED {ECHOED.id} in memory"),
+        (
+            score(blame("one", violated=(ECHOED.id, PINNED.id))),
+            f"one BLAMED ALSO {PINNED.id} in memory",
+        ),
+        (
+            score(blame("one"), kills=(kill(1, None, 3),)),
+            f"one SURVIVED {ECHOED.id} for 1000 examples in 1 of 3 seeds",
+        ),
+        (
+            score(blame("one"), blame("two"), complete=True),
+            f"{ECHOED.id} HAS TOO FEW DEFECTS: 2 of 3",
+        ),
+        (
+            score(clauses=[PINNED], complete=True),
+            f"{PINNED.id} HAS TOO FEW DEFECTS: 0 of 1",
+        ),
+        (
+            score(
+                blame("one", PINNED.id, (PINNED.id,)),
+                clauses=[PINNED],
+                complete=True,
+                kills_of_property={"test_a": 1, "test_b": 0},
+            ),
+            "test_b KILLS NOTHING",
+        ),
+        (
+            score(reference=blame("", violated=("MODEL.agrees-with-reference",))),
+            "the plain reference VIOLATES MODEL.agrees-with-reference",
+        ),
+    ],
+)
+def test_what_is_wrong_is_found(made: Score, finding: str) -> None:
+    """Survivors, wrong blame, gaps, idle properties and an unsound reference are findings, one a line."""
+    assert finding in made.findings
+
+
+def test_score_is_written_for_machines_and_people() -> None:
+    """JSON has every figure, endless ones as null; Markdown has the table, findings and equivalents."""
+    made = score(blame("one"), kills=(kill(1, None, None),))
+    content = json.loads(json.dumps(made.as_json()))
+    assert content["kills"][0]["median"] is None
+    assert content["kills"][0]["examples"] == [1, None, None]
+    text = markdown(made, {"a change": "a reason"})
+    assert f"| {ECHOED.id} | one | > 1000 | > 1000 | yes | SURVIVED 2 of 3 seeds |" in text
+    assert "- **a change**: a reason" in text
+    assert summary(made).startswith("mutation score: 0 of 1 planted defects")
+
+
+def test_rows_follow_the_catalogue() -> None:
+    """Rows stand in the order of the catalogue's clauses, and by defect within a clause."""
+    other = Kill(clause=PINNED.id, defect="a", examples=(1,), pinned=False)
+    made = score(clauses=[ECHOED, PINNED], kills=(other, kill(2, defect="z"), kill(2, defect="b")))
+    assert [row[:2] for row in rows(made)] == [
+        (ECHOED.id, "b"),
+        (ECHOED.id, "z"),
+        (PINNED.id, "a"),
+    ]

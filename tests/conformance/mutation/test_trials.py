@@ -1,0 +1,44 @@
+"""Trials in memory: who is caught by what, after how many examples, and who is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.mutation.properties import all_properties
+from conformance.mutation.trials import blame, examples_to_kill, listeners_in_memory
+
+SIGN = "negative-correlation-ids-lose-their-sign"
+OTHER = "v1-lists-one-key-less"
+PROPERTY = "test_correlation_id_comes_back"
+
+
+def test_blame_names_who_is_caught() -> None:
+    """A property catches the defect of its clause, and neither another one nor the plain reference."""
+    plain, sign, other = blame(PROPERTY, ("", SIGN, OTHER), 30)
+    assert not plain.caught
+    assert not other.caught
+    assert sign.pinned
+    assert sign.generated is not None
+    assert {each.problem for each in (plain, sign, other)} == {""}
+
+
+def test_examples_to_a_kill_are_counted_by_seed() -> None:
+    """The same seed kills at the same generated example, and a defect of another clause survives the cap."""
+    first = examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40)
+    assert first == examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40)
+    assert first[SIGN] is not None
+    assert first[OTHER] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "listeners"),
+    [
+        (PROPERTY, ("plaintext", "sasl_plaintext", "controller")),
+        ("test_table_is_served_before_authentication", ("sasl_plaintext",)),
+        ("test_nothing_is_answered_before_tls", ()),
+        ("test_open_connections_are_counted_by_software", ()),
+    ],
+)
+def test_listeners_are_those_without_tls(name: str, listeners: tuple[str, ...]) -> None:
+    """A property runs in memory on its listeners without TLS, unless it needs what only a process has."""
+    assert listeners_in_memory(all_properties()[name]) == listeners

@@ -1,0 +1,191 @@
+"""Failures are repeated alone and told apart; what comes and goes fails the run all the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from conformance.repeating import FEW_REPEATS, FailingExample, Repeater
+from fixtures.broker import Broker
+from fixtures.errors import ConnectionFailed
+from fixtures.launchers.address import address_target, launch_address
+from fixtures.plugin import parse_address
+from fixtures.spare_target import SpareTarget
+from reports.records import Verdict
+from reports.repeats import FailureClass
+from strategies.api_versions import build_request
+from tests.conformance.fake_targets import (
+    Behaviour,
+    FakeTarget,
+    close_at_once,
+    reference_behaviour,
+    reference_broker,
+    serve,
+)
+from tests.conformance.suite_runs import run_suite
+
+CLAUSE = "PROTOCOL.correlation-id-echoed"
+PROPERTY = "test_correlation_id_comes_back"
+
+
+def failing(fails: Callable[[], bool]) -> Behaviour:
+    """Close the connection in place of an answer where `fails` says so."""
+    broker, turn = reference_broker(), threading.Lock()
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        model = broker.connect()
+        for data in target.reads(connection):
+            with turn:
+                if fails():
+                    return
+                model.receive_data(data)
+                answers = model.data_to_send()
+            connection.sendall(answers)
+
+    return behave
+
+
+def three_in_ten(seed: int, *, calm: int) -> Behaviour:
+    """Fail three requests of ten by chance, behind some that are answered."""
+    chance, answered = random.Random(seed), iter(range(calm))
+    return failing(lambda: next(answered, None) is None and chance.random() < 0.3)
+
+
+def after(requests: int) -> Behaviour:
+    """Fail on every request behind the first ones."""
+    received = itertools.count()
+    return failing(lambda: next(received) >= requests)
+
+
+def beside_others() -> Behaviour:
+    """Fail while three other connections are open."""
+    proper, opened = reference_behaviour(), set[socket.socket]()
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        opened.add(connection)
+        try:
+            (close_at_once if len(opened) > 2 else proper)(target, connection)
+        finally:
+            opened.discard(connection)
+
+    return behave
+
+
+@contextmanager
+def broker_of(behaviour: Behaviour) -> Iterator[Broker]:
+    """Give a broker that behaves so."""
+    with serve(behaviour) as fake:
+        target = address_target(parse_address(fake.address))
+        with launch_address(target) as running:
+            yield Broker(running, "plaintext")
+
+
+class FakeSpare:
+    """Gives a broker that was started before, or none."""
+
+    def __init__(self, broker: Broker | None) -> None:
+        self.target = None
+        self._broker = broker
+
+    def broker(self, listener: str) -> Broker | None:
+        """Give the broker."""
+        return self._broker
+
+
+def repeater(fresh: Broker | None = None) -> Repeater:
+    """Return what repeats failures, with this as the fresh broker."""
+    return Repeater(cast(SpareTarget, FakeSpare(fresh)))
+
+
+def answered(broker: Broker) -> None:
+    """Fail unless a plain request is answered."""
+    assert broker.exchange(build_request(version=0)).payload is not None
+
+
+def example_on(broker: Broker) -> FailingExample:
+    """Return a failing example of a broker."""
+    return FailingExample(answered, {"broker": broker})
+
+
+def test_failure_that_always_shows_is_deterministic() -> None:
+    """What fails every time on both brokers is repeated a few times only."""
+    with broker_of(after(1)) as used, broker_of(after(1)) as fresh:
+        repeats = repeater(fresh).repeat(used, example_on(used))
+    assert repeats is not None
+    assert repeats.failure_class is FailureClass.DETERMINISTIC
+    assert repeats.used.repeats == FEW_REPEATS
+    assert repeats.fresh == repeats.used
+
+
+def test_failure_that_needs_what_went_before_is_of_order() -> None:
+    """What fails on the broker that was judged and never on a fresh one follows from what went before."""
+    with broker_of(after(1)) as used, broker_of(after(1000)) as fresh:
+        repeats = repeater(fresh).repeat(used, example_on(used))
+    assert repeats is not None
+    assert repeats.failure_class is FailureClass.ORDER
+
+
+def test_failure_under_load_is_of_load() -> None:
+    """What holds alone and fails beside other requests is a matter of load."""
+    with broker_of(beside_others()) as used:
+        repeats = repeater().repeat(used, example_on(used))
+    assert repeats is not None
+    assert repeats.failure_class is FailureClass.LOAD
+
+
+def test_failure_by_chance_is_flaky() -> None:
+    """What comes and goes has a rate, and an interval that holds the true one."""
+    with (
+        broker_of(three_in_ten(1, calm=1)) as used,
+        broker_of(three_in_ten(2, calm=1)) as fresh,
+    ):
+        repeats = repeater(fresh).repeat(used, example_on(used))
+    assert repeats is not None
+    assert repeats.failure_class is FailureClass.FLAKY
+    assert repeats.rate.low < 0.3 < repeats.rate.high
+
+
+def test_target_that_gives_way_is_of_the_environment() -> None:
+    """What cannot be repeated, since no connection is to be had, says nothing about the target's answers."""
+
+    def unreachable(broker: Broker) -> None:
+        raise ConnectionFailed("no route")
+
+    with broker_of(reference_behaviour()) as used:
+        repeats = repeater().repeat(used, FailingExample(unreachable, {"broker": used}))
+    assert repeats is not None
+    assert repeats.failure_class is FailureClass.ENVIRONMENT
+    assert "no route" in str(repeats)
+
+
+@pytest.fixture(scope="module")
+def flaky_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run against a target that answers seven times in ten."""
+    runs = tmp_path_factory.mktemp("flaky") / "runs"
+    with serve(three_in_ten(11, calm=40)) as fake:
+        return run_suite("--bootstrap-server", fake.address, "-k", PROPERTY, runs=runs)
+
+
+def test_flaky_must_fails_the_run(flaky_run: Any) -> None:
+    """A MUST that comes and goes ends the run with 1 and says how often it failed."""
+    assert flaky_run.status == 1, flaky_run.output
+    assert list(flaky_run.verdicts().values()) == [Verdict.FLAKY]
+    assert "repeated alone: flaky (comes and goes): failed" in flaky_run.output
+
+
+def test_flaky_cell_has_its_rate(flaky_run: Any) -> None:
+    """run.json gives the rate of a flaky cell with its interval, and the failure's folder its class."""
+    (cell,) = flaky_run.header["planned_cells"]
+    assert cell["flaky"]["low"] < 0.3 < cell["flaky"]["high"]
+    for folder in flaky_run.failures().values():
+        facts = json.loads((Path(folder) / "failure.json").read_text())
+        assert facts["repeats"]["class"] == "flaky"

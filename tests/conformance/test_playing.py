@@ -1,0 +1,161 @@
+"""A conversation is played to a target and to the model; where they part, the target is said to violate."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import pytest
+from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+
+from conformance.brokers.test_sequences import (
+    BAD_NAME,
+    UNREADABLE,
+    V0,
+    V3,
+    V99,
+    at_once,
+    one_by_one,
+)
+from conformance.playing import Player, size_of
+from fixtures.in_memory import InMemoryBroker, in_memory_target
+from fixtures.launchers.built_in import reference_targets
+from reference_model.defects import DEFECTS
+from reference_model.profile import Profile, traits_of
+from reference_model.state_machine import Ending, Stage, Tampering
+from strategies.api_versions import build_request
+from strategies.bare_requests import build_bare_request
+from strategies.conversations import Conversation, Handshake, Reconnect, Say, Token
+from strategies.odd_frames import build_part, build_with_size
+
+SASL = "sasl_plaintext"
+METADATA = 3
+
+
+def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
+    """A listener of the reference broker in memory."""
+    tampering = DEFECTS[defect].tampering if defect else None
+    return InMemoryBroker(in_memory_target(reference_targets()[0], tampering), listener)
+
+
+def play(broker: InMemoryBroker, conversation: Conversation) -> None:
+    """Play a conversation."""
+    with Player(broker) as player:
+        player.play(conversation)
+
+
+@pytest.mark.parametrize(
+    ("listener", "conversation"),
+    [
+        pytest.param("plaintext", one_by_one(V0, V99, BAD_NAME, V3), id="stays-open"),
+        pytest.param("plaintext", at_once(V0, UNREADABLE, V0), id="closes-in-the-middle"),
+        pytest.param("plaintext", at_once(V0, build_with_size(-1)), id="bad-size"),
+        pytest.param("plaintext", one_by_one(UNREADABLE, V0), id="nothing-behind-a-close"),
+        pytest.param("plaintext", at_once(V0, build_part(V0, 3), ends=True), id="ends-inside"),
+        pytest.param("plaintext", (Reconnect(), *one_by_one(V0), Reconnect()), id="reconnects"),
+        pytest.param(
+            "plaintext", one_by_one(Handshake(), Token(), Token(wrapped=False)), id="sasl"
+        ),
+        pytest.param(SASL, one_by_one(V0), id="told"),
+        pytest.param(SASL, one_by_one(Handshake()), id="wrapped"),
+        pytest.param(SASL, one_by_one(Handshake(version=0)), id="bare"),
+        pytest.param(SASL, one_by_one(Handshake(), Token(right=False)), id="wrong"),
+        pytest.param(SASL, one_by_one(Handshake(), Token(), V0, V0), id="authenticated"),
+        pytest.param("controller", one_by_one(V0, V99), id="controller"),
+    ],
+)
+def test_reference_broker_goes_as_the_model_allows(
+    listener: str, conversation: Conversation
+) -> None:
+    """The reference broker and the model agree on every step, and on what is alive in the end."""
+    play(in_memory(listener), conversation)
+
+
+@pytest.mark.parametrize(
+    ("defect", "listener", "conversation", "seen"),
+    [
+        pytest.param(
+            "versions-are-told-again-before-the-handshake",
+            SASL,
+            one_by_one(V0, V0),
+            "the model allows closed .*; the target answered NONE",
+            id="answers-instead-of-closing",
+        ),
+        pytest.param(
+            "any-bare-token-is-taken",
+            SASL,
+            one_by_one(Handshake(version=0), Token(wrapped=False, right=False)),
+            "the model allows closed .*; the target answered with an empty frame",
+            id="takes-a-wrong-token",
+        ),
+        pytest.param(
+            "a-refused-name-uses-up-the-one-request",
+            SASL,
+            one_by_one(BAD_NAME),
+            "the model allows NONE .*; the target: closed",
+            id="seen-by-the-last-word",
+        ),
+        pytest.param(
+            "a-late-request-does-not-cost-the-connection",
+            SASL,
+            one_by_one(Handshake(), build_request(version=1)),
+            "the model says that the connection is closed; the target",
+            id="open-behind-a-close",
+        ),
+    ],
+)
+def test_departure_from_the_model_is_told(
+    defect: str, listener: str, conversation: Conversation, seen: str
+) -> None:
+    """What the model allows and what was seen stand in the message."""
+    with pytest.raises(AssertionError, match=seen):
+        play(in_memory(listener, defect), conversation)
+
+
+def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
+    """What the model knows nothing of is no conforming example, although the connection is alive in the end."""
+    with warnings.catch_warnings():
+        # Hypothesis does not like an assumption outside of its own runs.
+        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        with pytest.raises(UnsatisfiedAssumption):
+            play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA, 9)))
+
+
+@pytest.mark.parametrize("is_lossy", [False, True])
+def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
+    """A target that keeps its side open behind the end of ours violates, whatever it may lose."""
+
+    def act(ending: Ending) -> None:
+        ending.keeps_open = True
+
+    target = in_memory_target(reference_targets()[0], Tampering(stage=Stage.END, act=act))
+    broker = (LossyBroker if is_lossy else InMemoryBroker)(target, "plaintext")
+    with pytest.raises(AssertionError, match="keeps the connection open"):
+        play(broker, at_once(build_part(V0, 3), ends=True))
+
+
+class LossyBroker(InMemoryBroker):
+    """The reference broker, judged by a release that may lose answers in front of an end of stream."""
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with the trait."""
+        profile = super().profile
+        lossy = traits_of("2.4.1", quorum="zookeeper").early_end_loses_answers
+        traits = dataclasses.replace(profile.traits, early_end_loses_answers=lossy)
+        return dataclasses.replace(profile, traits=traits)
+
+
+def test_lossy_end_allows_all_answers_and_none() -> None:
+    """Where an end may cost answers, having them all is right too."""
+    broker = LossyBroker(in_memory_target(reference_targets()[0], None), "plaintext")
+    play(broker, at_once(V0, ends=True))
+    play(broker, at_once(V0, build_with_size(-1)))
+    assert len([step for step in broker.journal if step.end_of_stream]) == 1
+
+
+def test_size_is_the_one_that_is_announced() -> None:
+    """A frame's size is read from its prefix, whatever follows."""
+    assert size_of(build_with_size(-1)) == -1
+    assert size_of(V0) == len(V0.data) - 4
+    assert Say(messages=(V0,)).connection == 0

@@ -1,0 +1,42 @@
+"""What is recorded for the reference model: the tables of running brokers, and the answers to other APIs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from conformance.advertised_tables import record_tables
+from conformance.default_answers import record_default_answers
+from fixtures.launchers.built_in import reference_targets
+from reference_model.profile import FOLDER
+
+REFERENCE = reference_targets()[0]
+OTHER_ROW = "0.0.1,zookeeper,plaintext,0,0,1\n"
+
+
+def rows(file: Path) -> list[dict[str, str]]:
+    """Return the rows of a recorded file about the reference broker's release and quorum."""
+    with file.open(newline="") as lines:
+        return [
+            row
+            for row in csv.DictReader(lines)
+            if (row["release"], row["quorum"]) == (REFERENCE.release, REFERENCE.quorum)
+        ]
+
+
+def test_tables_are_recorded_from_both_kinds_of_listener(tmp_path: Path) -> None:
+    """Recording the reference broker gives back what it serves by, and leaves other releases alone."""
+    header = "release,quorum,listener,api_key,min_version,max_version\n"
+    (tmp_path / "advertised.csv").write_text(header + OTHER_ROW)
+    for _ in range(2):
+        record_tables([REFERENCE], "auto", tmp_path)
+    for name in ("advertised.csv", "features.csv"):
+        assert rows(tmp_path / name) == rows(FOLDER / name)
+    assert (tmp_path / "advertised.csv").read_text().startswith(header + OTHER_ROW)
+
+
+def test_default_answers_are_those_of_the_schemas(tmp_path: Path) -> None:
+    """The answers to other APIs follow from the schemas and the table of the newest release."""
+    record_default_answers(tmp_path)
+    recorded = (tmp_path / "default_answers.csv").read_text()
+    assert recorded == (FOLDER / "default_answers.csv").read_text()

@@ -1,0 +1,130 @@
+"""Sweeps: every item gets its record, and what fails alike is one failure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
+from fixtures.errors import BrokerGone
+from tests.clauses.properties import properties_in
+from wire.exchange import Exchange, Outcome, Request, Step
+from wire.headers import RequestHeader
+
+ITEMS = [Item("Produce", 0, version) for version in range(4)] + [Item("Fetch", 1, 2)]
+HEADER = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=7)
+
+
+class Journal:
+    """Stands for a broker: all that a sweep itself asks of one."""
+
+    def __init__(self) -> None:
+        self.journal: list[Step] = []
+
+    def forget(self) -> None:
+        """Begin a new journal."""
+        self.journal = []
+
+    def note(self, outcome: Outcome) -> Exchange:
+        """Write one exchange into the journal."""
+        exchange = Exchange(request=Request(data=b"", header=HEADER), outcome=outcome)
+        self.journal.append(Step(connection=0, exchanges=(exchange,)))
+        return exchange
+
+
+class Verdicts:
+    """Stands for a judge: keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.conforming = 0
+        self.failures: list[tuple[str, Item]] = []
+
+    def conforms(self, exchanges: Sequence[Exchange]) -> None:
+        """Count one."""
+        self.conforming += len(exchanges)
+
+    def differs(self, error: AssertionError, steps: tuple[Step, ...], example: Any) -> None:
+        """Keep one."""
+        assert steps
+        self.failures.append((str(error), example.values["item"]))
+
+    def raise_first(self) -> None:
+        """Fail where anything failed."""
+        assert not self.failures
+
+
+def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdicts, str]:
+    """Sweep items of which some fail in the words given, or end the broker; returns how it ended too."""
+    judge, broker = Verdicts(), Journal()
+
+    def check(_: object, item: Item) -> Exchange:
+        what = outcomes.get(item, "")
+        exchange = broker.note(Outcome.SILENT if what == "silent" else Outcome.ANSWER)
+        if what == "gone":
+            raise BrokerGone("it ended")
+        if what:
+            raise Problem(what, "details")
+        return exchange
+
+    try:
+        sweep(judge, broker, items, check)  # type: ignore[arg-type]
+    except (AssertionError, BrokerGone) as error:
+        return judge, type(error).__name__ + f": {error}"
+    return judge, ""
+
+
+def test_items_that_hold_are_recorded_one_by_one() -> None:
+    """A sweep without a failure gives a record per item and ends well."""
+    judge, ended = run({})
+    assert (judge.conforming, judge.failures, ended) == (len(ITEMS), [], "")
+
+
+def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
+    """Items that fail in the same words share a first line, and the smallest of them comes last."""
+    judge, ended = run(
+        {ITEMS[0]: "closed", ITEMS[1]: "closed", ITEMS[4]: "cut", ITEMS[3]: "closed"}
+    )
+    message = "Produce v0-v1, v3: closed\ndetails"
+    assert judge.failures == [
+        (message, ITEMS[3]),
+        (message, ITEMS[1]),
+        (message, ITEMS[0]),
+        ("Fetch v2: cut\ndetails", ITEMS[4]),
+    ]
+    assert judge.conforming == 1
+    assert ended.startswith("AssertionError")
+
+
+def test_target_that_is_silent_is_not_asked_for_ever() -> None:
+    """A sweep ends behind a few silent items, which prove the failure."""
+    items = [Item("Produce", 0, version) for version in range(100)]
+    judge, _ = run(dict.fromkeys(items, "silent"), items)
+    assert len(judge.failures) == SILENT_ITEMS
+
+
+def test_failures_before_the_end_of_a_broker_count() -> None:
+    """Where the broker ends, what failed before is recorded, and the error names the item that it ended on."""
+    judge, ended = run({ITEMS[0]: "closed", ITEMS[2]: "gone"})
+    assert [item for _, item in judge.failures] == [ITEMS[0]]
+    assert ended == "BrokerGone: asked for Produce v2: it ended"
+
+
+@pytest.mark.parametrize(
+    ("versions", "named"),
+    [([], ""), ([0], "v0"), ([0, 1, 2], "v0-v2"), ([-2, -1, 3, 7, 8], "v-2-v-1, v3, v7-v8")],
+)
+def test_versions_in_a_row_are_drawn_together(versions: list[int], named: str) -> None:
+    """Versions that follow each other become one range."""
+    assert ranges(versions) == named
+
+
+def test_items_are_named_by_api() -> None:
+    """Each API is named once, with all its versions."""
+    assert names_of(ITEMS) == "Produce v0-v3, Fetch v2"
+
+
+def test_swept_properties_are_there() -> None:
+    """The properties that sweep are found with the others."""
+    assert "test_every_advertised_version_is_served" in {each.name for each in properties_in()}

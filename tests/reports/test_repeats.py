@@ -1,0 +1,59 @@
+"""What repeats of a failure say, and how sure it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.repeats import FailureClass, Repeats, Tally, rate_of, repeat_facts, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("failed", "repeats", "low", "high"),
+    # Computed with another implementation of Wilson's interval without continuity correction.
+    [
+        (0, 10, 0.0, 0.2775),
+        (3, 10, 0.1078, 0.6032),
+        (10, 10, 0.7225, 1.0),
+        (12, 40, 0.1807, 0.4543),
+    ],
+)
+def test_interval_is_wilsons(failed: int, repeats: int, low: float, high: float) -> None:
+    """The 95 % interval holds for few repeats and at both ends."""
+    assert wilson_interval(failed, repeats) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_no_repeat_says_nothing() -> None:
+    """Without a repeat every rate is possible."""
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+    assert rate_of(()).repeats == 0
+
+
+ALL, NONE, SOME = Tally(10, 10), Tally(0, 40), Tally(12, 40)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "expected"),
+    [
+        (Repeats(used=ALL), FailureClass.DETERMINISTIC),
+        (Repeats(used=ALL, fresh=ALL), FailureClass.DETERMINISTIC),
+        (Repeats(used=ALL, fresh=NONE), FailureClass.ORDER),
+        (Repeats(used=ALL, fresh=SOME), FailureClass.FLAKY),
+        (Repeats(used=SOME), FailureClass.FLAKY),
+        (Repeats(used=NONE, fresh=NONE, loaded=SOME), FailureClass.LOAD),
+        (Repeats(used=NONE, fresh=NONE, loaded=NONE), FailureClass.FLAKY),
+        (Repeats(used=NONE, fresh=SOME), FailureClass.FLAKY),
+        (Repeats(used=ALL, trouble="gone"), FailureClass.ENVIRONMENT),
+    ],
+    ids=str,
+)
+def test_class_follows_from_the_tallies(repeats: Repeats, expected: FailureClass) -> None:
+    """Each outcome of the repeats has one class, and the sentence names it."""
+    assert repeats.failure_class is expected
+    assert str(repeats).startswith(expected.value)
+    assert repeat_facts(repeats)["class"] == expected.value
+
+
+def test_rate_is_of_both_brokers() -> None:
+    """The rate counts repeats alone, on the used broker and on the fresh one."""
+    rate = Repeats(used=SOME, fresh=SOME, loaded=ALL).rate
+    assert (rate.failed, rate.repeats, rate.rate) == (24, 80, 0.3)

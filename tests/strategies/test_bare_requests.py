@@ -1,0 +1,35 @@
+"""Requests that are a header and some bytes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from strategies.bare_requests import bare_requests, build_bare_request, distances
+from tests.strategies.search import find_any, minimal
+from wire.codec import decode_prefix
+from wire.exchange import Request
+from wire.frames import SIZE_BYTES
+from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+
+
+@given(sent=bare_requests())
+def test_header_says_what_is_meant(sent: Request) -> None:
+    """The bytes hold the plain header of the key and version that are meant."""
+    header, _ = decode_prefix(RequestHeader, sent.data[SIZE_BYTES:], version=PLAIN_REQUEST_HEADER)
+    assert header == sent.header
+    assert sent.broken
+
+
+@pytest.mark.parametrize("keys", [range(4, 8), range(52, 60), range(-9, 0), range(10000, 32768)])
+def test_keys_that_no_broker_listener_has_are_drawn(keys: range) -> None:
+    """Removed keys, the controller's, negative ones and those of vendors are found."""
+    find_any(bare_requests(), lambda sent: sent.api_key in keys)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_distances_lie_on_both_sides(sign: int) -> None:
+    """Versions right beside a range and far from it are drawn, and none inside it."""
+    assert minimal(distances(), lambda distance: distance * sign > 0) == sign
+    find_any(distances(), lambda distance: distance * sign > 1000)
+    assert build_bare_request(3, 1).data.endswith(b"kafka-conformance")

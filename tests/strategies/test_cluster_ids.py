@@ -1,0 +1,61 @@
+"""Ids: wrong ones are wrong, half-given ones are half given, and node ids stay in an int32."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies.cluster_ids import (
+    CLUSTER_ID_VARIANTS,
+    NO_NODE,
+    Given,
+    Ids,
+    half_given_ids,
+    ids_given,
+    node_id_at,
+    node_offsets,
+)
+from tests.strategies.search import find_any
+
+RIGHT = Ids("abcXYZ-0123456789abcdef", 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+
+
+@pytest.mark.parametrize("variant", CLUSTER_ID_VARIANTS)
+def test_variant_is_another_cluster_id(variant: str) -> None:
+    """Every variant of a cluster id of letters differs from it."""
+    assert CLUSTER_ID_VARIANTS[variant]("abcXYZ-0123456789abcdef") != RIGHT.cluster_id
+
+
+@pytest.mark.parametrize("given_ids", Given, ids=lambda each: each.name)
+def test_ids_are_given_as_they_are_named(given_ids: Given) -> None:
+    """Ids are right, wrong or missing as their name says."""
+    ids = ids_given(given_ids, RIGHT)
+    missing = (ids.cluster_id is None, ids.node_id == NO_NODE)
+    assert missing == {
+        Given.NEITHER: (True, True),
+        Given.CLUSTER_ALONE: (False, True),
+        Given.NODE_ALONE: (True, False),
+    }.get(given_ids, (False, False))
+    assert (ids == RIGHT) is (given_ids is Given.BOTH)
+
+
+@given(ids=half_given_ids())
+def test_half_given_ids_lack_exactly_one(ids: Ids) -> None:
+    """Of the two ids exactly one is given."""
+    assert (ids.cluster_id is None) != (ids.node_id == NO_NODE)
+
+
+@given(node_id=INT32, offset=node_offsets())
+def test_another_node_id_fits_an_int32(node_id: int, offset: int) -> None:
+    """An offset leads to another node id, which wraps round where it has to."""
+    other = node_id_at(node_id, offset)
+    assert other != node_id
+    assert -(2**31) <= other < 2**31
+
+
+@pytest.mark.parametrize("offset", [-1, 1, 256, 65536])
+def test_offsets_that_matter_are_drawn(offset: int) -> None:
+    """Neighbours, and node ids that agree in their low bytes, are drawn."""
+    assert find_any(node_offsets(), lambda drawn: drawn == offset)

@@ -1,0 +1,82 @@
+"""Conversations are short, reach every kind of action, and shrink to the one that matters."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+
+from strategies.conversations import (
+    MAX_CONNECTIONS,
+    STEPS,
+    Action,
+    Conversation,
+    Handshake,
+    Message,
+    Reconnect,
+    Say,
+    Token,
+    conversations,
+)
+
+SEARCH = settings(
+    max_examples=2000,
+    database=None,
+    deadline=None,
+    phases=(Phase.generate, Phase.shrink),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def messages_of(conversation: Conversation) -> list[Message]:
+    """Return everything that is said."""
+    return [m for action in conversation if isinstance(action, Say) for m in action.messages]
+
+
+@given(conversation=conversations())
+@settings(max_examples=50)
+def test_conversations_are_short(conversation: Conversation) -> None:
+    """A few steps on a few connections, of which each but the first was there before it is spoken on."""
+    assert len(conversation) <= 2 * STEPS
+    assert {action.connection for action in conversation} <= set(range(MAX_CONNECTIONS))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "minimal"),
+    [
+        pytest.param(lambda action: isinstance(action, Reconnect), (Reconnect(),), id="reconnect"),
+        pytest.param(
+            lambda action: isinstance(action, Say) and Handshake(version=2) in action.messages,
+            (Say(messages=(Handshake(version=2),)),),
+            id="handshake",
+        ),
+        pytest.param(
+            lambda action: isinstance(action, Say) and Token(right=False) in action.messages,
+            None,
+            id="wrong-token",
+        ),
+        pytest.param(
+            lambda action: isinstance(action, Say) and action.ends, None, id="end-of-stream"
+        ),
+        pytest.param(lambda action: action.connection == 2, None, id="third-connection"),
+    ],
+)
+def test_conversations_reach_and_shrink(wanted: object, minimal: tuple[Action, ...] | None) -> None:
+    """Each kind of action is drawn, and found alone or with little beside it."""
+    assert callable(wanted)
+    found = find(conversations(), lambda drawn: any(map(wanted, drawn)), settings=SEARCH)
+    assert len(found) <= 2
+    if minimal is not None:
+        assert found == minimal
+
+
+def test_tokens_and_broken_requests_meet() -> None:
+    """A right token and something broken come in one conversation."""
+    found = find(
+        conversations(),
+        lambda drawn: (
+            any(isinstance(each, Token) and each.right for each in messages_of(drawn))
+            and any(getattr(each, "broken", "") for each in messages_of(drawn))
+        ),
+        settings=SEARCH,
+    )
+    assert found

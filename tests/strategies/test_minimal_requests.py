@@ -1,0 +1,65 @@
+"""Minimal requests: one for each version of each API, and a data file without a word too much."""
+
+from __future__ import annotations
+
+import pytest
+
+from fixtures.message_schemas import api_catalogue
+from strategies.minimal_requests import minimal_request, minimal_values
+from wire.codec import decode, decode_prefix
+from wire.frames import SIZE_BYTES
+from wire.headers import RequestHeader
+from wire.message_schemas import Api
+
+APIS = tuple(api_catalogue())
+NAMES = {api.name for api in APIS}
+each_api = pytest.mark.parametrize("api", APIS, ids=lambda api: f"{api.name}-{api.valid_versions}")
+
+
+@each_api
+def test_every_version_has_a_request_that_reads(api: Api) -> None:
+    """Each version of an API has a request whose header and body decode exactly in that version."""
+    for version in api_catalogue().versions_of(api.api_key):
+        if version not in api.valid_versions:
+            continue
+        payload = minimal_request(api, version).data[SIZE_BYTES:]
+        header_version = api.request_header_version(version)
+        header, body = decode_prefix(RequestHeader, payload, version=header_version)
+        assert (header.request_api_key, header.request_api_version) == (api.api_key, version)
+        decode(api.request, payload[body:], version=version)
+
+
+def test_layout_may_be_that_of_another_version() -> None:
+    """A version that no schema describes is asked for in the layout of one that is."""
+    api = api_catalogue().find(3, 0)
+    assert api is not None
+    asked, written = minimal_request(api, 99, layout=0).data, minimal_request(api, 0).data
+    assert asked[6:8] == b"\0\x63"
+    assert asked[:6] + b"\0\0" + asked[8:] == written
+
+
+def test_data_file_names_apis_and_fields_that_exist() -> None:
+    """Every API and every field of the data file is one of a schema."""
+    values = minimal_values()
+    assert values.by_api.keys() | values.destructive.keys() <= NAMES
+    top_level = {field.name for api in APIS for field in api.request.FIELDS}
+    assert top_level >= values.everywhere.keys()
+    for name, own in values.by_api.items():
+        described = {f.name for api in APIS if api.name == name for f in api.request.FIELDS}
+        assert described >= own.keys()
+
+
+def test_apis_that_delete_or_remove_are_listed() -> None:
+    """No API whose name says that it takes something away is missing among the destructive ones."""
+    words = ("Delete", "Remove", "Unregister", "Alter", "Shutdown", "Expire", "Stop")
+    alarming = {name for name in NAMES if any(word in name for word in words)}
+    assert alarming <= minimal_values().destructive.keys()
+
+
+def test_nothing_is_asked_of_names_that_exist() -> None:
+    """Every group, transaction and cluster of the data file has the name that nobody has, or none."""
+    absent = "kafka-conformance-absent"
+    values = minimal_values()
+    for table in (values.everywhere, *values.by_api.values()):
+        for name in ("group_id", "transactional_id", "cluster_id", "member_id"):
+            assert table.get(name, absent) in (absent, "null")

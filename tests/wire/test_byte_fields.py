@@ -1,0 +1,61 @@
+"""Bytes, wide numbers and the byte in front of a nullable struct."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.wire.decoder_contract import Decoder, attempt, contract_breaches
+from wire import byte_fields, primitives
+from wire.errors import EncodeError, InvalidBoolean, NegativeLength
+
+WRITTEN: tuple[tuple[Decoder, Any, Any, str], ...] = (
+    (primitives.read_uint16, primitives.write_uint16, 65535, "ffff"),
+    (primitives.read_uint32, primitives.write_uint32, 2**32 - 1, "ffffffff"),
+    (primitives.read_float64, primitives.write_float64, 1.5, "3ff8000000000000"),
+    (byte_fields.read_nullable_bytes, byte_fields.write_nullable_bytes, b"ab", "000000026162"),
+    (byte_fields.read_nullable_bytes, byte_fields.write_nullable_bytes, None, "ffffffff"),
+    (
+        byte_fields.read_compact_nullable_bytes,
+        byte_fields.write_compact_nullable_bytes,
+        b"ab",
+        "036162",
+    ),
+    (
+        byte_fields.read_compact_nullable_bytes,
+        byte_fields.write_compact_nullable_bytes,
+        None,
+        "00",
+    ),
+    (byte_fields.read_struct_presence, byte_fields.write_struct_presence, True, "01"),
+    (byte_fields.read_struct_presence, byte_fields.write_struct_presence, None, "ff"),
+)
+
+
+@pytest.mark.parametrize(("read", "write", "value", "written"), WRITTEN)
+def test_value_has_one_form(read: Decoder, write: Any, value: Any, written: str) -> None:
+    """A value is written as the protocol guide says, and read from nothing else."""
+    encoded = bytes.fromhex(written)
+    assert write(value) == encoded
+    assert contract_breaches(read, encoded, value) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "data", "error"),
+    [
+        (byte_fields.read_nullable_bytes, b"\xff\xff\xff\xfe", NegativeLength),
+        (byte_fields.read_struct_presence, b"\x00", InvalidBoolean),
+        (byte_fields.read_struct_presence, b"\x02", InvalidBoolean),
+    ],
+)
+def test_other_bytes_are_refused(read: Decoder, data: bytes, error: type[Exception]) -> None:
+    """A length below -1, and any other byte in front of a struct, is a typed error."""
+    assert isinstance(attempt(read, data), error)
+
+
+@pytest.mark.parametrize("write", [primitives.write_uint16, primitives.write_uint32])
+def test_negative_numbers_do_not_fit(write: Any) -> None:
+    """Unsigned numbers are not written from negative ones."""
+    with pytest.raises(EncodeError):
+        write(-1)

@@ -1,0 +1,217 @@
+"""Classes made from schemas: every type and option, defaults, header versions and which source counts."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from wire.codec import Trace, decode, encode
+from wire.errors import (
+    BufferUnderflow,
+    DecodeError,
+    EncodeError,
+    InvalidBoolean,
+    TrailingBytes,
+    UnexpectedNull,
+)
+from wire.message_schemas import Api, ApiCatalogue, message_class, snake_case
+
+
+def field(name: str, type_: str, versions: str = "0+", **others: Any) -> dict[str, Any]:
+    """One field of a schema."""
+    return {"name": name, "type": type_, "versions": versions, **others}
+
+
+def schema(*fields: dict[str, Any], **others: Any) -> dict[str, Any]:
+    """A schema of version 0, which is plain, and version 1, which is flexible."""
+    return {
+        "name": "SomeRequest",
+        "validVersions": "0-1",
+        "flexibleVersions": "1+",
+        "fields": list(fields),
+        **others,
+    }
+
+
+PAIR = [field("Left", "int8"), field("Right", "uint16", "1+", tag="0", taggedVersions="1+")]
+NULL = {"nullableVersions": "0+", "default": "null"}
+EVERY_TYPE = message_class(
+    schema(
+        field("SomeBytes", "bytes"),
+        field("SomeRecords", "records", nullableVersions="0+"),
+        field("AFloat", "float64"),
+        field("Numbers", "[]int32"),
+        field("Names", "[]string"),
+        field("AStruct", "Pair"),
+        field("Absent", "Other", fields=[field("Deep", "uint32")], **NULL),
+        field("Pairs", "[]Pair"),
+        field("Tagged", "Pair", "1+", tag=3, taggedVersions="1+"),
+        field("ClientId", "string", flexibleVersions="none", **NULL),
+        commonStructs=[{"name": "Pair", "versions": "0+", "fields": PAIR}],
+    )
+)
+
+
+def value_of_every_type() -> Any:
+    """A message that uses all there is."""
+    fields = {each.name: each for each in EVERY_TYPE.FIELDS}
+    pair, other = fields["a_struct"].element, fields["absent"].element
+    return EVERY_TYPE(
+        some_bytes=b"\x01",
+        some_records=None,
+        a_float=0.5,
+        numbers=(1, -1),
+        names=("a",),
+        a_struct=pair(left=1, right=2),
+        absent=other(deep=3),
+        pairs=(pair(left=4),),
+        tagged=pair(left=5),
+        client_id="c",
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "written"),
+    [
+        (
+            0,
+            "00000001 01 ffffffff 3fe0000000000000 00000002 00000001 ffffffff 00000001 0001 61"
+            " 01 01 00000003 00000001 04 0001 63",
+        ),
+        (
+            1,
+            "02 01 00 3fe0000000000000 03 00000001 ffffffff 02 02 61 01 01 00 02 00 02"
+            " 01 00000003 00 02 04 00 0001 63 01 03 02 05 00",
+        ),
+    ],
+)
+def test_every_type_is_written_in_its_place(version: int, written: str) -> None:
+    """Each type has its plain and its compact form, and a tagged struct stands in the tag section."""
+    message = value_of_every_type()
+    encoded = encode(message, version=version)
+    assert encoded.hex() == written.replace(" ", "")
+    trace: Trace = []
+    decoded = decode(EVERY_TYPE, encoded, version=version, trace=trace)
+    assert encode(decoded, version=version) == encoded
+    # The spans follow each other without a gap.
+    assert [span.start for span in trace] == [0, *(span.end for span in trace[:-1])]
+    assert trace[-1].end == len(encoded)
+
+
+def test_null_struct_is_one_byte() -> None:
+    """A struct that is null is written as -1, and nothing follows."""
+    only = message_class(schema(field("Absent", "Other", fields=[field("Deep", "int8")], **NULL)))
+    assert encode(only(), version=0) == b"\xff"
+    assert decode(only, b"\xff", version=0) == only(absent=None)
+    with pytest.raises(InvalidBoolean):
+        decode(only, b"\x00", version=0)
+
+
+def test_missing_values_are_the_defaults_of_the_schema() -> None:
+    """What is not given has the schema's default, in its own type, and a type's zero where there is none."""
+    made = message_class(
+        schema(
+            field("Hex", "int32", default="0x7fffffff"),
+            field("Flag", "bool", default="true"),
+            field("Text", "string", default="x"),
+            field("Plain", "int64"),
+            field("Id", "uuid"),
+            field("Null", "[]string", **NULL),
+        )
+    )()
+    given = (made.hex, made.flag, made.text, made.plain, made.id, made.null)
+    assert given == (0x7FFFFFFF, True, "x", 0, UUID(int=0), None)
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "path"),
+    [
+        ("7fffffff 00", BufferUnderflow, "numbers"),
+        ("00000001 0001", BufferUnderflow, "numbers[0]"),
+        ("00000000 00000001 ffff", UnexpectedNull, "names[0]"),
+        ("00000000 00000000 00", TrailingBytes, ""),
+    ],
+)
+def test_wrong_bytes_are_blamed_by_path(data: str, error: type[DecodeError], path: str) -> None:
+    """What does not fit is a typed error with the field's path; a count is checked before anything is made."""
+    made = message_class(schema(field("Numbers", "[]int32"), field("Names", "[]string")))
+    with pytest.raises(error) as caught:
+        decode(made, bytes.fromhex(data), version=0)
+    assert caught.value.field_path == path
+
+
+def test_value_that_does_not_fit_is_not_written() -> None:
+    """An encode error names the field."""
+    made = message_class(schema(field("Numbers", "[]int8")))
+    with pytest.raises(EncodeError, match="numbers"):
+        encode(made(numbers=(300,)), version=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "snake"),
+    [
+        ("ThrottleTimeMs", "throttle_time_ms"),
+        ("isKRaftController", "is_k_raft_controller"),
+        ("V3AndBelowTransactionalId", "v3_and_below_transactional_id"),
+    ],
+)
+def test_names_are_snake_cased(name: str, snake: str) -> None:
+    """A name's words are told apart by their capitals."""
+    assert snake_case(name) == snake
+
+
+def api_schemas(key: int, name: str, valid: str, flexible: str = "1+") -> list[dict[str, Any]]:
+    """Request and response of an API."""
+    common = {"apiKey": key, "validVersions": valid, "flexibleVersions": flexible, "fields": []}
+    halves = ("Request", "Response")
+    return [{**common, "name": f"{name}{half}", "type": half.lower()} for half in halves]
+
+
+def test_earlier_source_counts_where_two_describe_a_version() -> None:
+    """Each version comes from the first source that has it; a removed API comes from the older one alone."""
+    newer = [*api_schemas(3, "New", "2-4"), *api_schemas(5, "Gone", "none")]
+    older = [*api_schemas(3, "Old", "0-2"), *api_schemas(5, "Gone", "0"), {"name": "Data"}]
+    catalogue = ApiCatalogue([newer, older])
+    names = [api.name for version in range(5) if (api := catalogue.find(3, version))]
+    assert names == ["Old", "Old", "New", "New", "New"]
+    assert catalogue.find(3, 5) is None
+    assert catalogue.versions_of(3) == [0, 1, 2, 3, 4]
+    assert (catalogue.name_of(3), catalogue.name_of(5), catalogue.name_of(9)) == (
+        "New",
+        "Gone",
+        "key 9",
+    )
+    assert [api.api_key for api in catalogue] == [3, 3, 5]
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "found"), [(-5, "Old", 0), (99, "New", 4), (3, "New", 3)]
+)
+def test_nearest_version_is_found(asked: int, name: str, found: int) -> None:
+    """A version that nobody describes has a nearest one that somebody does."""
+    catalogue = ApiCatalogue([api_schemas(3, "New", "2-4"), api_schemas(3, "Old", "0-2")])
+    nearest = catalogue.nearest(3, asked)
+    assert nearest is not None
+    assert (nearest[0].name, nearest[1]) == (name, found)
+    assert catalogue.nearest(4, asked) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "request_header", "response_header"),
+    [
+        pytest.param(3, 0, 1, 0, id="plain"),
+        pytest.param(3, 1, 2, 1, id="flexible"),
+        pytest.param(18, 1, 2, 0, id="api-versions"),
+        pytest.param(7, 0, 0, 0, id="controlled-shutdown-v0"),
+        pytest.param(7, 1, 2, 1, id="controlled-shutdown-v1"),
+    ],
+)
+def test_header_versions_follow_from_flexibility(
+    key: int, version: int, request_header: int, response_header: int
+) -> None:
+    """Headers are flexible where bodies are, but for two exceptions."""
+    api = Api(*api_schemas(key, "Some", "0-1"))
+    assert api.request_header_version(version) == request_header
+    assert api.response_header_version(version) == response_header

@@ -1,0 +1,32 @@
+"""The request that follows one whose fate is open, so that its answer tells what became of that one."""
+
+from __future__ import annotations
+
+from wire.api_versions import API_VERSIONS_KEY
+from wire.exchange import Request, encode_request
+from wire.headers import RequestHeader
+from wire.sasl import handshake_request
+
+SENTINEL_CORRELATION_ID = 0x5E471E1
+
+
+def sentinel_for(correlation_id: int, *, before_authentication: bool = False) -> Request:
+    """Return a request that every healthy connection answers: ApiVersions v0.
+
+    Args:
+        correlation_id: that of the request in front of it; the sentinel's is another.
+        before_authentication: whether the connection still has to authenticate. A second ApiVersions would
+            cost it there, so that the sentinel is a SaslHandshake v0.
+    """
+    own = SENTINEL_CORRELATION_ID
+    if correlation_id == own:
+        own += 1
+    if before_authentication:
+        return handshake_request(version=0, correlation_id=own)
+    header = RequestHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=0,
+        correlation_id=own,
+        client_id="sentinel",
+    )
+    return encode_request(header, b"")
