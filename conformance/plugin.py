@@ -190,7 +190,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         if reason is not None:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
-        label_result(clause, broker.target.id)
+        label_result(clause, _listener_of(item).id)
     is_brief = _is_brief(item, broker)
     JUDGE.set(PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief))
     try:

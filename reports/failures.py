@@ -26,7 +26,7 @@ from reports.repeats import Repeats, repeat_facts
 from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Step
+from wire.exchange import Exchange, Outcome, Step
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader
 from wire.sasl import BARE_TOKEN, SASL_AUTHENTICATE_KEY
@@ -99,12 +99,22 @@ class Failure:
 def recorded_answers(step: Step) -> list[str]:
     """Return what came in a step: answers in hexadecimal, or a word for each that did not come.
 
-    Fields that differ from one good answer to the next have dots in place of their digits.
+    Fields that differ from one good answer to the next have dots in place of their digits. Behind the end of our
+    side of the stream a word says whether the target ended its own.
     """
     answers = [_recorded_answer(exchange) for exchange in step.exchanges]
     if step.sentinel:
         answers.append("answered" if step.exchanges[0].usable else "unanswered")
+    if step.end_of_stream and step.exchanges:
+        answers.append(_end_of(step.exchanges[-1]))
     return answers
+
+
+def _end_of(last: Exchange) -> str:
+    """Tell what came behind the last answer once our side of the stream had ended."""
+    if last.outcome is not Outcome.ANSWER:
+        return last.outcome.value
+    return (Outcome.SILENT if last.usable else Outcome.CLOSED).value
 
 
 def _recorded_answer(exchange: Exchange) -> str:

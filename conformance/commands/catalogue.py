@@ -135,6 +135,9 @@ def explain(clause_id: str) -> None:
         ("role", ", ".join(clause.roles)),
     ):
         console.print(f"{name}: {text}")
+    if clause.not_tested:
+        console.print(f"not judged in a run: {clause.not_tested}")
+        return
     console.print("properties:")
     for place in properties_of(clause.id):
         console.print(f"  {place}")

@@ -58,13 +58,17 @@ class Property:
         """Ids of the clauses that it judges."""
         return self._marked("clause")
 
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """The listeners that it is about; empty for all."""
+        return self._marked("listeners")
+
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
         """Return the listeners that a broker has and the property runs on; none where a need is not met."""
         if not all(NEEDS[name].is_met(broker) for name in self._marked("needs")):
             return ()
-        wanted = self._marked("listeners")
         there = broker.running.addresses
-        return tuple(listener for listener in there if not wanted or listener in wanted)
+        return tuple(name for name in there if not self.listeners or name in self.listeners)
 
     @property
     def is_deep(self) -> bool:

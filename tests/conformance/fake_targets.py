@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fixtures.broker import CALIBRATION_EXCHANGES
-from reference_model.profile import NEWEST_RELEASE, profile_of
+from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reference_model.server import CLUSTER_ID, NODE_ID
 from reference_model.state_machine import ConnectionState, Identity, ReferenceBroker
 
@@ -87,7 +87,7 @@ def serve(behaviour: Behaviour) -> Iterator[FakeTarget]:
 def reference_broker() -> ReferenceBroker:
     """Return a healthy reference broker of the newest release."""
     return ReferenceBroker(
-        profile=profile_of(NEWEST_RELEASE, quorum="kraft"),
+        profile=profile_of(NEWEST_RELEASE, follows=KIP_TEXT),
         identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
     )
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
 from clauses.catalogue import catalogue
+from fixtures.targets import LISTENERS
 from reports.arrow_schemas import arrow_schema
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
-from tests.conformance.suite_runs import REPOSITORY, SuiteRun
+from tests.conformance.suite_runs import REPOSITORY, SuiteRun, run_suite
 
 FAILURE_FILES = {"example.txt", "exchange.txt", "failure.json", "reproducer.py"}
 
@@ -48,9 +50,13 @@ def test_header_follows_the_published_schema(healthy_run: SuiteRun) -> None:
     jsonschema.validate(healthy_run.header, schema)
 
 
-def test_every_planned_cell_has_a_verdict(healthy_run: SuiteRun) -> None:
-    """A whole run plans every judged clause of the catalogue, and leaves no cell without a verdict."""
-    verdicts = healthy_run.verdicts()
+def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
+    """A run of all listeners plans every judged clause of the catalogue, and leaves no cell without a verdict."""
+    listeners = [part for name in LISTENERS for part in ("--listener", name)]
+    run = run_suite("--broker", "reference", "--tier", "smoke", *listeners, runs=tmp_path)
+    assert run.status == 0, run.output
+    assert {cell["listener"] for cell in run.header["planned_cells"]} == set(LISTENERS)
+    verdicts = run.verdicts()
     judged = {clause.id for clause in catalogue() if not clause.not_tested}
     assert verdicts.keys() == {("reference", clause) for clause in judged}
     assert Verdict.NOT_RUN not in verdicts.values()

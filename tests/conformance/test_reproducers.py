@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from conformance.mutation.properties import all_properties
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reference_model.defects import DEFECTS
 from reports.records import Verdict
@@ -18,6 +20,29 @@ FAILURE_SHOWS = 1
 FAILURE_DOES_NOT_SHOW = 0
 NO_CONNECTION = 3
 TIME_LIMIT_S = 60
+NOT_TOLD_BY_BYTES = {
+    # Its defects are in the steps of SASL, on another listener than the one that is looked at here.
+    "MODEL.sequence-agrees",
+    # What is wrong lies between the epochs of two answers, which differ from run to run.
+    "FEATURES.epoch-monotone",
+    # Another connection is hurt at the moment at which both are served.
+    "PROTOCOL.malformed-hurts-nobody",
+    # The request quota, the metric and the request log are beside the bytes.
+    "KIP-35.throttle-time",
+    "KIP-511.connections-metric",
+    "KIP-511.name-attached-to-connection",
+    "KIP-511.request-log",
+}
+"""A script that compares bytes shows what was said, and cannot tell whether it is wrong."""
+CLAUSES = sorted(
+    {
+        clause
+        for judged in all_properties().values()
+        if not judged.is_deep and "plaintext" in (judged.listeners or ("plaintext",))
+        for clause in judged.clauses
+        if clause not in NOT_TOLD_BY_BYTES
+    }
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,35 +52,35 @@ def healthy_address() -> Iterator[str]:
         yield str(running.addresses["plaintext"])
 
 
-@pytest.mark.parametrize("defect", DEFECTS)
+@pytest.mark.parametrize("clause", CLAUSES)
 def test_reproducer_tells_defect_from_health(
-    defect: str, defects_run: SuiteRun, healthy_address: str
+    clause: str, defects_run: SuiteRun, healthy_address: str
 ) -> None:
-    """The clauses that a defect breaks are violated, and the scripts show it there and not elsewhere."""
-    target = f"reference+{defect}"
-    broken = DEFECTS[defect].breaks
-    verdicts = defects_run.verdicts()
-    assert {verdicts[target, clause] for clause in broken} == {Verdict.VIOLATES}
+    """A clause that a defect breaks is violated, and the script shows it there and not elsewhere."""
     failures = defects_run.failures()
-    for clause in broken:
-        script = failures[target, clause] / "reproducer.py"
-        # A defect may remember earlier connections; the script gets a broker that has none.
-        with launch_built_in(TARGETS[target]) as running:
-            again = subprocess.run(
-                [sys.executable, "-I", script, str(running.addresses["plaintext"])],
-                capture_output=True,
-                text=True,
-                timeout=TIME_LIMIT_S,
-                check=False,
-            )
-        assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr
-        assert "The failure shows." in again.stdout
-        healthy = subprocess.run(
-            [sys.executable, "-I", script, healthy_address],
-            capture_output=True,
-            text=True,
-            timeout=TIME_LIMIT_S,
-            check=False,
-        )
-        assert healthy.returncode == FAILURE_DOES_NOT_SHOW, healthy.stdout + healthy.stderr
-        assert "The target does not do what was recorded." in healthy.stdout
+    target = next(
+        f"reference+{defect.name}"
+        for defect in DEFECTS.values()
+        if clause in defect.breaks and (f"reference+{defect.name}", clause) in failures
+    )
+    assert defects_run.verdicts()[target, clause] is Verdict.VIOLATES
+    script = failures[target, clause] / "reproducer.py"
+    # A defect may remember earlier connections; the script gets a broker that has none.
+    with launch_built_in(TARGETS[target]) as running:
+        again = run_script(script, str(running.addresses["plaintext"]))
+    assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr
+    assert "The failure shows." in again.stdout
+    healthy = run_script(script, healthy_address)
+    assert healthy.returncode == FAILURE_DOES_NOT_SHOW, healthy.stdout + healthy.stderr
+    assert "The target does not do what was recorded." in healthy.stdout
+
+
+def run_script(script: Path, address: str) -> subprocess.CompletedProcess[str]:
+    """Run a reproducer against a broker."""
+    return subprocess.run(
+        [sys.executable, "-I", script, address],
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )

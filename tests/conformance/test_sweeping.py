@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
+from fixtures.connection import Patience
 from fixtures.errors import BrokerGone
 from tests.clauses.properties import properties_in
 from wire.exchange import Exchange, Outcome, Request, Step
@@ -22,6 +23,8 @@ class Journal:
 
     def __init__(self) -> None:
         self.journal: list[Step] = []
+        self.patience = Patience()
+        self.can_restart = False
 
     def forget(self) -> None:
         """Begin a new journal."""

@@ -1,0 +1,37 @@
+"""SASL requests: the bytes of handshake and tokens."""
+
+from __future__ import annotations
+
+from wire.sasl import (
+    BARE_TOKEN,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+    authenticate_request,
+    bare_token,
+    handshake_request,
+    plain_token,
+)
+
+CLIENT_ID = b"\x00\x11kafka-conformance"
+
+
+def test_handshake_names_the_mechanism() -> None:
+    """Key 17, the version, a header v1 and the mechanism as a string with an int16 length."""
+    sent = handshake_request(version=1, mechanism="PLAIN", correlation_id=7)
+    payload = b"\x00\x11\x00\x01\x00\x00\x00\x07" + CLIENT_ID + b"\x00\x05PLAIN"
+    assert sent.data == len(payload).to_bytes(4) + payload
+    assert (sent.api_key, sent.api_version) == (SASL_HANDSHAKE_KEY, 1)
+
+
+def test_token_is_wrapped_with_an_int32_length() -> None:
+    """SaslAuthenticate v0 carries the token as bytes."""
+    sent = authenticate_request(b"\x00a\x00b", correlation_id=8)
+    payload = b"\x00\x24\x00\x00\x00\x00\x00\x08" + CLIENT_ID + b"\x00\x00\x00\x04\x00a\x00b"
+    assert sent.data == len(payload).to_bytes(4) + payload
+
+
+def test_bare_token_is_a_frame_and_nothing_more() -> None:
+    """Behind SaslHandshake v0 a token has no request header."""
+    sent = bare_token(plain_token("me", "secret"))
+    assert sent.data == b"\x00\x00\x00\x0a\x00me\x00secret"
+    assert (sent.api_key, sent.api_version) == (SASL_AUTHENTICATE_KEY, BARE_TOKEN)
