@@ -30,7 +30,7 @@ ILLEGAL = Software("a b", "1")
 
 def fresh_name() -> str:
     """Return a client software name that nobody else uses, also not the example before."""
-    return f"conformance.{time.time_ns()}-{next(_NUMBERS)}"
+    return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
 def assert_counted(broker: Broker, software: Software, count: int) -> None:

@@ -48,8 +48,13 @@ class Kill:
 
     @property
     def survived(self) -> int:
-        """How many seeds the defect survived."""
+        """How many seeds the defect survived, with generated examples alone."""
         return self.examples.count(None)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every run catches the defect: by a pinned example, or with every seed."""
+        return self.pinned or not self.survived
 
     @property
     def median(self) -> float:
@@ -148,7 +153,7 @@ class Score:
 
     def _survivors(self) -> Iterable[str]:
         for kill in self.kills:
-            if kill.survived:
+            if not kill.is_certain:
                 seeds = f"{kill.survived} of {len(kill.examples)} seeds"
                 yield f"{kill.defect} SURVIVED {kill.clause} for {CAP} examples in {seeds}"
 

@@ -18,7 +18,7 @@ def rows(score: Score) -> Iterator[tuple[str, ...]]:
     place = {clause.id: number for number, clause in enumerate(score.clauses)}
     for kill in sorted(score.kills, key=lambda kill: (place.get(kill.clause, -1), kill.defect)):
         result = "caught"
-        if kill.survived:
+        if not kill.is_certain:
             result = f"SURVIVED {kill.survived} of {len(kill.examples)} seeds"
         elif kill.defect in inexact:
             blame = inexact[kill.defect]

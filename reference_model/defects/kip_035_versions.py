@@ -174,23 +174,6 @@ def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
     NAMES_RANGE,
     TRUE_RANGE,
     ONLY_ITSELF,
-    "KIP-1242.order-of-checks",
-    listeners=OPEN_LISTENERS,
-)
-def versions_are_read_as_a_byte(handling: Handling) -> None:
-    """Of a version only the low byte counts, so that 256 is served as v0."""
-    version = version_of(handling) & 0xFF
-    if is_refused_version(handling) and version_of(handling) > 0xFF and version <= NEWEST_VERSION:
-        handling.reaction = success_in(version)
-
-
-@defect(
-    Stage.REACTION,
-    GIVES_35,
-    V0_LAYOUT,
-    NAMES_RANGE,
-    TRUE_RANGE,
-    ONLY_ITSELF,
     KEPT,
     "PROTOCOL.answers-in-order",
     "KIP-35.error-code-first",

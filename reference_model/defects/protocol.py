@@ -59,7 +59,12 @@ def surplus_byte_in_v2_answers(handling: Handling) -> None:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + b"\0")
 
 
-@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact", "KIP-35.every-advertised-version-served")
+@defect(
+    Stage.ANSWER,
+    "PROTOCOL.size-prefix-exact",
+    "KIP-35.every-advertised-version-served",
+    "KIP-35.throttle-time",
+)
 def throttle_time_of_v1_has_eight_bytes(handling: Handling) -> None:
     """The throttle time of v1 is written as an int64 in the place of an int32."""
     if handling.answer and handling.reaction.layout == 1:
@@ -150,7 +155,7 @@ def close_behind_the_answer(handling: Handling) -> None:
 def long_software_names_cost_the_connection(handling: Handling) -> None:
     """A request with a long client software name is answered, and then the connection is closed."""
     body = body_of(handling)
-    if body is not None and succeeds(handling) and len(body.client_software_name) > 20:
+    if body is not None and succeeds(handling) and len(body.client_software_name) > 23:
         close_behind_the_answer(handling)
 
 
