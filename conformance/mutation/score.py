@@ -174,7 +174,7 @@ class Score:
     def exact_defects(self) -> int:
         """How many defects were caught by exactly their clauses, in every way they were tried."""
         wrong = {blame.defect for blame in self.blames if not blame.is_exact}
-        wrong |= {kill.defect for kill in self.kills if kill.survived}
+        wrong |= {kill.defect for kill in self.kills if not kill.is_certain}
         return len(self.defects) - len(wrong)
 
     @property
