@@ -11,7 +11,6 @@ The rates depend on the machine and on what else it does; their ratios are what 
 
 from __future__ import annotations
 
-import statistics
 import sys
 import tempfile
 import time
@@ -19,8 +18,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.rates import chosen_target, print_rates, print_ratio
 from benchmarks.throughput import read_answers
 from clauses.catalogue import catalogue
 from conformance.corpus.allowed import cut_frames
@@ -28,9 +27,7 @@ from conformance.corpus.entries import Entry, load_corpus
 from conformance.corpus.replay import Agreed, Remaining, Replay, Stored, batches
 from conformance.examples import PropertyJudge
 from fixtures.broker import Broker
-from fixtures.launchers import choose_launcher, launch
-from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import newest_release, select_targets
+from fixtures.launchers import launch
 from fixtures.transport import open_tcp
 from reports.recorder import RunRecorder
 from reports.records import PlannedCell
@@ -116,25 +113,17 @@ def measure(broker: Broker, runs: Path) -> dict[str, list[float]]:
 
 def main() -> None:
     """Measure in turns, and print medians and ratios."""
-    wanted = sys.argv[1:]
-    (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
-    launcher, _ = choose_launcher(target, "auto" if wanted else "process")
+    target, launcher = chosen_target(sys.argv[1:])
     with launch(target, launcher) as running, tempfile.TemporaryDirectory() as runs:
         broker = Broker(running, "plaintext")
         broker.calibrate()
         rates = measure(broker, Path(runs))
-    table = Table(title=f"{target.id} as {launcher}: medians of {ROUNDS} rounds", box=None)
-    for column in ("measured", "frames per second", "lowest", "highest"):
-        table.add_column(column, justify="left" if column == "measured" else "right")
-    for name, values in rates.items():
-        numbers = (statistics.median(values), min(values), max(values))
-        table.add_row(name, *(f"{number:,.0f}" for number in numbers))
     console = Console()
-    console.print(table)
+    title = f"{target.id} as {launcher}: medians of {ROUNDS} rounds"
+    print_rates(console, title, "frames per second", rates)
     plain = rates.pop("plain loop")
     for name, values in rates.items():
-        ratio = statistics.median(a / b for a, b in zip(values, plain, strict=True))
-        console.print(f"{name} / plain loop: {ratio:.2f}")
+        print_ratio(console, f"{name} / plain loop", values, plain)
 
 
 if __name__ == "__main__":

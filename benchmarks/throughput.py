@@ -13,21 +13,18 @@ The rates depend on the machine and on what else it does; their ratios are what 
 from __future__ import annotations
 
 import socket
-import statistics
 import sys
 import time
 from collections.abc import Callable
 
 from hypothesis import given, settings
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.rates import chosen_target, print_rates, print_ratio
 from conformance.hypothesis_profiles import load_profile
 from conformance.judging import error_code_of
 from fixtures.broker import Broker, probe_request
-from fixtures.launchers import choose_launcher, launch
-from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import newest_release, select_targets
+from fixtures.launchers import launch
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
@@ -119,9 +116,7 @@ MEASUREMENTS = {
 def main() -> None:
     """Measure in turns, and print medians and ratios."""
     load_profile("standard")
-    wanted = sys.argv[1:]
-    (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
-    launcher, _ = choose_launcher(target, "auto" if wanted else "process")
+    target, launcher = chosen_target(sys.argv[1:])
     rates: dict[str, list[float]] = {name: [] for name in MEASUREMENTS}
     with launch(target, launcher) as running:
         broker = Broker(running, "plaintext")
@@ -131,22 +126,16 @@ def main() -> None:
         for _ in range(ROUNDS):
             for name, measure in MEASUREMENTS.items():
                 rates[name].append(measure(broker))
-    table = Table(title=f"{target.id} as {launcher}: medians of {ROUNDS} rounds", box=None)
-    for column in ("measured", "per second", "lowest", "highest"):
-        table.add_column(column, justify="left" if column == "measured" else "right")
-    for name, values in rates.items():
-        numbers = (statistics.median(values), min(values), max(values))
-        table.add_row(name, *(f"{number:,.0f}" for number in numbers))
     console = Console()
-    console.print(table)
+    title = f"{target.id} as {launcher}: medians of {ROUNDS} rounds"
+    print_rates(console, title, "per second", rates)
     no_io, live, each, pipelined = rates.values()
     for name, over, under in (
         ("judged / generated", live, no_io),
         ("judged / plain sockets, a connection each", live, each),
         ("judged / plain socket, pipelined", live, pipelined),
     ):
-        ratio = statistics.median(a / b for a, b in zip(over, under, strict=True))
-        console.print(f"{name}: {ratio:.2f}")
+        print_ratio(console, name, over, under)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Problem(AssertionError):
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Asks one item, returns the exchange, and raises `Problem` with it as `exchange` where something is wrong."""
+"""Asks one item, returns the exchange, and raises `Problem` where something is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

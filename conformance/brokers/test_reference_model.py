@@ -4,41 +4,15 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import assume, example, given
-from hypothesis import strategies as st
 
 from conformance.judging import summary_of
 from conformance.model_agreement import is_answer_of
 from fixtures.broker import Broker
 from reference_model.state_machine import NotModelled, Reaction, reactions
-from strategies.api_versions import INT16_MIN, api_versions_requests, build_request
-from strategies.broken_requests import malformed_requests, mutated_requests
-from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
-from strategies.software_names import (
-    edge_punctuation_texts,
-    illegal_software_texts,
-    legal_software_texts,
-    software,
-)
+from strategies.any_requests import any_requests
+from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES
-from wire.primitives import INT16_MAX
-
-ANY_REQUESTS = st.one_of(
-    api_versions_requests(
-        versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
-        correlation_ids=correlation_ids(),
-        client_ids=client_ids(max_bytes=300),
-        software=software(
-            names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
-        ),
-        header_tags=st.just(()) | unknown_tagged_fields(),
-        body_tags=st.just(()) | unknown_tagged_fields(),
-    ),
-    requests_with_cluster_ids(),
-    malformed_requests(),
-    mutated_requests(),
-)
 
 
 def follows(exchange: Exchange, reaction: Reaction, broker: Broker) -> bool:
@@ -52,7 +26,7 @@ def follows(exchange: Exchange, reaction: Reaction, broker: Broker) -> bool:
 
 @pytest.mark.malformed
 @pytest.mark.clause("MODEL.agrees-with-reference")
-@given(sent=ANY_REQUESTS)
+@given(sent=any_requests())
 @example(sent=build_request(version=5, cluster_id="nobody", node_id=7))
 @example(sent=build_request(version=3, client_id='name:with*marks,="?'))
 @example(sent=build_request(version=3, body=b"\x05ab"))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from hypothesis import strategies as st
 
 import strategies
+from strategies.any_requests import any_requests
 from strategies.api_versions import (
     INT16_MIN,
     api_versions_requests,
@@ -72,6 +73,7 @@ BROKEN_IN_WHOLE_FRAMES: Mapping[str, st.SearchStrategy[Request]] = {
     "truncated_requests": truncated_requests(),
 }
 ODD: Mapping[str, st.SearchStrategy[Request]] = {
+    "any_requests": any_requests(),
     "requests_with_odd_client_id": requests_with_odd_client_id(),
     "requests_with_odd_varints": requests_with_odd_varints(),
     "requests_with_tags_out_of_order": requests_with_tags_out_of_order(),

@@ -1,0 +1,37 @@
+"""What the benchmarks have in common: which target they run on, and how rates are shown."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from fixtures.launchers import choose_launcher
+from fixtures.launchers.built_in import reference_targets
+from fixtures.targets import Target, newest_release, select_targets
+
+
+def chosen_target(wanted: Sequence[str]) -> tuple[Target, str]:
+    """Return the target that the command line names, else the newest release, and its launcher."""
+    (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
+    launcher, _ = choose_launcher(target, "auto" if wanted else "process")
+    return target, launcher
+
+
+def print_rates(console: Console, title: str, unit: str, rates: Mapping[str, list[float]]) -> None:
+    """Print the median, lowest and highest rate of each measurement."""
+    table = Table(title=title, box=None)
+    for column in ("measured", unit, "lowest", "highest"):
+        table.add_column(column, justify="left" if column == "measured" else "right")
+    for name, values in rates.items():
+        numbers = (statistics.median(values), min(values), max(values))
+        table.add_row(name, *(f"{number:,.0f}" for number in numbers))
+    console.print(table)
+
+
+def print_ratio(console: Console, name: str, over: Sequence[float], under: Sequence[float]) -> None:
+    """Print the median of the ratios, round by round."""
+    ratio = statistics.median(a / b for a, b in zip(over, under, strict=True))
+    console.print(f"{name}: {ratio:.2f}")

@@ -1,0 +1,37 @@
+"""Everything that may be sent in one whole frame: well-formed, odd and broken."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from strategies.api_versions import INT16_MIN, api_versions_requests
+from strategies.broken_requests import malformed_requests, mutated_requests
+from strategies.cluster_ids import requests_with_cluster_ids
+from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
+from strategies.software_names import (
+    edge_punctuation_texts,
+    illegal_software_texts,
+    legal_software_texts,
+    software,
+)
+from wire.exchange import Request
+from wire.primitives import INT16_MAX
+
+
+def any_requests() -> st.SearchStrategy[Request]:
+    """ApiVersions requests of any version with any names, ids, client ids and tags, and malformed ones."""
+    return st.one_of(
+        api_versions_requests(
+            versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
+            correlation_ids=correlation_ids(),
+            client_ids=client_ids(max_bytes=300),
+            software=software(
+                names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
+            ),
+            header_tags=st.just(()) | unknown_tagged_fields(),
+            body_tags=st.just(()) | unknown_tagged_fields(),
+        ),
+        requests_with_cluster_ids(),
+        malformed_requests(),
+        mutated_requests(),
+    )
