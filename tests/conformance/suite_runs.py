@@ -86,6 +86,7 @@ def start_suite(
     suite: Sequence[str] = (SUITE,),
     profile: str = "ci",
     variables: Mapping[str, str] | None = None,
+    every_listener: bool = False,
 ) -> subprocess.Popen[str]:
     """Start a run on the plaintext listener, unless the options name others; its output is a pipe.
 
@@ -95,8 +96,10 @@ def start_suite(
         suite: what is run.
         profile: Hypothesis' profile.
         variables: further environment variables.
+        every_listener: leaves the choice of listeners to the suite.
     """
-    listener = () if "--listener" in options else ("--listener", "plaintext")
+    chosen = every_listener or "--listener" in options
+    listener = () if chosen else ("--listener", "plaintext")
     command = [sys.executable, "-m", "pytest", *suite, *options, *listener, "--runs", str(runs)]
     return subprocess.Popen(
         [*command, "-p", "no:cacheprovider"],

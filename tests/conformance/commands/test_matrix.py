@@ -144,7 +144,11 @@ def test_header_says_whether_the_run_is_whole(
     options: list[str], whole: bool, tmp_path: Path
 ) -> None:
     """A run that something was left out of is never taken for one of the whole tier."""
-    run = run_suite("--broker", "reference", "--tier", "smoke", *options, runs=tmp_path / "runs")
+    run = run_suite(
+        *("--broker", "reference", "--tier", "smoke", *options),
+        runs=tmp_path / "runs",
+        every_listener=True,
+    )
     assert run.header["whole"] is whole
     assert run.header["suite"]["code_sha256"] == code_sha256()
     assert set(finished_runs(tmp_path / "runs", tier="smoke", seed=None)) == (
