@@ -3,7 +3,8 @@
 `python -m benchmarks.throughput [TARGET]` starts the target once and takes, in turns:
 
 - generated: examples per second of one property's strategy with a body that does nothing;
-- judged: the same strategy, each example sent to the live broker on a connection of its own and asserted on;
+- judged: the same strategy, each example sent to the live broker on a connection of its own and asserted on, while
+  the next one is drawn, as the suite does;
 - connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
 - pipelined: a plain loop that writes a hundred requests at a time on one connection.
 
@@ -23,6 +24,8 @@ from rich.console import Console
 from benchmarks.rates import chosen_target, print_rates, print_ratio
 from conformance.hypothesis_profiles import load_profile
 from conformance.judging import error_code_of
+from conformance.overlapping import Overlap
+from conformance.repeating import run_body
 from fixtures.broker import Broker, probe_request
 from fixtures.launchers import launch
 from strategies.api_versions import api_versions_requests
@@ -63,10 +66,12 @@ def judged_rate(broker: Broker) -> float:
     """Return examples per second with each sent, answered, decoded and asserted on."""
 
     def judge(sent: Request) -> None:
-        broker.forget()
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
 
-    return _property_rate(judge)
+    overlap = Overlap(lambda body, values: run_body(broker, body, values))
+    rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}))
+    overlap.end()
+    return rate
 
 
 def read_answers(connection: socket.socket, count: int) -> None:

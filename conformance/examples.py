@@ -196,8 +196,23 @@ class PropertyJudge:
         """Record something that cannot be judged, for the reader of the grid."""
         self._record_difference("", error, steps=())
 
+    def leaves_out(self, what: str) -> None:
+        """Say of the property's cells what they leave out, without a doubt about the rest."""
+        for clause in self._clauses:
+            self._recorder.left_out(self._key(clause), what)
+
+    def begin_again(self, reason: BaseException | None) -> None:
+        """Expect the property's examples from the first one on.
+
+        Args:
+            reason: what an example came to that Hypothesis does not know of; `raise_first` raises a violation.
+        """
+        self._shrinking = None
+        if isinstance(reason, AssertionError):
+            self._first_error = self._first_error or reason
+
     def raise_first(self) -> None:
-        """Raise the first violation that `judge_stored` or `differs` met, if any."""
+        """Raise the first violation that Hypothesis was not told of, if any."""
         if self._first_error is not None:
             raise self._first_error
 

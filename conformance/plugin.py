@@ -23,6 +23,7 @@ from conformance.hypothesis_profiles import (
     seed_for_place,
 )
 from conformance.needs import why_not_applicable
+from conformance.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
 from conformance.repeating import Repeater
 from conformance.run_facts import asks_for_everything, target_facts
 from fixtures.broker import Broker
@@ -169,7 +170,7 @@ def _judge_examples(item: pytest.Item) -> None:
 def _judged(body: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(body)
     def run(**values: Any) -> None:
-        JUDGE.get().judge(body, values)
+        JUDGE_EXAMPLE.get()(body, values)
 
     run.judged = True  # type: ignore[attr-defined]
     return run
@@ -192,10 +193,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, _listener_of(item).id)
     is_brief = _is_brief(item, broker)
-    JUDGE.set(PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief))
+    judge = PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief)
+    JUDGE.set(judge)
+    overlap = Overlap(judge.judge)
+    JUDGE_EXAMPLE.set(overlap.judge)
     try:
         with _fewer_examples(item) if is_brief else nullcontext():
-            return (yield)
+            try:
+                result = yield
+                overlap.end()
+            except OneByOne as found:
+                judge.begin_again(found.__cause__)
+                result = item.runtest()
+                judge.raise_first()
+            return result
     except (AssertionError, Flaky):
         if place_of_run() != UNSHRUNK:
             JUDGE.get().repeat_failures(_repeater(item.config, broker.target))

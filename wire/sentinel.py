@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from wire.api_versions import API_VERSIONS_KEY
 from wire.exchange import Request, encode_request
 from wire.headers import RequestHeader
@@ -18,9 +20,12 @@ def sentinel_for(correlation_id: int, *, before_authentication: bool = False) ->
         before_authentication: whether the connection still has to authenticate. A second ApiVersions would
             cost it there, so that the sentinel is a SaslHandshake v0.
     """
-    own = SENTINEL_CORRELATION_ID
-    if correlation_id == own:
-        own += 1
+    own = SENTINEL_CORRELATION_ID + (correlation_id == SENTINEL_CORRELATION_ID)
+    return _sentinel(own, before_authentication)
+
+
+@cache
+def _sentinel(own: int, before_authentication: bool) -> Request:
     if before_authentication:
         return handshake_request(version=0, correlation_id=own)
     header = RequestHeader(

@@ -1,0 +1,162 @@
+"""Examples that are judged while the next one is drawn come to what they would come to one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.overlapping import ONE_BY_ONE_AT_FIRST, OneByOne, Overlap
+from fixtures.standing_aside import before_waiting
+from tests.conformance.suite_runs import run_suite
+
+FIRST = -1
+"""What is judged before an overlap begins."""
+
+
+class Judge:
+    """Says what it was given, and fails where it is told to."""
+
+    def __init__(self, *, failing: Mapping[int, BaseException], waits: bool = True) -> None:
+        self.begun: list[int] = []
+        self.judged: list[int] = []
+        self._failing = failing
+        self._waits = waits
+
+    def __call__(self, body: object, values: Mapping[str, Any]) -> None:
+        """Judge one number."""
+        number = values["number"]
+        if number == FIRST:
+            return
+        self.begun.append(number)
+        if self._waits:
+            before_waiting()
+        if number in self._failing:
+            raise self._failing[number]
+        self.judged.append(number)
+
+
+def overlap_of(judge: Callable[..., None]) -> Overlap:
+    """Return an overlap whose first examples are over."""
+    overlap = Overlap(judge)
+    for _ in range(ONE_BY_ONE_AT_FIRST):
+        overlap.judge(body, {"number": FIRST})
+    return overlap
+
+
+def body() -> None:
+    """Nothing; the judge decides."""
+
+
+def test_first_examples_are_judged_one_by_one() -> None:
+    """Each is over before the next is drawn, so that its latency is the target's."""
+    judge = Judge(failing={})
+    overlap = Overlap(judge)
+    for number in range(ONE_BY_ONE_AT_FIRST):
+        overlap.judge(body, {"number": number})
+        assert judge.judged[-1] == number
+    overlap.judge(body, {"number": 99})
+    assert judge.begun[-1] == 99
+    assert judge.judged[-1] != 99
+
+
+def test_an_example_is_judged_before_the_next_begins() -> None:
+    """Two examples never overlap; the last one is judged at the end."""
+    judge = Judge(failing={})
+    overlap = overlap_of(judge)
+    for number in range(3):
+        overlap.judge(body, {"number": number})
+        assert judge.begun == list(range(number + 1))
+        assert judge.judged == list(range(number))
+    overlap.end()
+    assert judge.judged == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [AssertionError("wrong"), UnsatisfiedAssumption()], ids=type)
+def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
+    """Whoever draws is told so, and from then on every example is judged at once."""
+    judge = Judge(failing={1: error})
+    overlap = overlap_of(judge)
+    overlap.judge(body, {"number": 0})
+    overlap.judge(body, {"number": 1})
+    with pytest.raises(OneByOne) as raised:
+        overlap.judge(body, {"number": 2})
+    assert raised.value.__cause__ is error
+    assert judge.begun == [0, 1]
+    overlap.judge(body, {"number": 3})
+    assert judge.judged == [0, 3]
+
+
+def test_the_last_example_of_all_is_not_forgotten() -> None:
+    """A failure that nobody draws behind is found at the end."""
+    overlap = overlap_of(Judge(failing={0: AssertionError("wrong")}))
+    overlap.judge(body, {"number": 0})
+    with pytest.raises(OneByOne):
+        overlap.end()
+
+
+def test_the_last_example_may_still_be_none() -> None:
+    """An assumption that does not hold is one behind the end of drawing too."""
+
+    def judge(body: object, values: Mapping[str, Any]) -> None:
+        before_waiting()
+        if values["number"] != FIRST:
+            assume(False)
+
+    overlap = overlap_of(judge)
+    overlap.judge(body, {"number": 0})
+    with pytest.raises(OneByOne):
+        overlap.end()
+
+
+def test_hypothesis_lets_it_pass() -> None:
+    """It comes out of a property as it is, and nothing is shrunk by then."""
+    judge = Judge(failing={number: AssertionError("wrong") for number in range(1, 100)})
+    overlap = overlap_of(judge)
+
+    @settings(database=None)
+    @given(number=st.integers(0, 99))
+    def judged(number: int) -> None:
+        overlap.judge(body, {"number": number})
+
+    with pytest.raises(OneByOne):
+        judged()
+    assert len(judge.begun) == len(judge.judged) + 1
+
+
+def test_what_fails_before_it_waits_is_shrunk_as_usual() -> None:
+    """Hypothesis is told at once, and every example behind it is judged at once too."""
+    judge = Judge(
+        failing={number: AssertionError("wrong") for number in range(10, 100)}, waits=False
+    )
+    overlap = Overlap(judge)
+
+    @settings(database=None, max_examples=1000)
+    @given(number=st.integers(0, 99))
+    def judged(number: int) -> None:
+        overlap.judge(body, {"number": number})
+
+    with pytest.raises(AssertionError, match="wrong"):
+        judged()
+    assert judge.begun[-1] == 10
+
+
+def test_a_violation_is_shrunk_all_the_same(tmp_path: Path) -> None:
+    """A defect that the first examples do not meet is found, met again by the same example, and made smaller."""
+    run = run_suite(
+        *("--broker", "reference+letters-of-any-script-are-accepted", "--tier", "standard"),
+        *("-k", "test_illegal_name_is_refused"),
+        runs=tmp_path / "runs",
+    )
+    assert run.status == 1
+    met = [row for row in run.rows() if row["verdict"] == "violates"]
+    first, again, *smaller = sorted(row["example_number"] for row in met)
+    assert first > ONE_BY_ONE_AT_FIRST
+    assert again == 2 * first
+    assert smaller
+    assert {row["phase"] for row in met} == {"generate", "shrink"}
