@@ -9,6 +9,7 @@ from typing import NamedTuple
 from clauses.catalogue import Clause
 from fixtures.before_handshake import what_becomes_of_the_handshake
 from fixtures.broker import Broker
+from reference_model.scram import SCRAM
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
 """What can be judged of a target whatever it answers."""
@@ -46,6 +47,11 @@ NEEDS: Mapping[str, Need] = {
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
         "the release has no SaslHandshake v1",
+    ),
+    "scram": Need(
+        lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.mechanisms,
+        "the target offers no SCRAM: its release is older, or cannot be given a user's secrets the way it was "
+        "started",
     ),
     "plaintext": Need(
         lambda broker: broker.has_listener("plaintext"),

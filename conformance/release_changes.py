@@ -38,17 +38,17 @@ class Prediction:
     Attributes:
         allowed: for each frame, everything that may become of it, in words.
         clauses: the clauses that this rests on.
-        may_lose: whether answers in front of the end of the connection may be lost.
+        losses: what else may become of any frame, since answers may be lost.
     """
 
     allowed: tuple[frozenset[str], ...]
     clauses: frozenset[str]
-    may_lose: bool
+    losses: frozenset[str] = frozenset()
 
     def covers(self, seen: Observation) -> bool:
         """Tell whether what was seen is predicted."""
         return len(seen) == len(self.allowed) and all(
-            word in allowed or (self.may_lose and word == CLOSED)
+            word in allowed or word in self.losses
             for word, allowed in zip(seen, self.allowed, strict=True)
         )
 
@@ -150,8 +150,8 @@ class Observer:
             served = any(each.event is ConnectionEvent.SERVED for each in possible)
         if frames.rest is not None:
             allowed.append(frozenset([CLOSED]))
-        ends = not single and (not served or frames.rest is not None)
-        return Prediction(tuple(allowed), frozenset(clauses), may_lose=ends)
+        losses = frozenset(outcome.value for outcome in self._oracle.losses(frames))
+        return Prediction(tuple(allowed), frozenset(clauses), losses)
 
     def _predicted_words(self, reaction: Reaction, *, single: bool) -> str:
         if reaction.outcome is not Outcome.ANSWER:

@@ -53,7 +53,11 @@ def encode_body(response: ApiVersionsResponse, version: int) -> bytes:
 
 
 def encode_step(
-    reaction: Reaction, header: ParsedHeader | None, mechanisms: tuple[str, ...]
+    reaction: Reaction,
+    header: ParsedHeader | None,
+    mechanisms: tuple[str, ...],
+    *,
+    token: bytes = b"",
 ) -> bytes:
     """Return the frame that answers a step of SASL.
 
@@ -61,9 +65,10 @@ def encode_step(
         reaction: what the broker does.
         header: the request's; None for a bare token.
         mechanisms: those that the broker has.
+        token: what answers the client's token.
     """
     if reaction.kind is AnswerKind.BARE_TOKEN:
-        return encode_frame(b"")
+        return encode_frame(token)
     assert header is not None
     parts = [primitives.write_int32(header.correlation_id)]
     if reaction.kind is AnswerKind.SASL_HANDSHAKE:
@@ -75,17 +80,18 @@ def encode_step(
         ]
     elif reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE:
         parts += [_NO_TAGS, primitives.write_int16(reaction.error_code), _COMPACT_NULL]
-        parts += [_COMPACT_EMPTY, primitives.write_int64(0), _NO_TAGS]
+        parts += [primitives.write_unsigned_varint(len(token) + 1), token]
+        parts += [primitives.write_int64(0), _NO_TAGS]
     else:
         parts += [primitives.write_int16(reaction.error_code)]
-        parts += [primitives.write_nullable_string(None), primitives.write_int32(0)]
+        parts += [primitives.write_nullable_string(None), primitives.write_int32(len(token))]
+        parts.append(token)
         if reaction.layout >= FIRST_AUTHENTICATE_WITH_LIFETIME:
             parts.append(primitives.write_int64(0))
     return encode_frame(b"".join(parts))
 
 
 _NO_TAGS = _COMPACT_NULL = b"\0"
-_COMPACT_EMPTY = b"\x01"
 
 
 @functools.cache

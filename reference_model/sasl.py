@@ -1,7 +1,7 @@
 """What a broker may do before a connection is authenticated: the rules of Kafka's SASL authenticator.
 
 It takes one ApiVersions (as often as it is refused, once served), then SaslHandshake, then tokens: bare ones
-after handshake v0, wrapped in SaslAuthenticate after v1. PLAIN is the one mechanism that is modelled.
+after handshake v0, wrapped in SaslAuthenticate after v1. PLAIN is the one mechanism whose tokens are modelled.
 """
 
 from __future__ import annotations
@@ -52,11 +52,62 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token that a client gave.
+
+    Attributes:
+        data: its bytes.
+        kind: what an answer to it is an answer to.
+        layout: version of the API in which that answer is written.
+    """
+
+    data: bytes
+    kind: AnswerKind = AnswerKind.BARE_TOKEN
+    layout: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
     """What the SASL authenticator knows of the broker: the mechanisms that it has, and who may come in."""
 
     credentials: Credentials
     mechanisms: tuple[str, ...] = (PLAIN,)
+
+
+def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token | None:
+    """Return the token that a frame brings where tokens are awaited; None where it brings none."""
+    if state is ConnectionState.BARE_TOKENS:
+        return Token(data=payload)
+    if state is not ConnectionState.WRAPPED_TOKENS:
+        return None
+    data = memoryview(payload)
+    try:
+        header = parse_header(data, profile.traits)
+        if not _brings_token(header, profile):
+            return None
+        token = read_token(data, header, profile.traits)
+    except Unreadable:
+        return None
+    return Token(data=token, kind=AnswerKind.SASL_AUTHENTICATE, layout=header.api_version)
+
+
+def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
+    """Return the answer to a token that is right, the last of its authentication or not."""
+    taken = _token_taken(token.kind, token.layout)
+    return taken if is_last else replace(taken, moves=None)
+
+
+def refusal_of_token(token: Token) -> Reaction:
+    """Return what becomes of a token that is wrong."""
+    if token.kind is AnswerKind.BARE_TOKEN:
+        return closed(CLAUSE)
+    error = ErrorCode.SASL_AUTHENTICATION_FAILED
+    return _refused_by_answer(CLAUSE, token.kind, error, token.layout)
+
+
+def _brings_token(header: ParsedHeader, profile: Profile) -> bool:
+    highest = profile.traits.sasl_authenticate_max
+    return header.api_key == SASL_AUTHENTICATE_KEY and 0 <= header.api_version <= highest
 
 
 def illegal_state(kind: AnswerKind, layout: int) -> Reaction:
@@ -101,16 +152,18 @@ def reactions_of_authenticator(
     state: ConnectionState,
 ) -> tuple[Reaction, ...]:
     """Return everything that a broker may do with one frame on a connection that is not authenticated yet."""
-    if state is ConnectionState.BARE_TOKENS:
-        right = authentication.credentials.match(payload)
-        return (_token_taken(AnswerKind.BARE_TOKEN, 0) if right else closed(CLAUSE),)
+    token = token_in(payload, profile, state)
+    if token is not None:
+        if authentication.credentials.match(token.data):
+            return (answer_to_token(token, is_last=True),)
+        return (refusal_of_token(token),)
     data = memoryview(payload)
     try:
         header = parse_header(data, profile.traits)
     except Unreadable:
         return (closed("PROTOCOL.short-frame-refused"),)
     if state is ConnectionState.WRAPPED_TOKENS:
-        return _after_handshake(data, header, profile, authentication)
+        return _after_handshake(data, header, profile)
     if header.api_key == API_VERSIONS_KEY:
         return _to_api_versions(data, header, profile, identity, state)
     if header.api_key == SASL_HANDSHAKE_KEY:
@@ -170,21 +223,14 @@ def _to_handshake(
 
 
 def _after_handshake(
-    data: memoryview, header: ParsedHeader, profile: Profile, authentication: Authentication
+    data: memoryview, header: ParsedHeader, profile: Profile
 ) -> tuple[Reaction, ...]:
-    traits, version = profile.traits, header.api_version
-    if header.api_key == SASL_AUTHENTICATE_KEY and 0 <= version <= traits.sasl_authenticate_max:
-        try:
-            token = read_token(data, header, traits)
-        except Unreadable:
-            return (closed(CLAUSE),)
-        if authentication.credentials.match(token):
-            return (_token_taken(AnswerKind.SASL_AUTHENTICATE, version),)
-        kind, error = AnswerKind.SASL_AUTHENTICATE, ErrorCode.SASL_AUTHENTICATION_FAILED
-        return (_refused_by_answer(CLAUSE, kind, error, version),)
+    """Return what becomes of a frame without a token where tokens are awaited."""
     if header.api_key == API_VERSIONS_KEY:
         return _to_late_api_versions(data, header, profile)
-    if not profile.accepts(header.api_key, version):
+    version = header.api_version
+    # A token that does not read closes at any version that is served.
+    if _brings_token(header, profile) or not profile.accepts(header.api_key, version):
         return (closed(CLAUSE),)
     other = _refused_by_answer(CLAUSE, AnswerKind.OTHER, ErrorCode.ILLEGAL_SASL_STATE, version)
     return tuple(replace(each, reason=_UNKNOWN_BODY) for each in (other, closed(CLAUSE)))

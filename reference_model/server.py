@@ -30,6 +30,7 @@ from reference_model.profile import (
 )
 from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import (
+    MECHANISMS,
     BrokerConnection,
     ConnectionState,
     Identity,
@@ -219,7 +220,7 @@ def broker_behind(
         identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
         tampering=tampering,
         authentication=Authentication(
-            credentials=Credentials(username=USERNAME, password=PASSWORD)
+            credentials=Credentials(username=USERNAME, password=PASSWORD), mechanisms=MECHANISMS
         ),
         log=log,
     )

@@ -32,8 +32,21 @@ from reference_model.connection_states import (
 from reference_model.oracle import NOBODY, first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, Listing, NotModelled, Reaction
-from reference_model.request_parser import ParsedHeader, Unreadable, parse_header
-from reference_model.sasl import Authentication, Credentials
+from reference_model.request_parser import (
+    ParsedHeader,
+    Unreadable,
+    parse_header,
+    read_mechanism,
+)
+from reference_model.sasl import (
+    PLAIN,
+    Authentication,
+    Credentials,
+    answer_to_token,
+    refusal_of_token,
+    token_in,
+)
+from reference_model.scram import SCRAM, ScramExchange, ScramRefused
 from reference_model.tampering import Ending, Handling, Pause, Stage, Tampering, TlsOpening
 from wire import primitives
 from wire.errors import DecodeError
@@ -67,6 +80,9 @@ SOCKET_REQUEST_MAX_BYTES = 104857600
 THROTTLED_CLIENT_IDS = "throttled"
 """A client id that begins so is treated as one with a request quota that it has used up."""
 THROTTLE_TIME_MS = 150
+HANDSHAKES = (ConnectionEvent.HANDSHAKE_V0, ConnectionEvent.HANDSHAKE_V1)
+MECHANISMS = (PLAIN, SCRAM)
+"""What the reference broker offers on a listener with SASL."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -136,6 +152,7 @@ class BrokerConnection:
     Attributes:
         state: where the connection stands.
         software: what its client says that it is.
+        scram: the authentication by SCRAM that the client began, or came in by; None where there is none.
         pause: for how long it stands still now, until `resume`; None for not at all.
         memory: what a planted defect keeps between the frames of this connection.
     """
@@ -143,6 +160,7 @@ class BrokerConnection:
     def __init__(self, broker: ReferenceBroker) -> None:
         self.state = first_state(broker.profile)
         self.software = ClientSoftware()
+        self.scram: ScramExchange | None = None
         self.pause: Pause | None = None
         self.memory: dict[str, Any] = {}
         self._broker = broker
@@ -241,14 +259,35 @@ class BrokerConnection:
             header=self._header_of(payload),
             reaction=broker.preferred(payload, self.state),
         )
+        if self.scram is not None:
+            self._go_on_with(self.scram, handling)
         broker.tamper(Stage.REACTION, handling)
         if handling.reaction.outcome is Outcome.ANSWER:
             self._answer(handling)
         broker.tamper(Stage.ANSWER, handling)
+        if handling.reaction.event in HANDSHAKES:
+            self._begin_authentication(handling)
         self.pause = handling.pause
         if self.state is not ConnectionState.CLOSED:
             self._move(handling.reaction.event)
         return handling.answer
+
+    def _begin_authentication(self, handling: Handling) -> None:
+        assert handling.header is not None
+        mechanism = read_mechanism(memoryview(handling.payload), handling.header)
+        credentials = self._broker.authentication.credentials
+        self.scram = ScramExchange(credentials) if mechanism == SCRAM else None
+
+    def _go_on_with(self, scram: ScramExchange, handling: Handling) -> None:
+        """Let a token go through SCRAM, where the oracle took it for one of PLAIN."""
+        token = token_in(handling.payload, self._broker.profile, handling.state)
+        if token is None:
+            return
+        try:
+            handling.token = scram.answer_to(token.data)
+            handling.reaction = answer_to_token(token, is_last=scram.is_over)
+        except ScramRefused:
+            handling.reaction = refusal_of_token(token)
 
     def _header_of(self, payload: bytes) -> ParsedHeader | None:
         if self.state is ConnectionState.BARE_TOKENS:
@@ -267,7 +306,9 @@ class BrokerConnection:
             correlation_id = primitives.write_int32(header.correlation_id)
             handling.answer = encode_frame(correlation_id + known)
         elif reaction.kind is not AnswerKind.API_VERSIONS:
-            handling.answer = encode_step(reaction, header, broker.authentication.mechanisms)
+            handling.answer = encode_step(
+                reaction, header, broker.authentication.mechanisms, token=handling.token
+            )
         else:
             self._answer_api_versions(handling)
         if header is not None:

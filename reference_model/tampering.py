@@ -45,6 +45,7 @@ class Handling:
         segments: in how many pieces the frame arrived.
         header: what was read of the header; None where it is unreadable, or a bare token.
         reaction: what the broker does.
+        token: what answers a token of the client.
         response: the body of an answer to ApiVersions; None where there is none.
         answer: the answer's frame; empty where there is none.
         pause: for how long the connection then stands still; None for not at all.
@@ -57,6 +58,7 @@ class Handling:
     segments: int
     header: ParsedHeader | None
     reaction: Reaction
+    token: bytes = b""
     response: ApiVersionsResponse | None = None
     answer: bytes = b""
     pause: Pause | None = None

@@ -12,6 +12,8 @@ from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
 
 SASL_HANDSHAKE_KEY = 17
 SASL_AUTHENTICATE_KEY = 36
+CORRELATION_ID_BYTES = 4
+ERROR_CODE_BYTES = 2
 BARE_TOKEN = -1
 """Stands as api version where a token goes over the wire without a request header."""
 
@@ -53,3 +55,19 @@ def bare_token(token: bytes) -> Request:
 def plain_token(username: str, password: str) -> bytes:
     """Return the one token of the PLAIN mechanism. Source: RFC 4616, section 2."""
     return b"\0".join((b"", username.encode(), password.encode()))
+
+
+def token_answering(payload: bytes) -> bytes:
+    """Return the token in an answer to SaslAuthenticate v0; a null one counts as empty.
+
+    Args:
+        payload: the answer without its size prefix.
+
+    Raises:
+        DecodeError: the answer ends too early.
+    """
+    data = memoryview(payload)
+    _, offset = primitives.read_nullable_string(data, CORRELATION_ID_BYTES + ERROR_CODE_BYTES)
+    length, offset = primitives.read_int32(data, offset)
+    token, _ = primitives.read_bytes(data, offset, max(length, 0))
+    return bytes(token)

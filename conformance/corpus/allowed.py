@@ -57,10 +57,13 @@ class Allowed:
     Attributes:
         frames: what is sent.
         reactions: for each whole frame that the target still looks at, what it may do.
+        losses: what else may become of all that is sent, since what stands behind the whole frames may cost the
+            answers to them.
     """
 
     frames: Frames
     reactions: tuple[tuple[Reaction, ...], ...]
+    losses: frozenset[Outcome] = frozenset()
 
     @property
     def keeps_the_connection(self) -> bool:
@@ -166,7 +169,19 @@ class StoredInputOracle:
             judged.append(allowed)
             if not any(reaction.event is ConnectionEvent.SERVED for reaction in allowed):
                 break
-        return Allowed(frames=frames, reactions=tuple(judged))
+        return Allowed(frames=frames, reactions=tuple(judged), losses=self.losses(frames))
+
+    def losses(self, frames: Frames) -> frozenset[Outcome]:
+        """Return what may become of requests whose answers are lost, as the stream ends too early behind them.
+
+        A size that is refused, or the end of our side, ends it in the same read; a whole frame that is refused
+        for what stands in it is looked at later, and costs no answer on any release.
+        """
+        traits = self.profile.traits
+        if frames.rest is None or not traits.early_end_loses_answers:
+            return frozenset()
+        hangs = traits.early_end_may_hang
+        return frozenset([Outcome.CLOSED, Outcome.SILENT] if hangs else [Outcome.CLOSED])
 
     def reactions_to(self, request: Request) -> tuple[Reaction, ...]:
         """Return everything that the target may do with one whole frame.

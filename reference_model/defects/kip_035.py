@@ -154,7 +154,11 @@ def v1_lists_one_key_less(handling: Handling) -> None:
         replace_response(handling, api_keys=handling.response.api_keys[:-1])
 
 
-@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version")
+@defect(
+    Stage.RESPONSE,
+    "KIP-35.same-table-at-every-version",
+    "KIP-35.table-before-authentication",
+)
 def the_table_shrinks_on_repeat(handling: Handling) -> None:
     """Every further table on a connection leaves out its last entry."""
     memory = handling.connection.memory

@@ -13,6 +13,7 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
+from reference_model.defects.sasl import came_in_by_scram
 from reference_model.profile import CONTROLLER, PLAINTEXT, profile_of
 from reference_model.state_machine import ConnectionState, Handling, Stage, TlsOpening
 from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION, ApiVersion
@@ -62,6 +63,14 @@ def v1_tables_are_lower_before_authentication(handling: Handling) -> None:
     """Before authentication the table of v1 names lower maxima."""
     if _early(handling) and succeeds(handling) and version_of(handling) == 1:
         replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
+
+
+@defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
+def flexible_tables_are_shorter_behind_scram(handling: Handling) -> None:
+    """Who came in by SCRAM gets a table of v3 and later that lacks an entry."""
+    flexible = version_of(handling) >= FIRST_FLEXIBLE_VERSION
+    if came_in_by_scram(handling) and succeeds(handling) and flexible:
+        replace_response(handling, api_keys=_without_last(_table(handling)))
 
 
 @defect(

@@ -63,6 +63,20 @@ def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
         replace_reaction(handling, moves=ConnectionEvent.VERSIONS_GIVEN)
 
 
+def came_in_by_scram(handling: Handling) -> bool:
+    """Whether the client has authenticated, and by SCRAM."""
+    authenticated = handling.state is ConnectionState.AUTHENTICATED
+    return authenticated and handling.connection.scram is not None
+
+
+@defect(Stage.REACTION, "KIP-35.unknown-version-gives-35")
+def unknown_versions_are_invalid_behind_scram(handling: Handling) -> None:
+    """Who came in by SCRAM gets INVALID_REQUEST for a version that is not known."""
+    unknown = handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
+    if came_in_by_scram(handling) and unknown:
+        replace_reaction(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
 def any_bare_token_is_taken(handling: Handling) -> None:
     """Behind SaslHandshake v0 a wrong password is as good as the right one."""

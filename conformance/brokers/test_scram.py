@@ -1,0 +1,100 @@
+"""ApiVersions on a connection that authenticates by SCRAM, whose two rounds of tokens pass the same authenticator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.judging import (
+    assume_served,
+    assume_unserved,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+)
+from fixtures.broker import Broker
+from fixtures.connection import Connection
+from reference_model.scram import SCRAM
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.header_fields import plain_client_ids
+from wire.error_codes import ErrorCode
+from wire.exchange import Request
+
+V0 = build_request(version=0)
+HANDSHAKE_VERSIONS = st.integers(0, 1)
+
+
+def assume_handshake(broker: Broker, version: int) -> None:
+    """Reject the example unless the release has the version of SaslHandshake."""
+    assume(version <= broker.profile.traits.sasl_handshake_max)
+
+
+@contextmanager
+def connected_by_scram(
+    broker: Broker, handshake_version: int, *, asked_before: bool
+) -> Iterator[Connection]:
+    """Open a connection that authenticates by SCRAM, and close it.
+
+    Args:
+        broker: the target.
+        handshake_version: the form in which the tokens go.
+        asked_before: whether the table is asked for before the handshake, too.
+    """
+    access = broker.running.sasl
+    assert access is not None
+    with broker.connect(authenticate=False) as connection:
+        if asked_before:
+            connection.converse([V0])
+        connection.authenticate(access, mechanism=SCRAM, handshake_version=handshake_version)
+        yield connection
+
+
+@pytest.mark.needs("scram")
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.clause("KIP-35.table-before-authentication")
+@given(
+    sent=api_versions_requests(client_ids=plain_client_ids()),
+    handshake_version=HANDSHAKE_VERSIONS,
+    asked_before=st.booleans(),
+)
+@example(sent=V0, handshake_version=0, asked_before=False)
+@example(sent=V0, handshake_version=1, asked_before=True)
+@example(sent=build_request(version=3), handshake_version=1, asked_before=True)
+@example(sent=build_request(version=5), handshake_version=1, asked_before=False)
+def test_table_behind_scram_is_the_one_before_it(
+    broker: Broker, sent: Request, handshake_version: int, asked_before: bool
+) -> None:
+    """Behind an authentication by SCRAM every version gives the table that is given before any."""
+    assume_served(broker, sent)
+    assume_handshake(broker, handshake_version)
+    expected = decode_answer(broker.exchange(V0), api_version=0)
+    with connected_by_scram(broker, handshake_version, asked_before=asked_before) as connection:
+        exchange = connection.exchange(sent)
+    answer = decode_answer(exchange, api_version=sent.api_version)
+    assert answer.error_code is ErrorCode.NONE
+    assert key_ranges(answer) == key_ranges(expected)
+    assert exchange.usable, "the connection is lost behind the answer"
+
+
+@pytest.mark.needs("scram")
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.clause("KIP-35.unknown-version-gives-35")
+@given(
+    sent=api_versions_requests(versions=unknown_versions(), client_ids=plain_client_ids()),
+    handshake_version=HANDSHAKE_VERSIONS,
+)
+@example(sent=build_request(version=99), handshake_version=0)
+@example(sent=build_request(version=99), handshake_version=1)
+def test_unknown_version_behind_scram_gives_35(
+    broker: Broker, sent: Request, handshake_version: int
+) -> None:
+    """Behind an authentication by SCRAM an unknown version gets UNSUPPORTED_VERSION."""
+    assume_unserved(broker, sent)
+    assume_handshake(broker, handshake_version)
+    with connected_by_scram(broker, handshake_version, asked_before=False) as connection:
+        (exchange,) = connection.converse([sent])
+    assert error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION

@@ -1,0 +1,78 @@
+"""SCRAM-SHA-256 as the reference broker speaks it: the broker's side of one authentication.
+
+It knows no chance: salt and nonce follow from what the client says, so that a run can be repeated to the byte. What a
+SCRAM token may lead to is no matter of the oracle.
+Source: RFC 5802 and RFC 7677.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+
+from scramp import ScramException, ScramMechanism
+
+from reference_model.sasl import Credentials
+
+SCRAM = "SCRAM-SHA-256"
+ITERATIONS = 4096
+"""The least that the mechanism allows."""
+_SALT = b"reference broker"
+
+Secrets = tuple[bytes, bytes, bytes, int]
+"""Salt, stored key, server key and iterations of a user."""
+
+
+class ScramRefused(Exception):
+    """A token of the client is wrong."""
+
+
+@functools.cache
+def _secrets_of(password: str) -> Secrets:
+    salt, stored_key, server_key, iterations = ScramMechanism(SCRAM).make_auth_info(
+        password, iteration_count=ITERATIONS, salt=_SALT
+    )
+    return salt, stored_key, server_key, iterations
+
+
+class ScramExchange:
+    """The tokens of one authentication.
+
+    Attributes:
+        is_over: whether the client has shown that it knows the password.
+    """
+
+    def __init__(self, credentials: Credentials) -> None:
+        """Await the first token.
+
+        Args:
+            credentials: the one user who may come in.
+        """
+        self.is_over = False
+        self._credentials = credentials
+        self._server = ScramMechanism(SCRAM)
+        self._exchange = None
+
+    def answer_to(self, token: bytes) -> bytes:
+        """Take the client's next token, and return the one that answers it.
+
+        Raises:
+            ScramRefused: it is wrong.
+        """
+        try:
+            text = token.decode()
+            if self._exchange is None:
+                nonce = hashlib.sha256(token).hexdigest()
+                self._exchange = self._server.make_server(self._secrets, s_nonce=nonce)
+                self._exchange.set_client_first(text)
+                return str(self._exchange.get_server_first()).encode()
+            self._exchange.set_client_final(text)
+            self.is_over = True
+            return str(self._exchange.get_server_final()).encode()
+        except (ScramException, UnicodeDecodeError) as error:
+            raise ScramRefused(str(error)) from error
+
+    def _secrets(self, username: str) -> Secrets:
+        if username != self._credentials.username:
+            raise ScramException(f"there is no user {username!r}")
+        return _secrets_of(self._credentials.password)
