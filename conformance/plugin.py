@@ -22,6 +22,7 @@ from conformance.hypothesis_profiles import (
     place_of_run,
     seed_for_place,
 )
+from conformance.interrupts import INTERRUPTS
 from conformance.needs import why_not_applicable
 from conformance.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
 from conformance.repeating import Repeater
@@ -54,6 +55,7 @@ PARTLY = pytest.StashKey[bool]()
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Load Hypothesis' settings before a test module is imported, and choose a seed where none is given."""
+    INTERRUPTS.remember()
     if config.option.hypothesis_seed is None:
         seed = seed_for_place()
         # Before Hypothesis' own plugin reads it.
@@ -170,6 +172,7 @@ def _judge_examples(item: pytest.Item) -> None:
 def _judged(body: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(body)
     def run(**values: Any) -> None:
+        INTERRUPTS.check()
         JUDGE_EXAMPLE.get()(body, values)
 
     run.judged = True  # type: ignore[attr-defined]
@@ -218,7 +221,8 @@ def _repeater(config: pytest.Config, target: Target) -> Repeater:
     repeater = config.stash.get(REPEATER, None)
     if repeater is None or repeater.target is not target:
         _end_repeater(config)
-        repeater = Repeater(SpareTarget(target, config.getoption("--launcher")))
+        spare = SpareTarget(target, config.getoption("--launcher"))
+        repeater = Repeater(spare, tier=tier_of(config))
         config.stash[REPEATER] = repeater
     return repeater
 

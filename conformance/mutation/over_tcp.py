@@ -6,9 +6,7 @@ that both transports are known to show the same.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +19,12 @@ from conformance.mutation.in_memory import clauses_in_memory
 from conformance.mutation.properties import Property, all_properties
 from conformance.mutation.score import Blame, Kill
 from conformance.mutation.trials import listeners_in_memory
+from conformance.suite_processes import EndedRun, SuiteProcesses
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import REFERENCE
 from reference_model.defects import DEFECTS
 from reports.records import Phase, Verdict
 
-SUITE = Path(__file__).parent.parent
 PROFILE = "unshrunk"
 TRANSPORT = "over TCP"
 SAMPLE = 2
@@ -79,51 +77,36 @@ def _runs(defects: Sequence[str], properties: tuple[str, ...], tier: str) -> Ite
         yield Run(defects=chosen, properties=properties, tier=tier)
 
 
-def start(run: Run, folder: Path) -> subprocess.Popen[str]:
-    """Start a run of the suite, with records in `folder`; its output goes to a file there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    targets = [part for name in run.defects for part in ("--broker", f"{REFERENCE}+{name}")]
-    command = [sys.executable, "-m", "pytest", str(SUITE), *targets, "--runs", str(folder)]
-    command += ["--tier", run.tier, "-k", " or ".join(run.properties)]
-    command += ["--tb=no", "-q", "-p", "no:cacheprovider"]
-    with (folder / "output.txt").open("w") as output:
-        return subprocess.Popen(
-            command,
-            text=True,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=SUITE.parent,
-            env={**os.environ, "KAFKA_CONFORMANCE_PROFILE": PROFILE},
-        )
-
-
 def run_all(runs: Sequence[Run], folder: Path, jobs: int) -> dict[Run, Path]:
     """Do runs, each in a process of its own, `jobs` at a time; returns where each left its records.
+
+    Args:
+        runs: the runs.
+        folder: where their records go; what runs left there before is not looked at.
+        jobs: how many run at a time.
 
     Raises:
         HarnessError: a run ended otherwise than with verdicts.
     """
-    folders = {run: folder / f"run-{number}" for number, run in enumerate(runs)}
-    waiting = list(runs)
-    running: dict[Run, subprocess.Popen[str]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                run = waiting.pop(0)
-                running[run] = start(run, folders[run])
-            done = next(iter(running))
-            status = running[done].wait()
-            del running[done]
-            if status not in EXPECTED_STATUSES:
-                output = (folders[done] / "output.txt").read_text()
-                raise HarnessError(
-                    f"the run against {', '.join(done.defects)} ended with status {status}:\n{output}"
-                )
-    finally:
-        for process in running.values():
-            process.terminate()
-            process.wait()
+    folder.mkdir(parents=True, exist_ok=True)
+    folders = {run: Path(tempfile.mkdtemp(prefix="run-", dir=folder)) for run in runs}
+
+    def check(run: Run, ended: EndedRun) -> None:
+        if ended.status not in EXPECTED_STATUSES:
+            output = "\n".join(ended.lines)
+            raise HarnessError(
+                f"the run against {', '.join(run.defects)} ended with status {ended.status}:\n{output}"
+            )
+
+    processes = SuiteProcesses[Run](jobs=jobs, variables={"KAFKA_CONFORMANCE_PROFILE": PROFILE})
+    processes.run({run: _options(run, folders[run]) for run in runs}, check)
     return folders
+
+
+def _options(run: Run, folder: Path) -> list[str]:
+    targets = [part for name in run.defects for part in ("--broker", f"{REFERENCE}+{name}")]
+    chosen = " or ".join(run.properties)
+    return [*targets, "--runs", str(folder), "--tier", run.tier, "-k", chosen, "--tb=no"]
 
 
 def first_failures(folder: Path, target: str) -> dict[str, int]:

@@ -1,0 +1,39 @@
+"""An interrupt is raised, and raised again where it was dropped."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.interrupts import Interrupts
+
+
+@pytest.fixture(autouse=True)
+def own_handler() -> Iterator[None]:
+    """Leave the process's handler as it was."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_that_was_dropped_is_raised_again() -> None:
+    """Whatever became of the first exception."""
+    interrupts = Interrupts()
+    interrupts.remember()
+    interrupts.check()
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        interrupts.check()
+
+
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    """As in a background job of a shell."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupts = Interrupts()
+    interrupts.remember()
+    os.kill(os.getpid(), signal.SIGINT)
+    interrupts.check()
