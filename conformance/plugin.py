@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ import pytest
 from hypothesis import settings
 from hypothesis.errors import Flaky
 
-from clauses.catalogue import Clause, Role, catalogue
+from clauses.catalogue import catalogue
 from conformance.examples import JUDGE, PropertyJudge
-from conformance.expectations import stale_expectations, unmatched_expectations
+from conformance.expectations import unmatched_expectations
+from conformance.explaining import explain
 from conformance.hypothesis_profiles import (
     UNSHRUNK,
     load_profile,
@@ -25,20 +26,18 @@ from conformance.hypothesis_profiles import (
 from conformance.interrupts import INTERRUPTS
 from conformance.needs import why_not_applicable
 from conformance.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
+from conformance.planning import is_judged, is_left_out, listener_of, planned_run
 from conformance.repeating import Repeater
 from conformance.run_facts import asks_for_everything, target_facts
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
-from fixtures.plugin import TARGETS, ListenerOfTarget, tier_of
+from fixtures.plugin import TARGETS, tier_of
 from fixtures.spare_target import SpareTarget
-from fixtures.targets import KnownViolation, Target
-from reports.allure_results import attach_failure, label_result
-from reports.exit_status import gates
+from fixtures.targets import Target
+from reports.allure_results import label_result
 from reports.plugin import RECORDER, clauses_of
-from reports.recorder import NOT_STARTED, Cell, CellKey, RunRecorder
-from reports.records import PlannedCell
-from reports.run_writer import RunWriter, clause_facts
-from reports.terminal import printable
+from reports.recorder import NOT_STARTED, CellKey, RunRecorder
+from reports.run_writer import RunWriter
 
 SHARE_ON_FURTHER_LISTENERS = 10
 """One example in so many runs on the listeners behind a target's first: the code behind them is the same but
@@ -66,94 +65,40 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Check the clauses that are named, leave out what the tier leaves out, and plan the cells."""
-    judged = [item for item in items if list(item.iter_markers("clause"))]
-    if not judged:
-        return
     tier = tier_of(config)
-    left_out = [item for item in judged if _is_left_out(item, tier)]
+    left_out = [item for item in items if is_judged(item) and is_left_out(item, tier)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-        judged = [item for item in judged if item not in left_out]
-    cells = {}
+    judged = [item for item in items if is_judged(item)]
     for item in judged:
-        listener = _listener_of(item)
-        for clause in clauses_of(item):
-            planned = _plan(clause, listener)
-            cells[CellKey(planned.clause, planned.target, planned.listener)] = (
-                planned,
-                clause.level.value,
-            )
         _judge_examples(item)
-    if config.option.collectonly:
-        return
-    writer = RunWriter(
-        Path(config.getoption("--runs")),
-        catalogue=catalogue(),
-        tier=tier,
-        seed=_seed(config),
-        whole=asks_for_everything(config) and PARTLY not in config.stash,
-    )
-    recorder = RunRecorder(writer, tier=tier)
-    named = {key.clause for key in cells}
-    order = {clause.id: place for place, clause in enumerate(catalogue())}
-    in_order = sorted(cells, key=lambda key: order[key.clause])
-    recorder.plan(
-        (cells[key] for key in in_order),
-        [
-            clause_facts(clause, role=Role.BROKER.value)
-            for clause in catalogue()
-            if clause.id in named
-        ],
-        [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in _targets(judged)],
-    )
-    recorder.stale_expectations = stale_expectations(_targets(judged))
-    config.stash[RECORDER] = recorder
+    if judged and not config.option.collectonly:
+        is_whole = asks_for_everything(config) and PARTLY not in config.stash
+        config.stash[RECORDER] = planned_run(
+            judged,
+            RunWriter(
+                Path(config.getoption("--runs")),
+                catalogue=catalogue(),
+                tier=tier,
+                seed=_seed(config),
+                whole=is_whole,
+            ),
+            tier,
+        )
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Note that the run is not whole, where somebody deselects what the tier has."""
     for item in items:
-        if not _is_left_out(item, tier_of(item.config)):
+        if not is_left_out(item, tier_of(item.config)):
             item.config.stash[PARTLY] = True
-
-
-def _is_left_out(item: pytest.Item, tier: str) -> bool:
-    if tier == "gentle" and item.get_closest_marker("malformed"):
-        return True
-    return tier != "deep" and any(map(item.get_closest_marker, ("stored", "deep")))
 
 
 def _seed(config: pytest.Config) -> int | None:
     """Return the seed that the examples are drawn with; a derandomized profile without a given one has none."""
     seed = config.option.hypothesis_seed
     return int(seed) if seed is not None and str(seed).isdecimal() else None
-
-
-def _targets(items: Iterable[pytest.Item]) -> list[Target]:
-    """Return the targets that items are about, each once."""
-    return list({(target := _listener_of(item).target).id: target for item in items}.values())
-
-
-def _listener_of(item: pytest.Item) -> ListenerOfTarget:
-    chosen = item.callspec.params["broker"]  # type: ignore[attr-defined]
-    assert isinstance(chosen, ListenerOfTarget)
-    return chosen
-
-
-def known_violation_of(target: Target, clause: str, listener: str) -> KnownViolation | None:
-    """Return the registry's entry for a clause that a target is known to violate on a listener."""
-    return next((k for k in target.known_violations if k.holds_on(clause, listener)), None)
-
-
-def _plan(clause: Clause, listener: ListenerOfTarget) -> PlannedCell:
-    known = known_violation_of(listener.target, clause.id, listener.listener)
-    return PlannedCell(
-        clause=clause.id,
-        target=listener.target.id,
-        listener=listener.listener,
-        known_violation="" if known is None else f"{known.reason} ({known.link})",
-    )
 
 
 def _judge_examples(item: pytest.Item) -> None:
@@ -194,7 +139,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         if reason is not None:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
-        label_result(clause, _listener_of(item).id)
+        label_result(clause, listener_of(item).id)
     is_brief = _is_brief(item, broker)
     judge = PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief)
     JUDGE.set(judge)
@@ -243,13 +188,13 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """End the broker that a target's failures were repeated on, so that it disturbs no other target."""
     if not clauses_of(item):
         return
-    same = nextitem is not None and _is_about(nextitem, _listener_of(item).target)
+    same = nextitem is not None and _is_about(nextitem, listener_of(item).target)
     if not same:
         _end_repeater(item.config)
 
 
 def _is_about(item: pytest.Item, target: Target) -> bool:
-    return bool(clauses_of(item)) and _listener_of(item).target is target
+    return bool(clauses_of(item)) and listener_of(item).target is target
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -304,71 +249,9 @@ def pytest_runtest_makereport(
     report = yield
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)
-    if recorder is None or not clauses or report.skipped:
-        return report
-    listener = _listener_of(item)
-    keys = [CellKey(clause.id, listener.target.id, listener.listener) for clause in clauses]
-    different = [key for key in keys if recorder.cells[key].failures]
-    if call.when == "call":
-        # Also where nothing failed: a difference that is only information has evidence too.
-        _keep_evidence(recorder, different)
-    if call.excinfo is None:
-        return report
-    if different and isinstance(call.excinfo.value, AssertionError | Flaky):
-        _report_violations(report, [recorder.cells[key] for key in different], item.config)
-    else:
-        _report_problem(report, recorder, keys, _name_of(item), call.excinfo.value)
+    if recorder is not None and clauses and not report.skipped:
+        listener = listener_of(item)
+        keys = [CellKey(clause.id, listener.target.id, listener.listener) for clause in clauses]
+        strict = item.config.getoption("--strict-should")
+        explain(report, call, recorder, keys, _name_of(item), strict=strict)
     return report
-
-
-def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
-    for key in keys:
-        recorder.write_failures(key)
-        for failure in recorder.cells[key].failures.values():
-            attach_failure(failure)
-
-
-def _report_violations(report: pytest.TestReport, cells: list[Cell], config: pytest.Config) -> None:
-    # The verdicts below show the bytes; a traceback would show our code.
-    report.longrepr = "\n".join(
-        printable(f"{cell.planned.clause}: {failure.first_line}")
-        for cell in cells
-        for failure in cell.failures.values()
-    )
-    excuse = _excuse(cells, config)
-    if excuse:
-        report.outcome = "skipped"
-        report.wasxfail = excuse
-
-
-def _report_problem(
-    report: pytest.TestReport,
-    recorder: RunRecorder,
-    keys: list[CellKey],
-    property_name: str,
-    error: BaseException,
-) -> None:
-    problem = _problem(error)
-    first = all(problem not in cell.problems for cell in recorder.cells.values())
-    for key in keys:
-        recorder.inconclusive(key, property_name, problem)
-    # Only a fault of this suite is explained by a traceback, and by one.
-    if isinstance(error, HarnessError) or not first:
-        report.longrepr = "inconclusive; the reason stands below the verdicts"
-
-
-def _problem(error: BaseException) -> str:
-    if isinstance(error, HarnessError):
-        return f"{type(error).__name__}: {error}"
-    first_line = str(error).partition("\n")[0]
-    return f"a fault of this suite, please report it: {type(error).__name__}: {first_line}"
-
-
-def _excuse(cells: list[Cell], config: pytest.Config) -> str:
-    """Return why violated cells do not fail the run; empty where one does."""
-    strict = config.getoption("--strict-should")
-    excuses = [
-        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
-        for cell in cells
-    ]
-    return "; ".join(excuses) if all(excuses) else ""

@@ -1,0 +1,95 @@
+"""What pytest says of a property that did not simply pass: which violations, or why we could not tell."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis.errors import Flaky
+
+from fixtures.errors import HarnessError
+from reports.allure_results import attach_failure
+from reports.exit_status import gates
+from reports.recorder import Cell, CellKey, RunRecorder
+from reports.terminal import printable
+
+
+def explain(
+    report: pytest.TestReport,
+    call: pytest.CallInfo[None],
+    recorder: RunRecorder,
+    keys: list[CellKey],
+    property_name: str,
+    *,
+    strict: bool,
+) -> None:
+    """Keep the evidence of a property's failures, and let only what gates show as failed.
+
+    Args:
+        report: what pytest would say; it is changed.
+        call: what pytest did.
+        recorder: holds the cells.
+        keys: the property's cells.
+        property_name: its name.
+        strict: whether a SHOULD gates.
+    """
+    different = [key for key in keys if recorder.cells[key].failures]
+    if call.when == "call":
+        # Also where nothing failed: a difference that is only information has evidence too.
+        _keep_evidence(recorder, different)
+    if call.excinfo is None:
+        return
+    if different and isinstance(call.excinfo.value, AssertionError | Flaky):
+        _report_violations(report, [recorder.cells[key] for key in different], strict=strict)
+    else:
+        _report_problem(report, recorder, keys, property_name, call.excinfo.value)
+
+
+def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
+    for key in keys:
+        recorder.write_failures(key)
+        for failure in recorder.cells[key].failures.values():
+            attach_failure(failure)
+
+
+def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
+    # The verdicts below show the bytes; a traceback would show our code.
+    report.longrepr = "\n".join(
+        printable(f"{cell.planned.clause}: {failure.first_line}")
+        for cell in cells
+        for failure in cell.failures.values()
+    )
+    excuse = _excuse(cells, strict=strict)
+    if excuse:
+        report.outcome = "skipped"
+        report.wasxfail = excuse
+
+
+def _report_problem(
+    report: pytest.TestReport,
+    recorder: RunRecorder,
+    keys: list[CellKey],
+    property_name: str,
+    error: BaseException,
+) -> None:
+    problem = _problem(error)
+    first = all(problem not in cell.problems for cell in recorder.cells.values())
+    for key in keys:
+        recorder.inconclusive(key, property_name, problem)
+    # Only a fault of this suite is explained by a traceback, and by one.
+    if isinstance(error, HarnessError) or not first:
+        report.longrepr = "inconclusive; the reason stands below the verdicts"
+
+
+def _problem(error: BaseException) -> str:
+    if isinstance(error, HarnessError):
+        return f"{type(error).__name__}: {error}"
+    first_line = str(error).partition("\n")[0]
+    return f"a fault of this suite, please report it: {type(error).__name__}: {first_line}"
+
+
+def _excuse(cells: list[Cell], *, strict: bool) -> str:
+    """Return why violated cells do not fail the run; empty where one does."""
+    excuses = [
+        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
+        for cell in cells
+    ]
+    return "; ".join(excuses) if all(excuses) else ""
