@@ -22,13 +22,13 @@ from rich.console import Console
 from benchmarks.rates import chosen_target, print_rates, print_ratio
 from benchmarks.throughput import read_answers
 from clauses.catalogue import catalogue
-from conformance.corpus.allowed import cut_frames
 from conformance.corpus.entries import Entry, load_corpus
 from conformance.corpus.replay import Agreed, Remaining, Replay, Stored, batches
 from conformance.examples import PropertyJudge
 from fixtures.broker import Broker
 from fixtures.launchers import launch
 from fixtures.transport import open_tcp
+from reference_model.stored_inputs import cut_frames
 from reports.recorder import RunRecorder
 from reports.records import PlannedCell
 from reports.run_writer import RunWriter

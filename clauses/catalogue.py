@@ -14,12 +14,14 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from wire.fields import NO_VERSIONS, Versions, versions
 
-FOLDER = Path(__file__).parent
+FOLDER = files("clauses")
+"""Of the clause files; on a cluster they may lie in an archive."""
 _ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEYS = ("id", "roles", "level", "applies_to", "statement", "location", "meaning")
 _OPTIONAL_KEYS = ("not_tested",)
@@ -178,11 +180,12 @@ def _entries(content: bytes, *, where: str) -> list[dict[str, Any]]:
     return entries
 
 
-def load_catalogue(folder: Path = FOLDER) -> Catalogue:
+def load_catalogue(folder: Traversable = FOLDER) -> Catalogue:
     """Load every TOML file of a folder, in the order of their names."""
     digest = hashlib.sha256()
     clauses: list[Clause] = []
-    for path in sorted(folder.glob("*.toml")):
+    paths = [path for path in folder.iterdir() if path.name.endswith(".toml")]
+    for path in sorted(paths, key=lambda path: path.name):
         content = path.read_bytes()
         digest.update(content)
         entries = _entries(content, where=path.name)

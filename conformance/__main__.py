@@ -7,12 +7,16 @@ import click
 from conformance.commands.catalogue import clauses, explain, targets
 from conformance.commands.changes import changes
 from conformance.commands.corpus import corpus
+from conformance.commands.diff import diff
 from conformance.commands.expectations import expectations
 from conformance.commands.grid import grid
 from conformance.commands.matrix import matrix
 from conformance.commands.mutation import mutation
 from conformance.commands.pinning import pin_artefacts, record_tables
+from conformance.commands.rejudge import rejudge
 from conformance.commands.replay import replay
+from conformance.commands.summary import summary
+from conformance.commands.verify import verify
 from reports.run_writer import suite_version
 
 
@@ -28,8 +32,9 @@ def main() -> None:
 
 COMMANDS = (
     *(targets, clauses, explain),
-    *(matrix, grid, changes, mutation),
-    *(replay, corpus, expectations),
+    *(matrix, grid, verify, changes, mutation),
+    *(diff, summary),
+    *(replay, rejudge, corpus, expectations),
     *(pin_artefacts, record_tables),
 )
 

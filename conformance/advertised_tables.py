@@ -19,6 +19,8 @@ FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalize
 
 RECORDED_LISTENERS = (PLAINTEXT, CONTROLLER)
 
+_TABLES = Path(str(FOLDER))
+
 Row = Mapping[str, str | int]
 
 
@@ -29,7 +31,7 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
     return decode_answer(exchange, api_version=version, exactly=True)
 
 
-def record_tables(targets: Iterable[Target], launcher: str, folder: Path = FOLDER) -> None:
+def record_tables(targets: Iterable[Target], launcher: str, folder: Path = _TABLES) -> None:
     """Start each target and replace its rows in `advertised.csv` and `features.csv`.
 
     A broker's listeners have one table, recorded from the plain one; a controller has its own.

@@ -36,7 +36,7 @@ that is pipelined over TLS, and seconds for one that a quota holds back."""
 ENOUGH_DIFFERENCES = 3
 """Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
 the difference is silence each costs the silence bound."""
-SHARE_OF_PATIENCE = 1 / 15
+SHARE_OF_PATIENCE = 1 / 10
 """Share of a target's patience that making one failure smaller may cost, so that the others have some too."""
 SHRINK_BUDGET_S = 3.0
 """Wall time for making a failure smaller. Seen: requests of one kind are minimal after 0.3 s; a target that

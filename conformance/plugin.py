@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -83,9 +83,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 tier=tier,
                 seed=_seed(config),
                 whole=is_whole,
+                corrects=config.getoption("--corrects"),
+                pinned_examples=_pinned_examples(judged),
             ),
             tier,
         )
+
+
+def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
+    """Count the examples that are written down with each property: its first ones, on every target."""
+    return {
+        _name_of(item): len(getattr(item.obj, "hypothesis_explicit_examples", ()))  # type: ignore[attr-defined]
+        for item in items
+    }
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

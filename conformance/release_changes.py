@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from conformance.corpus.allowed import Frames, StoredInputOracle, cut_frames
 from conformance.corpus.entries import Entry
 from fixtures.broker import Broker, probe_request
 from reference_model.answers import response_for
 from reference_model.connection_states import ConnectionEvent
 from reference_model.reaction import NotModelled, Reaction
+from reference_model.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.change_log import Change
 from reports.hex_dump import layout_of_answer
 from wire.api_versions import API_VERSIONS_KEY, ApiVersion, ApiVersionsResponse

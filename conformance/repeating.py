@@ -29,8 +29,8 @@ MANY_REPEATS = 40
 """For the rate of what comes and goes: the 95 % interval is then at most 0.3 wide."""
 PLACE_BUDGET_S = 1.5
 """Wall time for repeats in one place. Only a target that falls silent, 0.7 s each, makes fewer repeats in it."""
-TARGET_BUDGET_S = 20.0
-"""Wall time for all repeats on one target; failures behind that are not classified, and count as violations."""
+TARGET_BUDGET_S = {"smoke": 3.0, "gentle": 20.0, "standard": 20.0, "deep": 20.0}
+"""Wall time for all repeats on one target, by tier; failures behind that are not classified, and count as violations."""
 LOAD_CONNECTIONS = 4
 
 Body = Callable[..., None]
@@ -122,12 +122,14 @@ def _load(broker: Broker) -> Iterator[None]:
 class Repeater:
     """Repeats the failures of one target; `close` ends what was started for it."""
 
-    def __init__(self, spare: SpareTarget) -> None:
+    def __init__(self, spare: SpareTarget, *, tier: str) -> None:
         """Begin with the whole budget.
 
         Args:
             spare: the same target once more.
+            tier: of the run.
         """
+        self._budget_s = TARGET_BUDGET_S[tier]
         self.target = spare.target
         self._spare = spare
         self._spent_s = 0.0
@@ -143,7 +145,7 @@ class Repeater:
             None where it cannot be repeated: it drew its values as it went, or this target's time is used up.
         """
         interactive = any(isinstance(value, DataObject) for value in example.values.values())
-        if interactive or self._spent_s > TARGET_BUDGET_S:
+        if interactive or self._spent_s > self._budget_s:
             return None
         started = time.monotonic()
         try:

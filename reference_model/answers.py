@@ -100,7 +100,7 @@ def answers_of_other_apis() -> Mapping[tuple[int, int], bytes]:
 
     They are the smallest answers that the message schemas allow: every value is its default.
     """
-    with (FOLDER / "default_answers.csv").open(newline="") as lines:
+    with (FOLDER / "default_answers.csv").open() as lines:
         return {
             (int(row["api_key"]), int(row["api_version"])): bytes.fromhex(row["answer"])
             for row in csv.DictReader(lines)

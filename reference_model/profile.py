@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 from wire.api_versions import (
@@ -22,7 +22,8 @@ from wire.api_versions import (
     SupportedFeatureKey,
 )
 
-FOLDER = Path(__file__).parent / "profiles"
+FOLDER = files("reference_model") / "profiles"
+"""Of the recorded tables; on a cluster it may lie in an archive."""
 APACHE_KAFKA = "apache-kafka"
 KIP_TEXT = "kip-text"
 NEWEST_RELEASE = "4.4.0"
@@ -173,7 +174,7 @@ def traits_of(
 
 
 def _rows(file: str, release: str, quorum: str, listener: str) -> list[dict[str, str]]:
-    with (FOLDER / file).open(newline="") as lines:
+    with (FOLDER / file).open() as lines:
         return [
             row
             for row in csv.DictReader(lines)
@@ -194,7 +195,7 @@ def _table(release: str, quorum: str, listener: str) -> tuple[ApiVersion, ...]:
 
 def _recorded_in_line(release: str, quorum: str) -> str:
     """Return the newest recorded release of the same line ("4.3", "0.10.2"), or the release itself."""
-    with (FOLDER / "advertised.csv").open(newline="") as lines:
+    with (FOLDER / "advertised.csv").open() as lines:
         recorded = {row["release"] for row in csv.DictReader(lines) if row["quorum"] == quorum}
     line = _line_of(release)
     same = [other for other in recorded if _line_of(other) == line and other != release]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from typing import Any
 
 from scramp import ScramException, ScramMechanism
 
@@ -50,8 +51,7 @@ class ScramExchange:
         """
         self.is_over = False
         self._credentials = credentials
-        self._server = ScramMechanism(SCRAM)
-        self._exchange = None
+        self._exchange: Any = None
 
     def answer_to(self, token: bytes) -> bytes:
         """Take the client's next token, and return the one that answers it.
@@ -63,7 +63,8 @@ class ScramExchange:
             text = token.decode()
             if self._exchange is None:
                 nonce = hashlib.sha256(token).hexdigest()
-                self._exchange = self._server.make_server(self._secrets, s_nonce=nonce)
+                mechanism = ScramMechanism(SCRAM)
+                self._exchange = mechanism.make_server(self._secrets, s_nonce=nonce)
                 self._exchange.set_client_first(text)
                 return str(self._exchange.get_server_first()).encode()
             self._exchange.set_client_final(text)

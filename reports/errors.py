@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from reports.records import Refusal
@@ -24,3 +25,17 @@ class RunRefused(Exception):
 
     def __str__(self) -> str:
         return f"{self.folder}: {self.detail}"
+
+
+class StatementWithoutEvidence(Exception):
+    """A range statement is partial and nothing explains or shows it.
+
+    Attributes:
+        faults: one sentence per cell.
+    """
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        super().__init__(
+            f"{len(faults)} cells of partial range statements: {'; '.join(faults[:5])}"
+        )
+        self.faults = tuple(faults)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.grid_tables import Grid, GridCell
+from reports.grid_tables import Grid
+from reports.grid_view import FoldedCell, FoldedGrid
 from reports.records import Verdict
 from reports.words import SYMBOLS
 
@@ -21,7 +22,8 @@ class GridSummary:
     Attributes:
         sentence: the verdict in one sentence, with its symbol in front.
         verdict: the verdict that the sentence is about: the gravest that any MUST cell has.
-        cells: how many cells have which verdict, in the order of `Verdict`.
+        cells: how many clauses on how many targets have which verdict, in the order of `Verdict`; a target's
+            listeners count once, by the worst.
         targets: how many columns the grid has.
         clauses: how many rows.
         refused: how many run folders did not count.
@@ -39,28 +41,33 @@ class GridSummary:
 
 def summarise(grid: Grid, page: Path) -> GridSummary:
     """Count a grid's cells and say the one thing that matters most."""
-    counts = Counter(cell.verdict for cell in grid.cells)
-    verdict, text = _gravest(grid)
+    folded = FoldedGrid(grid)
+    counts = Counter(cell.verdict for row in folded.cells.values() for cell in row)
+    verdict, text = _gravest(folded)
     return GridSummary(
         sentence=f"{SYMBOLS[verdict]} {text}",
         verdict=verdict,
         cells={entry: counts[entry] for entry in Verdict if counts[entry]},
-        targets=len(grid.targets),
+        targets=len(folded.columns),
         clauses=len(grid.clauses),
         refused=len(grid.refused),
         page=page,
     )
 
 
-def _gravest(grid: Grid) -> tuple[Verdict, str]:
-    must = {entry.clause for entry in grid.clauses if entry.level == "MUST"}
-    binding = [cell for cell in grid.cells if cell.clause in must]
-    columns = _counted(len(grid.targets), "target")
+def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
+    must = {entry.clause for entry in folded.grid.clauses if entry.level == "MUST"}
+    binding = [
+        cell
+        for clause, row in folded.cells.items()
+        for cell in row
+        if clause in must and cell.verdict is not Verdict.NOT_APPLICABLE
+    ]
     violated = [cell for cell in binding if cell.verdict is Verdict.VIOLATES]
     if violated:
         rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
-        places = len(_columns(violated))
-        return Verdict.VIOLATES, f"{rows} violated on {places} of {columns}."
+        of_all = _counted(len(folded.columns), "target")
+        return Verdict.VIOLATES, f"{rows} violated on {_targets(violated)} of {of_all}."
     gone = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if gone:
         text = f"{_counted(len(gone), 'declared violation', verb=True)} gone."
@@ -70,15 +77,21 @@ def _gravest(grid: Grid) -> tuple[Verdict, str]:
         cells = _counted(len(unsettled), "cell")
         text = f"No MUST clause is violated, but {cells} could not be judged."
         return unsettled[0].verdict, text
-    if not any(cell.verdict is not Verdict.NOT_APPLICABLE for cell in binding):
+    if not binding:
         return Verdict.NOT_RUN, "No MUST clause was judged."
+    return Verdict.CONFORMS, _all_hold(binding, len(folded.columns))
+
+
+def _all_hold(binding: list[FoldedCell], columns: int) -> str:
+    bound = _targets(binding)
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
     but = f", but for {_counted(known, 'known violation')}" if known else ""
-    return Verdict.CONFORMS, f"Every MUST clause holds on {columns}{but}."
+    others = f" No MUST clause is about the other {columns - bound}." if columns > bound else ""
+    return f"Every MUST clause holds on {_counted(bound, 'target')}{but}.{others}"
 
 
-def _columns(cells: list[GridCell]) -> set[tuple[str, str]]:
-    return {(cell.target, cell.listener) for cell in cells}
+def _targets(cells: list[FoldedCell]) -> int:
+    return len({cell.target for cell in cells})
 
 
 def _counted(number: int, noun: str, *, verb: bool = False) -> str:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
-
-import pyarrow.parquet as pq
+from typing import Any
 
 from reports.records import REFUSED_FILE, TABLES_FOLDER, Verdict
+from reports.table_rows import read_rows
 
 APACHE_KAFKA = "apache-kafka"
 _NAMES = {APACHE_KAFKA: "Apache Kafka"}
-
-Row = TypeVar("Row")
-Conversion = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +33,13 @@ class CellFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridCell:
-    """What is said of one clause on one listener of one target; see `spark_aggregation.grid`."""
+    """What is said of one clause on one listener of one target; see `spark_aggregation.grid`.
+
+    Attributes:
+        first_seen: when its present verdict began; None in a grid folder without a history.
+        last_changed: when its verdict last became another one.
+        previous_verdict: what it was before; None where nothing was.
+    """
 
     clause: str
     target: str
@@ -54,11 +56,14 @@ class GridCell:
     inconclusive: int
     distinct_failures: int
     failures: tuple[CellFailure, ...]
+    first_seen: datetime | None = None
+    last_changed: datetime | None = None
+    previous_verdict: Verdict | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridTarget:
-    """A column of the grid: one listener of one target."""
+    """One listener of one target; the page folds a target's listeners into one column."""
 
     target: str
     listener: str
@@ -71,13 +76,21 @@ class GridTarget:
     started_at: datetime
 
     @property
-    def name(self) -> str:
-        """The target as a reader calls it: "Apache Kafka 4.4.0", "Apache Kafka 4.4.0 controller"."""
+    def target_name(self) -> str:
+        """The target as a reader calls it: "Apache Kafka 4.4.0", "Apache Kafka 3.9.2 zookeeper"."""
         known = implementation_name(self.implementation)
+        release = f"{self.implementation}-{self.release}"
+        if self.target == release:
+            return f"{known} {self.release}"
+        if self.target.startswith(f"{release}-"):
+            return f"{known} {self.release} {self.target.removeprefix(f'{release}-')}"
+        return self.target
+
+    @property
+    def name(self) -> str:
+        """The target with its listener, where that is not the plain one: "Apache Kafka 4.4.0 controller"."""
         listener = "" if self.listener == "plaintext" else f" {self.listener}"
-        if self.target == f"{self.implementation}-{self.release}":
-            return f"{known} {self.release}{listener}"
-        return f"{self.target}{listener}"
+        return f"{self.target_name}{listener}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +122,12 @@ class GridRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRun:
-    """A run that counts; `in_grid` says whether a column comes from it."""
+    """A run that counts; `in_grid` says whether a column comes from it.
+
+    Attributes:
+        whole: whether it planned everything that its tier has.
+        corrects: the run that it stands in place of; None for its own.
+    """
 
     run_id: str
     folder: str
@@ -129,6 +147,8 @@ class GridRun:
     system: str
     machine: str
     cpus: int
+    whole: bool = True
+    corrects: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,13 +193,13 @@ def read_grid(out_dir: Path) -> Grid:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
     """
     tables = out_dir / TABLES_FOLDER
-    targets = _in_column_order(_rows(tables, "targets", GridTarget, _target_values))
-    clauses = _in_catalogue_order(list(_rows(tables, "clauses", GridClause)))
+    targets = _in_column_order(read_rows(tables, "targets", GridTarget, _target_values))
+    clauses = _in_catalogue_order(list(read_rows(tables, "clauses", GridClause)))
     columns = {(entry.target, entry.listener): place for place, entry in enumerate(targets)}
     families = {entry.implementation: place for place, entry in enumerate(targets)}
     rows = {entry.clause: place for place, entry in enumerate(clauses)}
-    cells = _rows(tables, "cells", GridCell, _cell_values)
-    ranges = _rows(tables, "ranges", GridRange)
+    cells = read_rows(tables, "cells", GridCell, _cell_values)
+    ranges = read_rows(tables, "ranges", GridRange)
     refused = json.loads((out_dir / REFUSED_FILE).read_text(encoding="utf-8"))
     return Grid(
         cells=tuple(
@@ -199,22 +219,13 @@ def read_grid(out_dir: Path) -> Grid:
         ),
         runs=tuple(
             sorted(
-                _rows(tables, "runs", GridRun),
+                read_rows(tables, "runs", GridRun),
                 key=lambda run: (run.started_at, run.run_id),
                 reverse=True,
             )
         ),
         refused=tuple(RefusedRun(**entry) for entry in refused),
     )
-
-
-def _rows(tables: Path, name: str, row_type: type[Row], *conversions: Conversion) -> Iterator[Row]:
-    columns = [field.name for field in fields(row_type)]  # type: ignore[arg-type]
-    table = pq.read_table(tables / f"{name}.parquet", columns=columns)
-    for values in table.to_pylist():
-        for convert in conversions:
-            values |= convert(values)
-        yield row_type(**values)
 
 
 def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -227,8 +238,13 @@ def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         "verdict": Verdict(values["verdict"]),
+        "previous_verdict": _optional_verdict(values.get("previous_verdict")),
         "failures": tuple(CellFailure(**failure) for failure in values["failures"]),
     }
+
+
+def _optional_verdict(text: str | None) -> Verdict | None:
+    return None if text is None else Verdict(text)
 
 
 def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:

@@ -1,13 +1,16 @@
-"""What the grid's template shows, worked out beforehand: the template decides nothing."""
+"""The grid as a reader looks at it: one column per target, its listeners folded into the worst verdict.
+
+A cell that was never planned is not applicable where its clause is not about that listener (no target has it
+there), and not run where it is.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
-from urllib.parse import quote
 
-from reports.evidence import Evidence
 from reports.grid_tables import (
     APACHE_KAFKA,
     Grid,
@@ -20,130 +23,241 @@ from reports.grid_tables import (
 from reports.records import Verdict
 from reports.words import SYMBOLS, WORDS
 
+WORST_FIRST = (
+    Verdict.VIOLATES,
+    Verdict.UNEXPECTED_PASS,
+    Verdict.INCONCLUSIVE,
+    Verdict.FLAKY,
+    Verdict.NOT_RUN,
+    Verdict.KNOWN_VIOLATION,
+    Verdict.INFORMATIONAL,
+    Verdict.CONFORMS,
+    Verdict.NOT_APPLICABLE,
+)
+"""Verdicts as a reader has to care about them; of a target's listeners the first of these speaks."""
+PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
+"""Verdicts of which there is nothing more to say than the clause's page does."""
+LISTENERS_IN_ORDER = ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "controller")
+"""The plain one, then those that ask for more; any other comes behind, by name."""
+NOT_ABOUT_LISTENER = "not about this listener"
+NOT_PLANNED = "the target's latest run did not plan it"
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
-_NOT_PLANNED = "the target's latest run did not plan it"
-
-CellKey = tuple[str, str, str]
+_RANK = {verdict: place for place, verdict in enumerate(WORST_FIRST)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownCell:
-    """One cell of the table.
+class ListenerCell:
+    """One clause on one listener of a target; `row` is None where no run planned it."""
 
-    Attributes:
-        style: its CSS class: the verdict.
-        text: symbol, short word, and a count where it helps.
-        label: the column's name, for narrow screens.
-        href: where its evidence or reason stands; empty where there is nothing more to say.
-        name: the whole of it in words, for who does not see the table.
-    """
-
-    style: str
-    text: str
-    label: str
-    href: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownColumn:
-    """One column's header: `text` under its group's, `name` as a whole."""
-
-    text: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownNote:
-    """One thing to say about a clause: a verdict, the targets that have it, why, and the evidence."""
-
-    style: str
-    text: str
-    targets: str
+    listener: str
+    verdict: Verdict
     reason: str
-    evidence: tuple[Evidence, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRow:
-    """One row of the table and the section about its clause."""
-
-    clause: GridClause
-    anchor: str
-    range: str
-    cells: tuple[ShownCell, ...]
-    ranges: tuple[tuple[str, str], ...]
-    notes: tuple[ShownNote, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridView:
-    """The whole page.
-
-    Attributes:
-        groups: column groups: name and columns.
-        range_of: name of the implementation of the range column; empty where that has nothing to say.
-        sources: row groups: the clauses' source and its rows.
-        legend: CSS class, text and count of each verdict that occurs.
-    """
-
-    groups: tuple[tuple[str, tuple[ShownColumn, ...]], ...]
-    range_of: str
-    sources: tuple[tuple[str, tuple[ShownRow, ...]], ...]
-    legend: tuple[tuple[str, str, int], ...]
+    row: GridCell | None
 
     @property
-    def width(self) -> int:
-        """How many columns the table has."""
-        return 1 + bool(self.range_of) + sum(len(columns) for _, columns in self.groups)
+    def failures(self) -> int:
+        """How many distinct failures it has."""
+        return self.row.distinct_failures if self.row else 0
 
 
-def view_of(grid: Grid, evidence: Sequence[Evidence], cells: Mapping[Verdict, int]) -> GridView:
-    """Work out the page.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedCell:
+    """One clause on one target, over all listeners.
 
-    Args:
-        grid: the tables.
-        evidence: what was kept of the failures.
-        cells: how many cells have which verdict.
+    Attributes:
+        clause: the clause's id.
+        target: the target's id.
+        speaking: the cell of the listener whose verdict is the worst, the plain listener before others.
+        listeners: all of them.
+        since: the release since which the verdict has been this one, as far as neighbours were judged;
+            empty where the target has none.
     """
-    main = _main_implementation(grid)
-    by_key = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
-    rows = [_row(entry, grid, by_key, evidence, main) for entry in grid.clauses]
-    return GridView(
-        groups=_column_groups(grid.targets),
-        range_of=implementation_name(main),
-        sources=tuple(
-            (source, tuple(group)) for source, group in groupby(rows, lambda row: row.clause.source)
-        ),
-        legend=tuple(
-            (verdict, f"{SYMBOLS[verdict]} {WORDS[verdict]}", count)
-            for verdict, count in cells.items()
-        ),
-    )
+
+    clause: str
+    target: str
+    speaking: ListenerCell
+    listeners: tuple[ListenerCell, ...]
+    since: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the whole target."""
+        return self.speaking.verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetColumn:
+    """One target: a column of the grid.
+
+    Attributes:
+        target: its id.
+        name: as a reader calls it: "Apache Kafka 4.4.0".
+        short: its name under that of its group: "4.4.0".
+        group: name of its group: "Kafka 4.x".
+        listeners: its rows among the targets, one per listener.
+    """
+
+    target: str
+    name: str
+    short: str
+    group: str
+    listeners: tuple[GridTarget, ...]
+
+    @property
+    def implementation(self) -> str:
+        """Who made it."""
+        return self.listeners[0].implementation
 
 
 def cell_text(cell: GridCell) -> str:
     """Give a cell as symbol and short word, with the number of distinct failures where it has any."""
-    text = f"{SYMBOLS[cell.verdict]} {WORDS[cell.verdict]}"
-    counts = cell.verdict in _WITH_COUNT and cell.distinct_failures > 0
-    return f"{text} {cell.distinct_failures}" if counts else text
+    return verdict_text(cell.verdict, cell.distinct_failures)
 
 
-def _main_implementation(grid: Grid) -> str:
-    """Name the implementation whose ranges stand in the table: the one with most releases, if several."""
-    releases: dict[str, set[str]] = {}
-    for entry in grid.targets:
-        releases.setdefault(entry.implementation, set()).add(entry.target)
-    main = max(releases, key=lambda name: len(releases[name]), default="")
-    return main if main and len(releases[main]) > 1 else ""
+def verdict_text(verdict: Verdict, failures: int = 0) -> str:
+    """Give a verdict as symbol and short word, with the number of distinct failures where it helps."""
+    text = f"{SYMBOLS[verdict]} {WORDS[verdict]}"
+    return f"{text} {failures}" if verdict in _WITH_COUNT and failures else text
 
 
-def _column_groups(
-    targets: Sequence[GridTarget],
-) -> tuple[tuple[str, tuple[ShownColumn, ...]], ...]:
-    return tuple(
-        (name, tuple(_column(entry) for entry in group))
-        for name, group in groupby(targets, _group_name)
+def said_of(cell: ListenerCell) -> str:
+    """Say why a cell has its verdict, in a few words."""
+    if cell.row is not None and cell.failures:
+        many = "failure" if cell.failures == 1 else "failures"
+        return f"{cell.failures} distinct {many} in {cell.row.examples} examples"
+    if cell.row is not None and not cell.reason:
+        return f"{cell.row.examples} examples"
+    return cell.reason
+
+
+class FoldedGrid:
+    """A grid with one column per target; cells are folded once and then looked up."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Fold the listeners of a grid's targets."""
+        self.grid = grid
+        self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
+        self._listeners_of_clause: dict[str, set[str]] = {}
+        for cell in grid.cells:
+            self._listeners_of_clause.setdefault(cell.clause, set()).add(cell.listener)
+
+    @cached_property
+    def columns(self) -> tuple[TargetColumn, ...]:
+        """The targets, in the order of the grid's columns."""
+        rows: dict[str, list[GridTarget]] = {}
+        for entry in self.grid.targets:
+            rows.setdefault(entry.target, []).append(entry)
+        return tuple(
+            _column(tuple(sorted(entries, key=lambda entry: listener_order(entry.listener))))
+            for entries in rows.values()
+        )
+
+    @cached_property
+    def column_groups(self) -> tuple[tuple[str, tuple[TargetColumn, ...]], ...]:
+        """The columns by group."""
+        return tuple(
+            (name, tuple(group)) for name, group in groupby(self.columns, lambda each: each.group)
+        )
+
+    @cached_property
+    def sources(self) -> tuple[tuple[str, tuple[GridClause, ...]], ...]:
+        """The clauses by the source that they come from."""
+        return tuple(
+            (source, tuple(group))
+            for source, group in groupby(self.grid.clauses, lambda clause: clause.source)
+        )
+
+    @cached_property
+    def cells(self) -> Mapping[str, tuple[FoldedCell, ...]]:
+        """Clause to its cells, in the order of the columns."""
+        return {
+            clause.clause: tuple(self._with_since(clause.clause)) for clause in self.grid.clauses
+        }
+
+    @cached_property
+    def ranges(self) -> Mapping[str, tuple[GridRange, ...]]:
+        """Clause to its range statements, in the order of the grid."""
+        grouped: dict[str, list[GridRange]] = {clause.clause: [] for clause in self.grid.clauses}
+        for entry in self.grid.ranges:
+            grouped[entry.clause].append(entry)
+        return {clause: tuple(entries) for clause, entries in grouped.items()}
+
+    @cached_property
+    def main_implementation(self) -> str:
+        """The implementation whose ranges stand in the grid: the one with most releases, if several."""
+        releases = self._releases
+        main = max(releases, key=lambda name: len(releases[name]), default="")
+        return main if main and len(releases[main]) > 1 else ""
+
+    @cached_property
+    def _releases(self) -> Mapping[str, set[str]]:
+        releases: dict[str, set[str]] = {}
+        for column in self.columns:
+            releases.setdefault(column.implementation, set()).add(column.listeners[0].release)
+        return releases
+
+    def _with_since(self, clause: str) -> Iterable[FoldedCell]:
+        folded = [self._fold(clause, column) for column in self.columns]
+        for place, cell in enumerate(folded):
+            yield (
+                FoldedCell(
+                    clause=cell.clause,
+                    target=cell.target,
+                    speaking=cell.speaking,
+                    listeners=cell.listeners,
+                    since=self._since(folded, place),
+                )
+            )
+
+    def _since(self, folded: Sequence[FoldedCell], place: int) -> str:
+        """Columns go from new to old: walk on while the verdict stays."""
+        family = self.columns[place].implementation
+        if len(self._releases[family]) == 1:
+            return ""
+        oldest = place
+        for older in range(place + 1, len(folded)):
+            same = self.columns[older].implementation == family
+            if not same or folded[older].verdict is not folded[place].verdict:
+                break
+            oldest = older
+        return self.columns[oldest].listeners[0].release
+
+    def _fold(self, clause: str, column: TargetColumn) -> FoldedCell:
+        cells = tuple(
+            self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners
+        )
+        speaking = min(cells, key=lambda cell: _RANK[cell.verdict])
+        return FoldedCell(clause=clause, target=column.target, speaking=speaking, listeners=cells)
+
+    def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
+        row = self._rows.get((clause, target, listener))
+        if row is not None:
+            reason = row.known_violation or row.reason
+            return ListenerCell(listener=listener, verdict=row.verdict, reason=reason, row=row)
+        about = listener in self._listeners_of_clause.get(clause, ())
+        return ListenerCell(
+            listener=listener,
+            verdict=Verdict.NOT_RUN if about else Verdict.NOT_APPLICABLE,
+            reason=NOT_PLANNED if about else NOT_ABOUT_LISTENER,
+            row=None,
+        )
+
+
+def listener_order(listener: str) -> tuple[int, str]:
+    """Give what listeners are sorted by."""
+    known = listener in LISTENERS_IN_ORDER
+    return LISTENERS_IN_ORDER.index(listener) if known else len(LISTENERS_IN_ORDER), listener
+
+
+def _column(listeners: tuple[GridTarget, ...]) -> TargetColumn:
+    first = listeners[0]
+    group = implementation_name(first.implementation)
+    return TargetColumn(
+        target=first.target,
+        name=first.target_name,
+        short=first.target_name.removeprefix(f"{group} ").removeprefix(f"{first.implementation}-"),
+        group=_group_name(first),
+        listeners=listeners,
     )
 
 
@@ -151,96 +265,3 @@ def _group_name(entry: GridTarget) -> str:
     if entry.implementation == APACHE_KAFKA and entry.release_order:
         return f"Kafka {entry.release_order[0]}.x"
     return implementation_name(entry.implementation)
-
-
-def _column(entry: GridTarget) -> ShownColumn:
-    name = entry.name
-    known = f"{implementation_name(entry.implementation)} "
-    return ShownColumn(text=name.removeprefix(known), name=name)
-
-
-def _row(
-    clause: GridClause,
-    grid: Grid,
-    by_key: Mapping[CellKey, GridCell],
-    evidence: Sequence[Evidence],
-    main: str,
-) -> ShownRow:
-    own_evidence = [entry for entry in evidence if entry.cell.clause == clause.clause]
-    anchor = f"#{quote(clause.clause)}"
-    ranges = [entry for entry in grid.ranges if entry.clause == clause.clause]
-    cells = [by_key.get((clause.clause, entry.target, entry.listener)) for entry in grid.targets]
-    return ShownRow(
-        clause=clause,
-        anchor=anchor,
-        range=next((entry.statement for entry in ranges if entry.implementation == main), ""),
-        cells=tuple(
-            _shown(cell, entry, anchor, own_evidence, clause)
-            for cell, entry in zip(cells, grid.targets, strict=True)
-        ),
-        ranges=tuple((_range_name(entry), entry.statement) for entry in ranges),
-        notes=_notes(zip(cells, grid.targets, strict=True), own_evidence),
-    )
-
-
-def _range_name(entry: GridRange) -> str:
-    listener = "" if entry.listener == "plaintext" else f" {entry.listener}"
-    return f"{implementation_name(entry.implementation)}{listener}"
-
-
-def _shown(
-    cell: GridCell | None,
-    entry: GridTarget,
-    anchor: str,
-    evidence: Sequence[Evidence],
-    clause: GridClause,
-) -> ShownCell:
-    if cell is None:
-        text = f"{SYMBOLS[Verdict.NOT_RUN]} {WORDS[Verdict.NOT_RUN]}"
-        verdict, said = Verdict.NOT_RUN, _NOT_PLANNED
-    else:
-        text, verdict, said = cell_text(cell), cell.verdict, _said_of(cell)
-    own = [found for found in evidence if found.cell == cell]
-    # One failure is one step away; several are listed with the clause.
-    href = own[0].href if len(own) == 1 else anchor
-    return ShownCell(
-        style=verdict.value,
-        text=text,
-        label=entry.name,
-        href="" if verdict is Verdict.CONFORMS else href,
-        name=f"{clause.clause} on {entry.name}: {verdict.value.replace('_', ' ')}, {said}",
-    )
-
-
-def _said_of(cell: GridCell) -> str:
-    if cell.distinct_failures:
-        many = "failure" if cell.distinct_failures == 1 else "failures"
-        return f"{cell.distinct_failures} distinct {many} in {cell.examples} examples"
-    return cell.reason or f"{cell.examples} examples"
-
-
-def _notes(
-    columns: Iterable[tuple[GridCell | None, GridTarget]], evidence: Sequence[Evidence]
-) -> tuple[ShownNote, ...]:
-    """Say once what several targets have in common, for all that does not simply conform."""
-    grouped: dict[tuple[Verdict, str], list[tuple[GridCell | None, GridTarget]]] = {}
-    for cell, entry in columns:
-        key = (Verdict.NOT_RUN, _NOT_PLANNED) if cell is None else (cell.verdict, _reason(cell))
-        if key[0] is not Verdict.CONFORMS:
-            grouped.setdefault(key, []).append((cell, entry))
-    return tuple(
-        ShownNote(
-            style=verdict.value,
-            text=f"{SYMBOLS[verdict]} {WORDS[verdict]}",
-            targets=", ".join(entry.name for _, entry in members),
-            reason=reason,
-            evidence=tuple(
-                found for found in evidence if found.cell in [cell for cell, _ in members]
-            ),
-        )
-        for (verdict, reason), members in grouped.items()
-    )
-
-
-def _reason(cell: GridCell) -> str:
-    return cell.known_violation or cell.reason

@@ -9,7 +9,8 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause, catalogue
 from reports.exit_status import exit_status_of
 from reports.recorder import RunRecorder
-from reports.terminal import failure_lines, summary_markdown, verdict_table
+from reports.terminal import summary_markdown, verdict_table
+from reports.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; there is none where nothing is judged."""
@@ -23,6 +24,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="runs",
         metavar="DIR",
         help="folder that the run's own folder is made in (default: runs)",
+    )
+    group.addoption(
+        "--corrects",
+        metavar="RUN_ID",
+        help="the run takes the place of an earlier one in the history, for every target that both judge",
     )
     group.addoption(
         "--strict-should",
@@ -92,10 +98,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if recorder is None:
         return
     terminalreporter.section("verdicts")
-    for line in verdict_table(recorder, width=terminalreporter._tw.fullwidth):
-        terminalreporter.write_line(line)
-    for line in failure_lines(recorder):
-        terminalreporter.write_line(line)
+    width = terminalreporter._tw.fullwidth
+    for line in (*verdict_table(recorder, width=width), *failure_lines(recorder, width=width)):
+        terminalreporter.write_line(line.text, **line.markup)
     folder = recorder.writer.folder
     terminalreporter.write_line("")
     terminalreporter.write_line(f"records: {folder}")

@@ -24,6 +24,8 @@ TABLES_FOLDER = "tables"
 """Folder that a roll-up writes its Parquet tables into, below the folder it was given."""
 REFUSED_FILE = "refused.json"
 """File beside it that lists the run folders which do not count."""
+NOTICES_FILE = "notices.json"
+"""File beside it that lists what a reader may want to know of runs that do."""
 
 
 class Verdict(enum.StrEnum):
@@ -57,6 +59,7 @@ class Refusal(enum.StrEnum):
     INVALID_HEADER = "invalid_header"
     CUT_OFF = "cut_off"
     ROW_COUNT_DIFFERS = "row_count_differs"
+    CHANGED_FILE = "changed_file"
     INVALID_ROWS = "invalid_rows"
     DUPLICATE_RUN_ID = "duplicate_run_id"
 
@@ -209,7 +212,7 @@ class PlannedCell:
         target: target id.
         listener: listener name.
         applicable: whether the target claims what the clause is about.
-        reason: why it does not apply; empty where it does.
+        reason: why it does not apply; where it does, what it is judged without, if anything.
         known_violation: the registry's reason for a declared violation; empty where none is.
         flaky: how often its failures showed again, where all of them are flaky; else None.
     """

@@ -1,7 +1,8 @@
 """Reads one run folder on this machine, or refuses it by name.
 
 The roll-up applies the same rule to many folders on any file system (`spark_aggregation.ingest`); a test
-holds the two equal on every way in which a folder can be wrong that shows without reading its rows.
+holds the two equal on every way in which a folder can be wrong that shows without reading its rows. One thing it
+leaves to this module and so to `verify`: whether the files still have the hashes that the footer gives them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 from reports.arrow_schemas import arrow_schema
 from reports.errors import RunRefused
+from reports.hash_list import altered_files
 from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, RECORD_SCHEMA_VERSION, Refusal
 
 HEADER_FILE = "run.json"
@@ -61,6 +63,7 @@ def read_run_header(folder: Path) -> Header:
         detail = "run.json has no footer: the run was cut off"
         raise RunRefused(folder, Refusal.CUT_OFF, detail)
     _check_rows(folder, header["footer"])
+    _check_files(folder, header["footer"].get("files") or {})
     return header
 
 
@@ -106,6 +109,11 @@ def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
             f"rows, readable are {found['examples']} and {found['exchanges']}"
         )
         raise RunRefused(folder, Refusal.ROW_COUNT_DIFFERS, detail)
+
+
+def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
+    for name, what in altered_files(folder, hashes):
+        raise RunRefused(folder, Refusal.CHANGED_FILE, f"{name} {what} since the run was written")
 
 
 def _count_rows(folder: Path, table: str) -> int:

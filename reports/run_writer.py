@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from clauses.catalogue import Catalogue, Clause
 from reports.arrow_schemas import arrow_schema, dictionary_columns
+from reports.hash_list import hashes_of
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
@@ -32,6 +33,8 @@ from reports.records import (
 )
 
 ROWS_PER_PART = 20_000
+HASHED_PARTS = ("examples", "exchanges", "answers", "failures")
+"""What the footer has hashes of: all that a grid is made from, `run.json` itself apart."""
 DISTRIBUTION = "kafka-conformance"
 CODE_FOLDERS = (
     "clauses",
@@ -155,6 +158,8 @@ class RunWriter:
         tier: str,
         seed: int | None,
         whole: bool = True,
+        corrects: str | None = None,
+        pinned_examples: Mapping[str, int] | None = None,
     ) -> None:
         """Make the folder and the header.
 
@@ -164,6 +169,8 @@ class RunWriter:
             tier: the tier that is run.
             seed: Hypothesis' seed, where one was given.
             whole: whether everything that the tier has is to be judged, on every listener.
+            corrects: id of an earlier run that this one takes the place of.
+            pinned_examples: how many examples are written down with each property.
         """
         now = datetime.now(UTC)
         self.run_id = new_run_id(now)
@@ -180,6 +187,8 @@ class RunWriter:
             "started_at": now.isoformat(timespec="seconds"),
             "suite": suite_facts(catalogue),
             "whole": whole,
+            "corrects": corrects,
+            "pinned_examples": pinned_examples,
             "seed": seed,
             "tier": tier,
             "host": {
@@ -228,5 +237,6 @@ class RunWriter:
                 "exit_status": exit_status,
                 "example_rows": self.examples.count,
                 "exchange_rows": self._exchanges.count,
+                "files": hashes_of(self.folder, HASHED_PARTS),
             }
         )

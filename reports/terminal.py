@@ -1,30 +1,47 @@
-"""The verdicts in the terminal and as Markdown: a compact table, and the failures last."""
+"""The verdicts of a run in the terminal and as Markdown: a compact table with the page's words, readable in 80 columns.
+
+`terminal_failures` gives what stands below it.
+"""
 
 from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from reports.recorder import Cell, CellKey, RunRecorder
+from reports.grid_summary import summarise
+from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
+from reports.recorded_grid import recorded_grid
+from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
-from reports.words import SYMBOLS, WORDS
+from reports.words import SYMBOLS
 
-LONGEST_BYTES = 48
-FEW_TARGETS = 2
-NARROWEST_TABLE = 100
-BESIDE_SYMBOLS = 55
-"""Characters that the columns of clause and level take."""
-SYMBOL_COLUMN = 5
-SHOWN_WITH_FAILURES = (
-    Verdict.VIOLATES,
-    Verdict.FLAKY,
-    Verdict.KNOWN_VIOLATION,
-    Verdict.INFORMATIONAL,
-)
+BESIDE_VERDICTS = 51
+"""Characters that the columns of clause and level take where the clauses' ids are as long as ours are."""
+WIDEST_VERDICT = 14
+MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
+    Verdict.VIOLATES: {"red": True, "bold": True},
+    Verdict.UNEXPECTED_PASS: {"red": True},
+    Verdict.FLAKY: {"yellow": True},
+    Verdict.INCONCLUSIVE: {"yellow": True},
+    Verdict.NOT_RUN: {"yellow": True},
+    Verdict.KNOWN_VIOLATION: {"cyan": True},
+    Verdict.CONFORMS: {"green": True},
+}
+"""How pytest's writer shows a line of a verdict; it does so in a terminal alone, and heeds NO_COLOR."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of output, and how it is shown where colours are."""
+
+    text: str
+    markup: Mapping[str, bool] = field(default_factory=dict)
 
 
 def printable(text: str) -> str:
@@ -32,6 +49,8 @@ def printable(text: str) -> str:
 
     Messages quote what a target sent; on a terminal a control character would act.
     """
+    if text.isprintable():
+        return text
     return "".join(
         character
         if character.isprintable() or character == "\n"
@@ -40,153 +59,133 @@ def printable(text: str) -> str:
     )
 
 
-def cell_text(cell: Cell, *, with_word: bool) -> str:
-    """Return a cell as symbol, word and, where it helps, a count."""
-    verdict = cell.verdict
-    text = SYMBOLS[verdict]
-    if with_word:
-        text += f" {WORDS[verdict]}"
-    if verdict in (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION):
-        text += f" {len(cell.failures)}"
-    return text
+def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
+    """Give the lines of a table of clauses by targets, what they count to, and the sentence of the page.
 
-
-def _columns(recorder: RunRecorder) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
-
-
-def _column_name(target: str, listener: str) -> str:
-    return target if listener == "plaintext" else f"{target} {listener}"
-
-
-def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[str]:
-    """Give the lines of a table of clauses by targets.
-
-    Many targets are shown by symbol alone, below numbers, in as many tables as the width asks for.
+    A target's listeners are one column, the worst speaking; one target has them side by side, a symbol each. Many
+    targets are a line each, and below them only what not all of them plainly keep is shown, by symbols.
     """
-    columns = _columns(recorder)
-    width = max(width, NARROWEST_TABLE)
-    if len(columns) <= FEW_TARGETS:
-        yield from _rendered(_table_with_words(recorder, columns), width)
+    folded = FoldedGrid(recorded_grid(recorder))
+    names = [column.target for column in folded.columns]
+    if len(names) == 1:
+        yield from _one_target(folded, width)
+    elif BESIDE_VERDICTS + sum(max(len(name), WIDEST_VERDICT) + 1 for name in names) <= width:
+        yield from _few_targets(folded, names, width)
     else:
-        numbered = [(str(number), column) for number, column in enumerate(columns, 1)]
-        at_once = (width - BESIDE_SYMBOLS) // SYMBOL_COLUMN
-        for start in range(0, len(numbered), at_once):
-            part = numbered[start : start + at_once]
-            yield from _rendered(_table_of_symbols(recorder, part), width)
-            yield ""
-        for number, column in numbered:
-            yield f"{number:>3} {_column_name(*column)}"
-    yield ""
-    counts = Counter(cell.verdict for cell in recorder.cells.values())
-    yield ", ".join(
-        f"{count} {SYMBOLS[verdict]} {WORDS[verdict]}" for verdict, count in counts.most_common()
+        yield from _many_targets(folded, names, width)
+    yield Line("")
+    counts = Counter(cell.verdict for cells in folded.cells.values() for cell in cells)
+    yield Line(
+        ", ".join(
+            f"{counts[each]} {verdict_text(each)}" for each in reversed(WORST_FIRST) if counts[each]
+        )
     )
+    said = summarise(folded.grid, Path())
+    yield Line(said.sentence, MARKUP.get(said.verdict, {}))
 
 
-def _table_with_words(recorder: RunRecorder, columns: Sequence[tuple[str, str]]) -> Table:
-    table = _empty_table(_column_name(*column) for column in columns)
-    table.add_column("examples", justify="right")
-    for clause, row in _rows(recorder, columns):
-        examples = sum(cell.verdicts.total() for cell in row if cell is not None)
-        table.add_row(*_row_texts(clause, row, with_word=True), str(examples))
-    return table
+def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
+    (column,) = folded.columns
+    listeners = [entry.listener for entry in column.listeners]
+    several = len(listeners) > 1
+    numbers = "".join(str(number) for number in range(1, len(listeners) + 1))
+    yield Line(printable(column.target), {"bold": True})
+    if several:
+        yield Line(", ".join(f"{place} {name}" for place, name in enumerate(listeners, 1)))
+    yield Line("")
+    table = _empty_table(["verdict", *([numbers] if several else []), "examples"])
+    table.columns[-1].justify = "right"
+    rows = []
+    for clause, (cell,) in folded.cells.items():
+        symbols = "".join(SYMBOLS[each.verdict] for each in cell.listeners)
+        examples = sum(each.row.examples for each in cell.listeners if each.row is not None)
+        texts = [
+            verdict_text(cell.verdict, cell.speaking.failures),
+            *([symbols] if several else []),
+        ]
+        rows.append((clause, [*texts, str(examples)], cell.verdict))
+    yield from _table_lines(folded, table, rows, width)
 
 
-def _table_of_symbols(
-    recorder: RunRecorder, columns: Sequence[tuple[str, tuple[str, str]]]
-) -> Table:
-    table = _empty_table(number for number, _ in columns)
-    for clause, row in _rows(recorder, [column for _, column in columns]):
-        table.add_row(*_row_texts(clause, row, with_word=False))
-    return table
+def _few_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
+    rows = [
+        (
+            clause,
+            [verdict_text(cell.verdict, cell.speaking.failures) for cell in cells],
+            _worst(cells),
+        )
+        for clause, cells in folded.cells.items()
+    ]
+    yield from _table_lines(folded, _empty_table(names), rows, width)
+
+
+def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
+    for place, name in enumerate(names):
+        counts = Counter(cells[place].verdict for cells in folded.cells.values())
+        told = "  ".join(f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each])
+        worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_RUN)
+        yield Line(f"{place + 1:>3} {printable(name):<30} {told}", MARKUP.get(worst, {}))
+    noted = {clause: cells for clause, cells in folded.cells.items() if _worst(cells) not in PLAIN}
+    if noted:
+        digits = len(str(len(names)))
+        at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))
+        for start in range(0, len(names), at_once):
+            yield Line("")
+            table = _empty_table(
+                str(start + offset + 1) for offset in range(len(names[start : start + at_once]))
+            )
+            rows = [
+                (
+                    clause,
+                    [SYMBOLS[cell.verdict] for cell in cells[start : start + at_once]],
+                    _worst(cells),
+                )
+                for clause, cells in noted.items()
+            ]
+            yield from _table_lines(folded, table, rows, max(width, 80))
+    others = len(folded.cells) - len(noted)
+    if others:
+        which = f"{others} more" if noted else f"All {others}"
+        words = "clause is" if others == 1 else "clauses are"
+        yield Line("")
+        yield Line(f"{which} {words} kept by every target concerned.")
+
+
+def _worst(cells: Sequence[FoldedCell]) -> Verdict:
+    return min((cell.verdict for cell in cells), key=WORST_FIRST.index)
 
 
 def _empty_table(names: Iterable[str]) -> Table:
-    table = Table(box=None, pad_edge=False, show_edge=False)
-    for name in ("clause", "level", *names):
-        table.add_column(name, no_wrap=True)
+    table = Table(box=None, pad_edge=False, show_edge=False, collapse_padding=True)
+    table.add_column("clause", overflow="fold")
+    table.add_column("level", no_wrap=True)
+    for name in names:
+        table.add_column(printable(name), no_wrap=True)
     return table
 
 
-def _rows(
-    recorder: RunRecorder, columns: Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, list[Cell | None]]]:
-    for clause in dict.fromkeys(key.clause for key in recorder.cells):
-        yield clause, [recorder.cells.get(CellKey(clause, *column)) for column in columns]
-
-
-def _row_texts(clause: str, row: Sequence[Cell | None], *, with_word: bool) -> list[str]:
-    level = next((cell.level for cell in row if cell is not None), "")
-    texts = ("" if cell is None else cell_text(cell, with_word=with_word) for cell in row)
-    return [clause, level, *texts]
-
-
-def _rendered(table: Table, width: int) -> Iterator[str]:
-    console = Console(file=io.StringIO(), width=width, force_terminal=False)
+def _table_lines(
+    folded: FoldedGrid,
+    table: Table,
+    rows: Iterable[tuple[str, Sequence[str], Verdict]],
+    width: int,
+) -> Iterator[Line]:
+    """Render a table; each line has the colour of its row's worst verdict."""
+    levels = {clause.clause: clause.level for clause in folded.grid.clauses}
+    markup: dict[str, Mapping[str, bool]] = {}
+    for clause, texts, worst in rows:
+        table.add_row(clause, levels[clause], *texts)
+        markup[clause] = {} if worst in PLAIN else MARKUP.get(worst, {})
+    console = Console(file=io.StringIO(), width=width, force_terminal=False, color_system=None)
     with console.capture() as captured:
         console.print(table)
-    yield from (line.rstrip() for line in captured.get().splitlines())
-
-
-def failure_lines(recorder: RunRecorder) -> Iterator[str]:
-    """Give what failed or was not judged: clause, one sentence, the bytes, and how to show it again."""
-    for line in _failure_lines(recorder):
-        yield printable(line)
-
-
-def _failure_lines(recorder: RunRecorder) -> Iterator[str]:
-    for key, cell in recorder.cells.items():
-        if cell.verdict in SHOWN_WITH_FAILURES:
-            yield from _failures(recorder, key, cell)
-        elif cell.verdict is Verdict.UNEXPECTED_PASS:
-            yield ""
-            yield f"{SYMBOLS[cell.verdict]} {key.clause} on {key.target}: declared as violated, but it holds"
-            yield f"  declared because: {cell.planned.known_violation}"
-    yield from _problems(recorder)
-
-
-def _failures(recorder: RunRecorder, key: CellKey, cell: Cell) -> Iterator[str]:
-    for failure in cell.failures.values():
-        yield ""
-        yield f"{SYMBOLS[cell.verdict]} {key.clause} on {key.target} ({key.listener}): {WORDS[cell.verdict]}"
-        if cell.planned.known_violation:
-            yield f"  known because: {cell.planned.known_violation}"
-        yield f"  the clause: {failure.statement}"
-        yield f"  seen: {failure.first_line}"
-        if failure.repeats is not None:
-            yield f"  repeated alone: {failure.repeats}"
-        for step in failure.steps:
-            for exchange in step.exchanges:
-                sent, received = exchange.request.data.hex(), exchange.received.hex()
-                yield f"  sent {_short(sent)}"
-                yield f"  got  {_short(received) if received else exchange.outcome.value}"
-        place = recorder.writer.folder / "failures" / failure.signature
-        yield f"  again: python {place / 'reproducer.py'} HOST:PORT"
-
-
-def _short(text: str) -> str:
-    limit = 2 * LONGEST_BYTES
-    return text if len(text) <= limit else f"{text[:limit]}... ({len(text) // 2} bytes)"
-
-
-def _problems(recorder: RunRecorder) -> Iterator[str]:
-    affected: dict[str, list[CellKey]] = {}
-    for key, cell in recorder.cells.items():
-        for problem in cell.problems:
-            affected.setdefault(problem, []).append(key)
-    for problem, keys in affected.items():
-        yield ""
-        yield f"{SYMBOLS[Verdict.INCONCLUSIVE]} {len(keys)} cells on {keys[0].target} are inconclusive:"
-        yield f"  {problem}"
-    for stale in recorder.stale_expectations:
-        yield ""
-        yield f"! stale expectation: {stale}"
+    for line in captured.get().splitlines():
+        yield Line(line.rstrip(), markup.get(line.partition(" ")[0], {}))
 
 
 def summary_markdown(recorder: RunRecorder) -> str:
     """Return the verdict table as Markdown."""
-    columns = _columns(recorder)
+    columns = list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
     names = [_column_name(*column) for column in columns]
     lines = [
         f"# Run {recorder.writer.run_id}",
@@ -194,6 +193,16 @@ def summary_markdown(recorder: RunRecorder) -> str:
         "| clause | level | " + " | ".join(names) + " |",
         "|---|---|" + "---|" * len(names),
     ]
-    for clause, row in _rows(recorder, columns):
-        lines.append(f"| {' | '.join(_row_texts(clause, row, with_word=True))} |")
+    for clause in dict.fromkeys(key.clause for key in recorder.cells):
+        cells = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
+        level = next((cell.level for cell in cells if cell is not None), "")
+        texts = (
+            "" if cell is None else verdict_text(cell.verdict, len(cell.failures)) for cell in cells
+        )
+        lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
     return "\n".join(lines) + "\n"
+
+
+def _column_name(target: str, listener: str) -> str:
+    """Give the name of a column; one that a pipe or a line end would break cannot be a target's or HOST:PORT."""
+    return target if listener == "plaintext" else f"{target} {listener}"

@@ -31,3 +31,8 @@ WORDS: Mapping[Verdict, str] = {
     Verdict.NOT_RUN: "not run",
 }
 """Verdict to its short word."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many of something there are: "1 clause", "1,234 clauses"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

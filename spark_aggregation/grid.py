@@ -1,63 +1,44 @@
 """The grid: one verdict per clause, target and listener, and what stands around it.
 
-Where several runs hold the same target, its latest run gives the whole column, never a mixture: by
-start, then by run id.
+`columns` says which run gives a column of it.
 """
 
 from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reports.records import EXAMPLE_VERDICTS, Phase, Verdict
+from spark_aggregation.columns import COLUMN
 from spark_aggregation.partials import CELL, merge_partials
 
 _COUNTS = tuple(verdict.value for verdict in EXAMPLE_VERDICTS)
+_RUN_CELL = ("run_id", *CELL)
 
 
-def latest_runs(planned: DataFrame) -> DataFrame:
-    """Choose the run that speaks for each target and listener.
-
-    Args:
-        planned: as `ingest.planned_cells` gives them.
-
-    Returns:
-        One row per target and listener: `target`, `listener`, `folder`.
-    """
-    newest = F.max(F.struct("started_at", "run_id", "folder")).alias("newest")
-    return (
-        planned.groupBy("target", "listener")
-        .agg(newest)
-        .select("target", "listener", F.col("newest.folder").alias("folder"))
-    )
-
-
-def grid_cells(planned: DataFrame, latest: DataFrame, partials: DataFrame) -> DataFrame:
-    """Judge every planned cell of the latest runs, also those that no example reached.
+def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
+    """Judge every planned cell of every run, also those that no example reached.
 
     Args:
         planned: as `ingest.planned_cells` gives them.
-        latest: as `latest_runs` gives them.
-        partials: partial aggregates of accepted runs.
+        partials: partial aggregates of the same runs.
 
     Returns:
-        One row per `clause`, `target` and `listener`: `run_id`, `verdict`, `applicable`, `reason`,
+        One row per `run_id`, `clause`, `target` and `listener`: `verdict`, `applicable`, `reason`,
         `known_violation`; how many examples were judged (`examples`) and with what verdict (`conforms`,
         `violates`, `informational`, `inconclusive`), shrinking left out; `distinct_failures`, and
-        `failures`, an array of (signature, smallest_example, examples) by signature.
+        `failures`, an array of (signature, smallest_example, examples) by signature; `started_at` of the run.
     """
-    keys = ["folder", *CELL]
     cells = (
-        planned.join(latest, on=["folder", "target", "listener"], how="left_semi")
-        .join(_counts(partials), on=keys, how="left")
-        .join(_failures(partials), on=keys, how="left")
+        planned.join(_counts(partials), on=list(_RUN_CELL), how="left")
+        .join(_failures(partials), on=list(_RUN_CELL), how="left")
         .fillna(0, subset=["examples", *_COUNTS, "distinct_failures"])
     )
     return cells.select(
-        *CELL,
-        "run_id",
+        *_RUN_CELL,
+        "started_at",
         _cell_verdict().alias("verdict"),
         "applicable",
         "reason",
@@ -69,24 +50,39 @@ def grid_cells(planned: DataFrame, latest: DataFrame, partials: DataFrame) -> Da
     )
 
 
+def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFrame:
+    """Give the cells of the runs that the grid shows.
+
+    Args:
+        judged: as `judged_cells` gives them, of at least these runs.
+        shown: as `columns.shown_runs` gives them.
+        ages: as `transitions.cell_ages` gives them.
+
+    Returns:
+        One row per `clause`, `target` and `listener`: what `judged_cells` says, when the cell was `first_seen`,
+        when its verdict `last_changed`, and `previous_verdict` (null where it never did).
+    """
+    cells = judged.join(shown, on=["run_id", *COLUMN], how="left_semi")
+    return cells.join(ages, on=list(CELL), how="left")
+
+
 def _counts(partials: DataFrame) -> DataFrame:
     generated = partials.where(F.col("phase") == Phase.GENERATE.value)
     per_verdict = [
         F.sum(F.when(F.col("verdict") == verdict, F.col("examples"))).alias(verdict)
         for verdict in _COUNTS
     ]
-    return generated.groupBy("folder", *CELL).agg(F.sum("examples").alias("examples"), *per_verdict)
+    return generated.groupBy(*_RUN_CELL).agg(F.sum("examples").alias("examples"), *per_verdict)
 
 
 def _failures(partials: DataFrame) -> DataFrame:
-    keys = ["folder", *CELL]
     distinct = merge_partials(
-        partials.where("failure_signature IS NOT NULL"), [*keys, "failure_signature"]
+        partials.where("failure_signature IS NOT NULL"), [*_RUN_CELL, "failure_signature"]
     )
     failure = F.struct(
         F.col("failure_signature").alias("signature"), "smallest_example", "examples"
     )
-    return distinct.groupBy(*keys).agg(
+    return distinct.groupBy(*_RUN_CELL).agg(
         F.count("failure_signature").alias("distinct_failures"),
         F.array_sort(F.collect_list(failure)).alias("failures"),
     )
@@ -110,8 +106,12 @@ def _cell_verdict() -> Column:
     return reduce(lambda column, rule: column.when(*rule), others, F.when(*first))
 
 
-def grid_targets(headers: DataFrame, latest: DataFrame) -> DataFrame:
+def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
     """Describe the grid's columns.
+
+    Args:
+        headers: `run_id` and `header` of at least the runs that the grid shows.
+        shown: as `columns.shown_runs` gives them.
 
     Returns:
         One row per `target` and `listener`: `implementation`, `release`, `release_order` (the release's
@@ -119,21 +119,12 @@ def grid_targets(headers: DataFrame, latest: DataFrame) -> DataFrame:
         `run_id`, `started_at`.
     """
     described = headers.select(
-        "folder",
-        F.col("header.run_id").alias("run_id"),
+        "run_id",
         F.try_to_timestamp("header.started_at").alias("started_at"),
         F.inline("header.targets"),
     ).withColumnRenamed("id", "target")
-    return latest.join(described, on=["folder", "target"], how="inner").select(
-        "target",
-        "listener",
-        "implementation",
-        "release",
-        release_order("release").alias("release_order"),
-        "launcher",
-        "artefacts",
-        "run_id",
-        "started_at",
+    return shown.join(described, on=["run_id", "target"], how="inner").withColumn(
+        "release_order", release_order("release")
     )
 
 
@@ -149,16 +140,16 @@ def release_order(release: str) -> Column:
     )
 
 
-def grid_clauses(headers: DataFrame, latest: DataFrame) -> DataFrame:
-    """Describe the grid's rows, each clause as the latest run that knows it states it.
+def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:
+    """Describe the grid's rows, each clause as the newest run of the grid that knows it states it.
 
     Returns:
         One row per clause: `clause`, `position` (place in that run's catalogue, from 0), `role`, `level`,
         `source`, `statement`, `location`, `meaning`.
     """
-    stated = headers.join(latest, on="folder", how="left_semi").select(
+    stated = headers.join(shown, on="run_id", how="left_semi").select(
+        "run_id",
         F.try_to_timestamp("header.started_at").alias("started_at"),
-        F.col("header.run_id").alias("run_id"),
         F.posexplode("header.clauses").alias("position", "clause"),
     )
     newest = F.max_by(F.struct("position", "clause"), F.struct("started_at", "run_id"))
@@ -170,33 +161,51 @@ def grid_clauses(headers: DataFrame, latest: DataFrame) -> DataFrame:
     )
 
 
-def grid_runs(headers: DataFrame, latest: DataFrame) -> DataFrame:
-    """Describe the runs that were accepted, whether or not a column comes from them.
+def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
+    """Find where a release's verdict differs from that of the release before it, as the grid shows them.
+
+    Of several targets of one release, such as one with ZooKeeper beside it, the first by id stands for it.
+
+    Args:
+        cells: as `grid_cells` gives them.
+        targets: as `grid_targets` gives them.
 
     Returns:
-        One row per run: `run_id`, `folder`, `in_grid` (whether it is some column's latest), `started_at`,
-        `finished_at`, `exit_status`, `example_rows`, `exchange_rows`, `tier`, `seed`,
-        `suite_version`, `suite_commit`, `catalogue_sha256`, `python`, `hypothesis`, `system`, `machine`,
-        `cpus`.
+        One row per `clause`, `implementation`, `listener` and such step: `from_target`, `to_target`,
+        `from_verdict`, `to_verdict`.
     """
-    winners = latest.select("folder", F.lit(True).alias("in_grid")).distinct()
-    return headers.join(winners, on="folder", how="left").select(
-        "header.run_id",
-        "folder",
-        F.coalesce("in_grid", F.lit(False)).alias("in_grid"),
-        F.try_to_timestamp("header.started_at").alias("started_at"),
-        F.try_to_timestamp("header.footer.finished_at").alias("finished_at"),
-        "header.footer.exit_status",
-        "header.footer.example_rows",
-        "header.footer.exchange_rows",
-        "header.tier",
-        "header.seed",
-        F.col("header.suite.version").alias("suite_version"),
-        F.col("header.suite.commit").alias("suite_commit"),
-        "header.suite.catalogue_sha256",
-        "header.suite.python",
-        "header.suite.hypothesis",
-        "header.host.system",
-        "header.host.machine",
-        "header.host.cpus",
+    described = targets.select(*COLUMN, "implementation", "release", "release_order")
+    group = ("clause", "implementation", "listener")
+    by_release = Window.partitionBy(*group).orderBy("release_order", "release", "target")
+    variant = F.row_number().over(Window.partitionBy(*group, "release").orderBy("target"))
+    releases = (
+        cells.join(described, on=list(COLUMN), how="inner")
+        .withColumn("variant", variant)
+        .where("variant = 1")
+    )
+    steps = releases.select(
+        *group,
+        F.lag("target").over(by_release).alias("from_target"),
+        F.col("target").alias("to_target"),
+        F.lag("verdict").over(by_release).alias("from_verdict"),
+        F.col("verdict").alias("to_verdict"),
+    )
+    return steps.where(F.col("from_verdict") != F.col("to_verdict"))
+
+
+def grid_runs(runs: DataFrame, shown: DataFrame) -> DataFrame:
+    """Describe the runs that are kept, whether or not a column comes from them.
+
+    Args:
+        runs: as `facts.describe_runs` gives them, with `kept`.
+        shown: as `columns.shown_runs` gives them.
+
+    Returns:
+        One row per kept run, with `in_grid`: whether the grid shows it in a column.
+    """
+    in_grid = shown.select("run_id", F.lit(True).alias("in_grid")).distinct()
+    return (
+        runs.where("kept")
+        .join(in_grid, on="run_id", how="left")
+        .withColumn("in_grid", F.coalesce("in_grid", F.lit(False)))
     )

@@ -3,9 +3,9 @@
 Two rules:
 
 1. A folder counts whole or not at all. One wrong row, one row too few, and none of its rows reaches a
-   cell; it is listed with the reason instead.
-2. Nothing read here fails the job. A damaged file loses its rows in silence (`ignoreCorruptFiles`), and
-   the footer's row counts then say so by name.
+   cell; it is listed with the reason instead. A copy of a run that counts already is left out and not listed:
+   it has the same `run.json` to the byte.
+2. Nothing that is wrong with a folder fails the job; see `run_files`.
 
 `reports.run_folder` applies the same rule to a single local folder, by the published JSON Schema; a test
 holds the two equal. Two things are laxer here: Spark reads a number where the schema wants a string, and it
@@ -15,15 +15,24 @@ does not look at columns that no aggregate needs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refusal
-from spark_aggregation.schema import EXAMPLES, EXCHANGES, HEADER, is_incomplete
+from spark_aggregation.evidence import read_failures
+from spark_aggregation.frames import settled
+from spark_aggregation.partials import partial_aggregates, with_folder
+from spark_aggregation.run_files import (
+    count_exchanges,
+    read_examples,
+    read_exchanges,
+    read_headers,
+)
+from spark_aggregation.schema import EXAMPLES, HEADER, is_incomplete
 
 RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
 INSTANT_PATTERN = (
@@ -33,74 +42,59 @@ INSTANT_PATTERN = (
 _CELL = ("folder", "clause", "target", "listener")
 
 
-def read_headers(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every `run.json` under `roots`, one row each, readable or not; Spark skips empty files.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What was read of run folders.
+
+    Attributes:
+        headers: as `read_headers` gives them, without those of runs that are known.
+        accepted: those of runs that count.
+        refused: as `refusals` gives them, without copies.
+        partials: partial aggregates of all rows, also of refused folders.
+        examples: example rows with `folder`.
+        exchanges: exchange rows with `folder`.
+        failures: as `evidence.read_failures` gives them.
+        known_again: whether a run that is known was given again.
+    """
+
+    headers: DataFrame
+    accepted: DataFrame
+    refused: DataFrame
+    partials: DataFrame
+    examples: DataFrame
+    exchanges: DataFrame
+    failures: DataFrame
+    known_again: bool
+
+
+def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Ingested:
+    """Read run folders, and say which of them count.
 
     Args:
         spark: the session.
         roots: run folders, or folders of them at any depth; any Hadoop URI.
-
-    Returns:
-        `folder`, `text` (the file; empty where it is no UTF-8), and `header` (the file parsed as
-        `schema.HEADER`, with null fields where it does not follow that).
+        known: runs that count already: `run_id`, `known_folder`, `known_sha256`. What is given of them
+            again is not read.
     """
-    files = (
-        spark.read.format("binaryFile")
-        .option("recursiveFileLookup", True)
-        .option("pathGlobFilter", "run.json")
-        .load(list(roots))
-    )
-    # The text source would put replacement characters where a file is no UTF-8.
-    text = F.coalesce(F.try_validate_utf8(F.col("content").cast("string")), F.lit(""))
-    return files.select(
-        _parent(F.col("_metadata.file_path"), levels=1).alias("folder"),
-        text.alias("text"),
-        F.from_json(text, HEADER).alias("header"),
-    )
-
-
-def read_examples(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every example row under `roots`: `file` (its URI) and the columns of `schema.EXAMPLES`."""
-    return _read_rows(spark, roots, "examples", EXAMPLES)
-
-
-def count_exchanges(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Count the exchange rows under `roots`: `folder`, `exchange_rows`; no row where there are none."""
-    rows = _read_rows(spark, roots, "exchanges", EXCHANGES)
-    per_file = rows.groupBy("file").agg(F.count("step").alias("exchange_rows"))
-    return (
-        with_folder(per_file).groupBy("folder").agg(F.sum("exchange_rows").alias("exchange_rows"))
-    )
-
-
-def with_folder(rows: DataFrame) -> DataFrame:
-    """Replace `file`, the URI of a row's Parquet file, by `folder`, that of its run.
-
-    For rows that are aggregated already: on 10^8 of them this would cost more than the aggregation.
-    """
-    return rows.withColumn("file", _parent(F.col("file"), levels=2)).withColumnRenamed(
-        "file", "folder"
-    )
-
-
-def _read_rows(
-    spark: SparkSession, roots: Sequence[str], table: str, schema: StructType
-) -> DataFrame:
-    path = F.col("_metadata.file_path")
-    return (
-        spark.read.option("recursiveFileLookup", True)
-        .option("pathGlobFilter", "*.parquet")
-        .option("ignoreCorruptFiles", True)
-        .schema(schema)
-        .parquet(*roots)
-        .where(F.substring_index(path, "/", -2).startswith(f"{table}/"))
-        .select(path.alias("file"), *schema.fieldNames())
-    )
-
-
-def _parent(path: Column, *, levels: int) -> Column:
-    return path.substr(
-        F.lit(1), F.length(path) - F.length(F.substring_index(path, "/", -levels)) - 1
+    found = settled(read_headers(spark, roots))
+    same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
+    headers = found.join(known, on=same, how="left_anti")
+    # Names of folders, so that Spark leaves their files out when it lists them; never rows.
+    again = [row.folder for row in found.join(known, on=same, how="left_semi").collect()]
+    examples = read_examples(spark, roots, again)
+    partials = settled(partial_aggregates(examples))
+    exchanges = read_exchanges(spark, roots, again)
+    counts = count_exchanges(exchanges)
+    uncounted = settled(refusals(headers, partials, counts, known))
+    return Ingested(
+        headers=headers,
+        accepted=settled(headers.join(uncounted, on="folder", how="left_anti")),
+        refused=uncounted.where("refusal IS NOT NULL"),
+        partials=partials,
+        examples=with_folder(examples),
+        exchanges=with_folder(exchanges),
+        failures=read_failures(spark, roots),
+        known_again=bool(again),
     )
 
 
@@ -108,7 +102,7 @@ def planned_cells(headers: DataFrame) -> DataFrame:
     """Give the cells that each run set out to judge.
 
     Returns:
-        One row per folder and planned cell: `folder`, `run_id`, `started_at` (timestamp), `clause`,
+        One row per run and planned cell: `folder`, `run_id`, `started_at` (timestamp), `clause`,
         `target`, `listener`, `applicable`, `reason`, `known_violation`, and `flaky` (null, or how often
         failures showed again).
     """
@@ -120,17 +114,20 @@ def planned_cells(headers: DataFrame) -> DataFrame:
     )
 
 
-def refusals(headers: DataFrame, partials: DataFrame, exchange_counts: DataFrame) -> DataFrame:
+def refusals(
+    headers: DataFrame, partials: DataFrame, exchange_counts: DataFrame, known: DataFrame
+) -> DataFrame:
     """Find the folders that do not count, each with one reason: the first that applies.
 
     Args:
         headers: as `read_headers` gives them.
         partials: partial aggregates of all rows, as `partials.partial_aggregates` gives them.
         exchange_counts: as `count_exchanges` gives them.
+        known: runs that count already: `run_id`, `known_folder`, `known_sha256`.
 
     Returns:
-        One row per refused folder: `folder`, `refusal` (a value of `reports.records.Refusal`), `reason`
-        (a sentence for a person).
+        One row per folder that does not count: `folder`, `refusal` (a value of `reports.records.Refusal`; null
+        for a copy of a run that counts), `reason` (a sentence for a person).
     """
     found = (
         headers.join(_row_checks(headers, partials), on="folder", how="full")
@@ -138,22 +135,30 @@ def refusals(headers: DataFrame, partials: DataFrame, exchange_counts: DataFrame
         .fillna(0, subset=["example_rows", "wrong_rows", "exchange_rows"])
     )
     judged = found.select(
-        "folder", F.col("header.run_id").alias("run_id"), _refusal(found).alias("verdict")
+        "folder",
+        F.col("header.run_id").alias("run_id"),
+        "sha256",
+        _refusal(found).alias("verdict"),
     )
     refused = judged.where("verdict IS NOT NULL").select("folder", "verdict.*")
-    return refused.unionByName(_duplicates(judged.where("verdict IS NULL")))
+    return refused.unionByName(_duplicates(judged.where("verdict IS NULL"), known))
 
 
-def _duplicates(counting: DataFrame) -> DataFrame:
+def _duplicates(counting: DataFrame, known: DataFrame) -> DataFrame:
+    """Find folders whose run id is taken; `refusal` is null where they are mere copies."""
     same_run = Window.partitionBy("run_id").orderBy("folder")
-    later = counting.select(
+    found = counting.join(known, on="run_id", how="left").select(
         "folder",
-        F.first("folder").over(same_run).alias("first_folder"),
-        F.row_number().over(same_run).alias("occurrence"),
-    ).where("occurrence > 1")
-    return later.select(
+        "sha256",
+        F.coalesce("known_folder", F.first("folder").over(same_run)).alias("first_folder"),
+        F.coalesce("known_sha256", F.first("sha256").over(same_run)).alias("first_sha256"),
+        (F.row_number().over(same_run) > 1).alias("again"),
+        F.col("known_sha256").isNotNull().alias("known"),
+    )
+    differs = F.col("sha256") != F.col("first_sha256")
+    return found.where("again OR known").select(
         "folder",
-        F.lit(Refusal.DUPLICATE_RUN_ID.value).alias("refusal"),
+        F.when(differs, Refusal.DUPLICATE_RUN_ID.value).alias("refusal"),
         F.concat(F.lit("its run id is that of "), "first_folder").alias("reason"),
     )
 
@@ -252,4 +257,30 @@ def _breaks_schema(header: Column) -> Column:
         | (F.size(F.array_distinct(keys)) < F.size(cells))
         | (F.size(unknown_clauses) > 0)
         | (F.size(unknown_targets) > 0)
+    )
+
+
+def changed_clauses(accepted: DataFrame, catalogue: DataFrame) -> DataFrame:
+    """Find clauses that a run states with another role or level than the catalogue of today.
+
+    The run counts all the same: its cells were judged by the clause of its day.
+
+    Args:
+        accepted: headers of runs that count.
+        catalogue: `id`, `roles` (an array) and `level` of the clauses of today.
+
+    Returns:
+        One row per run with such a clause: `folder`, `notice` (a sentence for a person).
+    """
+    stated = accepted.select("folder", F.inline("header.clauses"))
+    today = catalogue.select("id", F.col("roles"), F.col("level").alias("level_today"))
+    other_role = ~F.array_contains("roles", F.col("role"))
+    differing = stated.join(today, on="id", how="inner").where(
+        other_role | (F.col("level") != F.col("level_today"))
+    )
+    names = F.concat_ws(", ", F.array_sort(F.collect_set("id")))
+    return differing.groupBy("folder").agg(
+        F.concat(F.lit("role or level is not that of the catalogue of today: "), names).alias(
+            "notice"
+        )
     )

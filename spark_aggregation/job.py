@@ -1,9 +1,10 @@
-"""The roll-up as a command: run folders in, the grid's tables out.
+"""The roll-up as a command: run folders in, the tables of the grid out.
 
-    python -m spark_aggregation.job RUN... --out DIR
+    python -m spark_aggregation.job RUN... --history URI --out DIR
 
-Exit status: 0 when at least one run was valid, 1 when none was, 2 on wrong usage, 3 when Spark does not
-start here.
+Without `--history` the history begins empty and is not kept. Exit status: 0 when a run was valid, or was known
+already; 1 when none was; 2 on wrong usage; 3 when Spark does not start here; 4 when another roll-up added to the
+history meanwhile.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -19,27 +21,22 @@ import click
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from reports.records import REFUSED_FILE, TABLES_FOLDER
-from spark_aggregation.grid import (
-    grid_cells,
-    grid_clauses,
-    grid_runs,
-    grid_targets,
-    latest_runs,
-)
-from spark_aggregation.ingest import (
-    count_exchanges,
-    planned_cells,
-    read_examples,
-    read_headers,
-    refusals,
-)
-from spark_aggregation.partials import partial_aggregates
-from spark_aggregation.ranges import range_statements
+from clauses.catalogue import catalogue
+from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
+from spark_aggregation.facts import Facts, facts_of
+from spark_aggregation.frames import settled
+from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.history import History, HistoryMoved, batches_of
+from spark_aggregation.ingest import Ingested, changed_clauses, ingest
+from spark_aggregation.roll_up import GivenReports, roll_up, shown
 from spark_aggregation.session import SparkUnavailable, start_session
+from spark_aggregation.state import State, empty_state, fold
+from spark_aggregation.storage import Storage, is_uri
 
 _SMALL_BYTES = 20_000_000
 """Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
+_TABLES_AT_ONCE = 4
+"""Small tables wait for Spark's planning more than they compute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,63 +54,153 @@ class RefusedRun:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticedRun:
+    """A run that counts, and something that a reader of the grid may want to know of it."""
+
+    folder: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of a roll-up.
+
+    Attributes:
+        roots: run folders, or folders of them; any Hadoop URI.
+        out: where tables go; any Hadoop URI.
+        history: where the history lies; None for one that is not kept.
+        rebuild: whether the history is made anew from the runs given.
+        keep_days: how many days of runs it keeps; None for all.
+        mutation: a `mutation.json`, or None.
+        changes: a `changes.json`, or None.
+    """
+
+    roots: Sequence[str]
+    out: str
+    history: str | None = None
+    rebuild: bool = False
+    keep_days: int | None = None
+    mutation: str | None = None
+    changes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a roll-up.
+
+    Attributes:
+        counted: whether any run that was given counts.
+        refused: those that do not.
+        notices: what is to be said of those that do.
+    """
+
+    counted: bool
+    refused: Sequence[RefusedRun]
+    notices: Sequence[NoticedRun]
+
+
 class PathNotFound(Exception):
     """A path does not exist."""
 
 
-def roll_up(accepted: DataFrame, partials: DataFrame) -> Mapping[str, DataFrame]:
-    """Make the grid's tables.
-
-    Args:
-        accepted: headers as `ingest.read_headers` gives them, without those of refused folders.
-        partials: as `partials.partial_aggregates` gives them; those of other folders do not count.
+def aggregate(spark: SparkSession, asked: Request) -> Outcome:
+    """Read runs, add them to the history, and write the tables.
 
     Returns:
-        The tables by name: cells, ranges, targets, clauses, runs.
-    """
-    planned = planned_cells(accepted)
-    latest = latest_runs(planned).cache()
-    cells = grid_cells(planned, latest, partials).cache()
-    targets = grid_targets(accepted, latest)
-    return {
-        "cells": cells,
-        "ranges": range_statements(cells, targets),
-        "targets": targets,
-        "clauses": grid_clauses(accepted, latest),
-        "runs": grid_runs(accepted, latest),
-    }
-
-
-def aggregate(
-    spark: SparkSession, roots: Sequence[str], out: Path
-) -> tuple[bool, list[RefusedRun]]:
-    """Read the runs under `roots` and write the tables into `out`.
-
-    Returns:
-        Whether any run was accepted (if not, no table is written), and those that were not.
+        What came of it; without any run, given or in the history, no table is written.
 
     Raises:
-        PathNotFound: a path of `roots` does not exist.
+        PathNotFound: a path does not exist.
+        HistoryMoved: another roll-up added to the history meanwhile.
     """
-    try:
-        headers = read_headers(spark, roots).cache()
-        partials = partial_aggregates(read_examples(spark, roots)).cache()
-        refused = refusals(headers, partials, count_exchanges(spark, roots)).cache()
-    except AnalysisException as error:
-        if error.getCondition() != "PATH_NOT_FOUND":
-            raise
-        raise PathNotFound(error.getMessage()) from error
-    refused_runs = [
+    history = History(spark, asked.history) if asked.history is not None else None
+    state = history.state() if history and not asked.rebuild else empty_state(spark)
+    outcome = Outcome(counted=False, refused=(), notices=())
+    facts = None
+    if asked.roots:
+        try:
+            ingested = ingest(spark, asked.roots, state.known)
+            outcome = _outcome(spark, ingested)
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            raise PathNotFound(error.getMessage()) from error
+        if not ingested.accepted.isEmpty():
+            state, facts = _taken_in(history, state, ingested, asked)
+    if not state.runs.isEmpty():
+        _write_tables(spark, asked, state, facts, history)
+    return outcome
+
+
+def _taken_in(
+    history: History | None, state: State, ingested: Ingested, asked: Request
+) -> tuple[State, Facts]:
+    """Add what was accepted to the state, and to the history if there is one."""
+    new = facts_of(ingested)
+    if history is None:
+        new = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+        folded = fold(state, new, batch="", all_cells=lambda: new.cells, keep_days=asked.keep_days)
+        return State(**{name: settled(frame) for name, frame in folded.by_name().items()}), new
+    batch = history.begin(replaces=asked.rebuild)
+    facts = history.write_facts(batch, new)
+    folded = fold(
+        state,
+        facts,
+        batch=batch.name,
+        all_cells=lambda: history.all_cells(state.runs),
+        keep_days=asked.keep_days,
+    )
+    committed = history.commit(batch, folded)
+    return committed, facts
+
+
+def _write_tables(
+    spark: SparkSession, asked: Request, state: State, facts: Facts | None, history: History | None
+) -> None:
+    chosen = shown(state)
+    if history is not None:
+        if asked.keep_days is not None:
+            history.drop_days(state)
+        facts = history.facts(batches_of(state.runs.join(chosen, on="run_id", how="left_semi")))
+    assert facts is not None
+    given = GivenReports(
+        mutation=mutation_score(spark, asked.mutation),
+        release_changes=release_changes(spark, asked.changes),
+    )
+    out = Storage(spark, asked.out)
+    write_tables(roll_up(state, chosen, facts, given), out)
+
+
+def write_tables(tables: Mapping[str, DataFrame], out: Storage) -> None:
+    """Write each table into a folder of its own, as one file."""
+
+    def write(name: str) -> None:
+        path = out.uri(TABLES_FOLDER, f"{name}.parquet")
+        tables[name].coalesce(1).write.mode("overwrite").parquet(path)
+
+    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
+        list(pool.map(write, tables))
+
+
+def _outcome(spark: SparkSession, ingested: Ingested) -> Outcome:
+    refused = [
         RefusedRun(folder=local_path(row.folder), refusal=row.refusal, reason=row.reason)
-        for row in refused.orderBy("folder").collect()
+        for row in ingested.refused.orderBy("folder").collect()
     ]
-    accepted = headers.join(refused, on="folder", how="left_anti").cache()
-    if accepted.isEmpty():
-        return False, refused_runs
-    for name, table in roll_up(accepted, partials).items():
-        path = str(out / TABLES_FOLDER / f"{name}.parquet")
-        table.coalesce(1).write.mode("overwrite").parquet(path)
-    return True, refused_runs
+    today = spark.createDataFrame(
+        [
+            (clause.id, [role.value for role in clause.roles], clause.level.value)
+            for clause in catalogue()
+        ],
+        "id string, roles array<string>, level string",
+    )
+    noticed = changed_clauses(ingested.accepted, today).orderBy("folder").collect()
+    return Outcome(
+        counted=ingested.known_again or not ingested.accepted.isEmpty(),
+        refused=refused,
+        notices=[NoticedRun(folder=local_path(row.folder), notice=row.notice) for row in noticed],
+    )
 
 
 def is_small(roots: Sequence[str]) -> bool:
@@ -121,7 +208,7 @@ def is_small(roots: Sequence[str]) -> bool:
 
     Runs on another file system are not looked at and count as many.
     """
-    if any("://" in root for root in roots):
+    if any(is_uri(root) for root in roots):
         return False
     sizes = (path.stat().st_size for root in roots for path in Path(root).rglob("*.parquet"))
     return sum(sizes) <= _SMALL_BYTES
@@ -133,30 +220,61 @@ def local_path(uri: str) -> str:
 
 
 @click.command(name="spark_aggregation.job")
-@click.argument("runs", nargs=-1, required=True)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    help="Folder for the tables and refused.json.",
-)
-def command(runs: tuple[str, ...], out: Path) -> None:
+@click.argument("runs", nargs=-1)
+@click.option("--out", required=True, help="Folder for the tables, refused.json and notices.json.")
+@click.option("--history", help="Folder of the history; any Hadoop URI.")
+@click.option("--rebuild", is_flag=True, help="Make the history anew from the runs given.")
+@click.option("--keep-days", type=click.IntRange(1), help="Keep no more days of runs than these.")
+@click.option("--mutation", help="The mutation.json of `kafka-conformance mutation --out`.")
+@click.option("--changes", help="The changes.json of `kafka-conformance changes --out`.")
+def command(
+    runs: tuple[str, ...],
+    out: str,
+    history: str | None,
+    rebuild: bool,
+    keep_days: int | None,
+    mutation: str | None,
+    changes: str | None,
+) -> None:
     """Roll run folders, or folders of run folders, up into the tables of the grid."""
+    if not runs and (history is None or rebuild):
+        raise click.UsageError("give run folders, or the history of earlier ones")
+    if rebuild and history is None:
+        raise click.UsageError("--rebuild is about a --history")
+    asked = Request(
+        roots=runs,
+        out=out,
+        history=history,
+        rebuild=rebuild,
+        keep_days=keep_days,
+        mutation=mutation,
+        changes=changes,
+    )
     try:
-        accepted, refused = aggregate(start_session(quick=is_small(runs)), runs, out)
+        spark = start_session(quick=is_small(runs))
+        outcome = aggregate(spark, asked)
+        _list(Storage(spark, out), outcome)
     except SparkUnavailable as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(3)
+    except HistoryMoved as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(4)
     except PathNotFound as error:
         raise click.UsageError(str(error)) from error
-    out.mkdir(parents=True, exist_ok=True)
-    listed = json.dumps([asdict(run) for run in refused], indent=2, ensure_ascii=False)
-    (out / REFUSED_FILE).write_text(listed + "\n", encoding="utf-8")
-    for run in refused:
-        click.echo(f"refused {run.folder}: {run.reason}", err=True)
-    if not accepted:
+    if runs and not outcome.counted:
         click.echo("Error: no valid run among those given", err=True)
         sys.exit(1)
+
+
+def _list(out: Storage, outcome: Outcome) -> None:
+    for name, listed in ((REFUSED_FILE, outcome.refused), (NOTICES_FILE, outcome.notices)):
+        text = json.dumps([asdict(entry) for entry in listed], indent=2, ensure_ascii=False)
+        out.write_text(name, text + "\n")
+    for run in outcome.refused:
+        click.echo(f"refused {run.folder}: {run.reason}", err=True)
+    for noticed in outcome.notices:
+        click.echo(f"noticed {noticed.folder}: {noticed.notice}", err=True)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -63,6 +63,7 @@ def _optional(struct: StructType, **fields: DataType) -> StructType:
 
 EXAMPLES = spark_schema(records.EXAMPLE_FIELDS)
 EXCHANGES = spark_schema(records.EXCHANGE_FIELDS)
+ANSWERS = spark_schema(records.ANSWER_FIELDS)
 
 HEADER = _optional(
     _struct(
@@ -125,15 +126,31 @@ HEADER = _optional(
         ),
     ),
     whole=BooleanType(),
+    corrects=StringType(),
+    pinned_examples=MapType(StringType(), IntegerType()),
     seed=LongType(),
-    footer=_struct(
-        finished_at=StringType(),
-        exit_status=IntegerType(),
-        example_rows=LongType(),
-        exchange_rows=LongType(),
+    footer=_optional(
+        _struct(
+            finished_at=StringType(),
+            exit_status=IntegerType(),
+            example_rows=LongType(),
+            exchange_rows=LongType(),
+        ),
+        files=MapType(StringType(), StringType()),
     ),
 )
 """A whole `run.json`; a run that was cut off has no `footer`."""
+
+
+FAILURE_FACTS = _optional(
+    _struct(),
+    property_name=StringType(),
+    kind=StringType(),
+    message=StringType(),
+    example=StringType(),
+    verdict=StringType(),
+)
+"""What is read of a failure's `failure.json`."""
 
 
 def is_incomplete(value: Column, type_: DataType) -> Column:

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from conformance.corpus.allowed import cut_frames
 from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
+from reference_model.stored_inputs import cut_frames
 from wire.api_versions import API_VERSIONS_KEY
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES

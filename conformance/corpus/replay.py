@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conformance.corpus.allowed import Allowed, StoredInputOracle, cut_frames
 from conformance.corpus.entries import Entry
 from fixtures.broker import Broker
 from fixtures.connection import Connection
 from reference_model.reaction import NotModelled, Reaction
+from reference_model.stored_inputs import Allowed, StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
 
 Agreed = Callable[[Sequence[Exchange]], None]

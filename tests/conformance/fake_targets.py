@@ -17,6 +17,8 @@ from reference_model.state_machine import ConnectionState, Identity, ReferenceBr
 READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
 BETWEEN_BYTES_S = 0.3
+COUNTS = 20_000
+"""How many of them follow each other in one answer."""
 PREPARATORY_CONNECTIONS = 1 + CALIBRATION_EXCHANGES + 1
 """What a run opens before its first example: readiness, calibration and the question for the table."""
 
@@ -159,6 +161,22 @@ def announce_more_than_comes(target: FakeTarget, connection: socket.socket) -> N
     """Announce a frame of 2 GiB and send a little of it."""
     for _ in target.reads(connection):
         connection.sendall(b"\x7f\xff\xff\xff" + b"\0" * 64)
+
+
+def answer_bombs(target: FakeTarget, connection: socket.socket) -> None:
+    """Answer with a whole frame in which every count says 2^31 - 1, whichever layout it is read in."""
+    for data in target.reads(connection):
+        correlation_id, no_error = data[8:12].ljust(4, b"\0"), b"\0\0"
+        payload = correlation_id + no_error + b"\x7f\xff\xff\xff" + b"\xff\xff\xff\xff\x07" * COUNTS
+        connection.sendall(len(payload).to_bytes(4) + payload)
+
+
+def answer_flexible_bombs(target: FakeTarget, connection: socket.socket) -> None:
+    """Answer as `answer_bombs` does, with every count as a varint."""
+    for data in target.reads(connection):
+        correlation_id, no_error = data[8:12].ljust(4, b"\0"), b"\0\0"
+        payload = correlation_id + no_error + b"\xff\xff\xff\xff\x07" * COUNTS
+        connection.sendall(len(payload).to_bytes(4) + payload)
 
 
 def trickle(target: FakeTarget, connection: socket.socket) -> None:

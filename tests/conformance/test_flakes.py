@@ -103,7 +103,7 @@ class FakeSpare:
 
 def repeater(fresh: Broker | None = None) -> Repeater:
     """Return what repeats failures, with this as the fresh broker."""
-    return Repeater(cast(SpareTarget, FakeSpare(fresh)))
+    return Repeater(cast(SpareTarget, FakeSpare(fresh)), tier="standard")
 
 
 def answered(broker: Broker) -> None:

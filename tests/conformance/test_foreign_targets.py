@@ -14,6 +14,7 @@ from reports.records import Verdict
 from tests.conformance.suite_runs import REPOSITORY, run_suite
 
 PIN = "PROTOCOL.unknown-api-refused"
+SWEPT = {"KIP-35.every-advertised-version-served", "KIP-35.outside-range-not-served"}
 
 
 @contextmanager
@@ -48,6 +49,24 @@ def test_difference_from_a_pin_is_information_elsewhere(tmp_path: Path) -> None:
     assert judged == {Verdict.CONFORMS, Verdict.INFORMATIONAL}
     assert f"≈ {PIN} on {address} (plaintext): informational" in run.output
     assert (address, PIN) in run.failures()
+
+
+def test_what_is_not_asked_of_a_foreign_target_stands_beside_the_verdict(tmp_path: Path) -> None:
+    """A sweep that spares APIs conforms where all the others do, and its cell names the spared ones."""
+    (target,) = (target for target in reference_targets() if target.id == "reference")
+    with launch_built_in(target) as running:
+        address = str(running.addresses["plaintext"])
+        chosen = ("-k", "advertised_version_is_served or neighbours_of_a_range")
+        run = run_suite("--bootstrap-server", address, *chosen, runs=tmp_path)
+    assert run.status == 0, run.output
+    assert set(run.verdicts().values()) == {Verdict.CONFORMS}
+    reasons = {cell["clause"]: cell["reason"] for cell in run.header["planned_cells"]}
+    assert set(reasons) == SWEPT
+    spared = "not asked for on a target that this suite did not start: "
+    assert all(
+        reason.startswith(spared) and "DeleteTopics" in reason for reason in reasons.values()
+    )
+    assert "is judged without:" in run.output
 
 
 def test_clauses_of_versions_that_are_not_served_do_not_apply(tmp_path: Path) -> None:

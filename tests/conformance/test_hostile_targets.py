@@ -86,8 +86,8 @@ def test_hostile_target_gets_verdicts(
 def test_target_that_never_finishes_is_given_up(
     hostile_runs: dict[str, subprocess.Popen[str]],
 ) -> None:
-    """An answer that comes byte by byte is given up after the bound of an exchange, once per property."""
+    """An answer that comes byte by byte is given up once its patience is used up."""
     run = finish(hostile_runs["trickling"])
     assert run.status == 10, run.output
     assert by_clause(run)[V0_SERVED] is Verdict.INCONCLUSIVE
-    assert "ExchangeTimedOut: the target kept sending for 10 s" in run.output
+    assert "ExchangeTimedOut: the target kept sending for" in run.output

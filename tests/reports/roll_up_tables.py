@@ -11,7 +11,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reports.hex_dump import dump_answer, dump_request
+
 RUN_ID = "20261121T143000Z-1a2b3c4d"
+REFUSED_REQUEST = bytes.fromhex(
+    "00000020001200030000000700116b61666b612d636f6e666f726d616e63650001023100"
+)
+"""ApiVersions v3 with an empty name."""
+WRONG_ANSWER = bytes.fromhex("0000001300000007000002001200000003000000000000")
+"""NONE, and a table of one."""
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 _TEXT = pa.string()
@@ -28,6 +36,8 @@ _SCHEMAS = {
             *((name, pa.int64()) for name in ("informational", "inconclusive")),
             ("distinct_failures", pa.int64()),
             ("failures", pa.list_(_FAILURE)),
+            *((name, _INSTANT) for name in ("first_seen", "last_changed")),
+            ("previous_verdict", _TEXT),
         ]
     ),
     "ranges": pa.schema(
@@ -66,6 +76,84 @@ _SCHEMAS = {
             *((name, _TEXT) for name in ("suite_version", "suite_commit", "catalogue_sha256")),
             *((name, _TEXT) for name in ("python", "hypothesis", "system", "machine")),
             ("cpus", pa.int32()),
+        ]
+    ),
+}
+
+
+_VERDICTS = ("from_verdict", "to_verdict")
+_CELL = ("clause", "target", "listener")
+
+
+def _texts(*names: str) -> list[tuple[str, pa.DataType]]:
+    return [(name, _TEXT) for name in names]
+
+
+_HISTORY_SCHEMAS = {
+    "transitions": pa.schema(
+        [*_texts(*_CELL), ("at", _INSTANT), *_texts("run_id", *_VERDICTS, "kind")]
+    ),
+    "release_steps": pa.schema(
+        _texts("clause", "implementation", "listener", "from_target", "to_target", *_VERDICTS)
+    ),
+    "flakes": pa.schema(
+        [
+            *_texts(*_CELL),
+            *((name, pa.int64()) for name in ("failed", "repeats", "runs")),
+            *((name, pa.float64()) for name in ("rate", "low", "high")),
+        ]
+    ),
+    "coverage": pa.schema(
+        [
+            *_texts("clause", "property", "listener"),
+            *((name, pa.int64()) for name in ("targets", "examples", "answered", "closed")),
+            *((name, pa.int64()) for name in ("silent", "none")),
+            ("error_codes", pa.list_(pa.int16())),
+        ]
+    ),
+    "latency": pa.schema(
+        [*_texts("target", "listener"), ("bucket", pa.int16()), ("examples", pa.int64())]
+    ),
+    "speed": pa.schema(
+        [
+            *_texts("run_id", "target", "tier", "launcher"),
+            ("started_at", _INSTANT),
+            ("duration_s", pa.float64()),
+            ("examples", pa.int64()),
+            ("examples_per_s", pa.float64()),
+        ]
+    ),
+    "mutation": pa.schema(
+        [
+            *_texts("clause", "defect"),
+            ("seeds", pa.int32()),
+            ("killed", pa.int32()),
+            ("certain", pa.bool_()),
+            ("median_examples", pa.float64()),
+            ("p95_examples", pa.float64()),
+        ]
+    ),
+    "release_changes": pa.schema(
+        [
+            *_texts("listener", "clause", "from_release", "to_release", "shortest"),
+            *_texts("before", "after"),
+            ("predicted", pa.bool_()),
+            ("inputs", pa.int32()),
+        ]
+    ),
+    "failures": pa.schema(
+        [
+            *_texts("run_id", "signature", *_CELL, "property", "kind", "message", "example"),
+            *_texts("verdict", "facts", "hex_dump", "reproducer"),
+            ("smallest_example", pa.int32()),
+            ("pcap", pa.binary()),
+        ]
+    ),
+    "neighbours": pa.schema(
+        [
+            *_texts("signature", "target", "listener", "outcome", "verdict", "answer_sha256"),
+            ("release_order", pa.list_(pa.int32())),
+            ("error_code", pa.int16()),
         ]
     ),
 }
@@ -126,6 +214,36 @@ def clause_row(clause: str, position: int = 0, **changes: Any) -> dict[str, Any]
     } | changes
 
 
+def failure_row(signature: str, clause: str, target: str, **changes: Any) -> dict[str, Any]:
+    """Give one row of the failures: an answer to ApiVersions v3 that says NONE for INVALID_REQUEST."""
+    return {
+        "run_id": RUN_ID,
+        "signature": signature,
+        "clause": clause,
+        "target": target,
+        "listener": "plaintext",
+        "property": "test_illegal_name_is_refused",
+        "kind": "AssertionError",
+        "message": "assert NONE (0) is INVALID_REQUEST (42)\n +  where NONE (0) = ...",
+        "example": "{'name': ''}",
+        "verdict": "violates",
+        "smallest_example": 7,
+        "facts": json.dumps({"sent": [{"connection": 0, "data": REFUSED_REQUEST.hex()}]}),
+        "hex_dump": "\n".join(
+            (
+                "connection 0: sent",
+                *dump_request(REFUSED_REQUEST),
+                "connection 0: answer",
+                *dump_answer(WRONG_ANSWER, api_version=3),
+                "",
+                "connection 0: closed by us",
+            )
+        ),
+        "reproducer": "print('again')\n",
+        "pcap": None,
+    } | changes
+
+
 def range_row(clause: str, implementation: str, statement: str, **changes: Any) -> dict[str, Any]:
     """Give one row of the ranges."""
     return {
@@ -169,9 +287,13 @@ def write_tables(
     refused: Sequence[Mapping[str, str]] = (),
     **tables: Sequence[Mapping[str, Any]],
 ) -> Path:
-    """Write a roll-up's folder and give it back; runs are one default run unless given."""
+    """Write a roll-up's folder and give it back.
+
+    Runs are one default run unless given; a table of the history is written only if it is given.
+    """
     given = {"runs": [run_row()], "ranges": [], **tables}
-    for name, schema in _SCHEMAS.items():
+    history = {name: schema for name, schema in _HISTORY_SCHEMAS.items() if name in given}
+    for name, schema in (_SCHEMAS | history).items():
         folder = out_dir / "tables" / f"{name}.parquet"
         folder.mkdir(parents=True)
         pq.write_table(

@@ -2,85 +2,204 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
-from reports.terminal import failure_lines, printable, summary_markdown, verdict_table
-from tests.reports.recorders import CLAUSE, example_of, key_of, recorder_for
+from reports.terminal import MARKUP, printable, summary_markdown, verdict_table
+from reports.terminal_failures import MOST_TOLD, failure_lines
+from tests.reports.recorders import CLAUSE, example_of, facts_of, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"
 
 
-def test_few_targets_are_shown_with_words(tmp_path: Path) -> None:
-    """One target's verdicts have symbol, word and count, and the examples are counted."""
+LISTENERS = ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "controller")
+
+
+def _table(recorder: RunRecorder, width: int = 80) -> list[str]:
+    return [line.text for line in verdict_table(recorder, width=width)]
+
+
+def _failures(recorder: RunRecorder, width: int = 80) -> list[str]:
+    return [line.text for line in failure_lines(recorder, width=width)]
+
+
+def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
+    """One target's verdicts have symbol, word and count, the examples are counted, the sentence is the page's."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "SHOULD"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
-    assert list(verdict_table(recorder, width=80)) == [
-        "clause                  level   reference     examples",
-        "KIP-35.keys-unique      MUST    ✕ violates 1         2",
-        "KIP-511.names-accepted  SHOULD  ○ not run            0",
+    assert _table(recorder) == [
+        "reference",
         "",
-        "1 ✕ violates, 1 ○ not run",
+        "clause                 level  verdict      examples",
+        "KIP-35.keys-unique     MUST   ✕ violates 1        2",
+        "KIP-511.names-accepted SHOULD ○ not run           0",
+        "",
+        "1 ○ not run, 1 ✕ violates",
+        "✕ 1 MUST clause is violated on 1 of 1 target.",
+    ]
+
+
+def test_five_listeners_stay_readable(tmp_path: Path) -> None:
+    """A target's listeners are a symbol each below their numbers; the worst one speaks, and 80 columns suffice."""
+    clause = "KIP-482.header-version-from-request-version"
+    keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
+    recorder = recorder_for(
+        tmp_path, {**dict.fromkeys(keys, "SHOULD"), key_of(target=keys[0].target): "MUST"}
+    )
+    for key in keys[:4]:
+        recorder.judged(example_of(Verdict.CONFORMS, key))
+    recorder.judged(example_of(Verdict.VIOLATES, keys[2], message="seen"))
+    lines = _table(recorder)
+    assert lines[:2] == [
+        "apache-kafka-3.9.2-zookeeper",
+        "1 plaintext, 2 sasl_plaintext, 3 ssl, 4 ssl_client_auth, 5 controller",
+    ]
+    assert lines[3:6] == [
+        "clause                                      level  verdict      12345 examples",
+        f"{clause} SHOULD ✕ violates 1 ✓✓✕✓○        5",
+        "KIP-35.keys-unique                          MUST   ○ not run    ○––––        0",
+    ]
+    assert max(len(line) for line in lines) <= 80
+
+
+def test_few_targets_stand_side_by_side_where_they_fit(tmp_path: Path) -> None:
+    """Two targets have a column of words each in a wide terminal, and a line each in a narrow one."""
+    keys = [key_of(target="reference"), key_of(target="other")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    recorder.judged(example_of(Verdict.CONFORMS, keys[0]))
+    assert _table(recorder, 100)[:2] == [
+        "clause             level reference  other",
+        "KIP-35.keys-unique MUST  ✓ conforms ○ not run",
+    ]
+    assert _table(recorder, 80)[:2] == [
+        "  1 reference                      1 ✓",
+        "  2 other                          1 ○",
     ]
 
 
 def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None:
-    """Many targets have a number each, in as many tables as the width asks for, and no column is lost."""
+    """Many targets have a line each; only what not all of them keep is shown, in as many tables as it takes."""
     targets = [f"target-{number}" for number in range(1, 13)]
-    recorder = recorder_for(tmp_path, {key_of(target=target): "MUST" for target in targets})
-    for target in targets:
-        recorder.judged(example_of(Verdict.CONFORMS, key_of(target=target)))
+    keys = [key_of(clause, target) for clause in (CLAUSE, OTHER) for target in targets]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        recorder.judged(example_of(Verdict.CONFORMS, key))
     recorder.judged(example_of(Verdict.VIOLATES, key_of(target="target-2"), message="seen"))
-    lines = list(verdict_table(recorder, width=80))
-    assert lines == [
-        "clause              level  1  2    3  4  5  6  7  8  9",
-        "KIP-35.keys-unique  MUST   ✓  ✕ 1  ✓  ✓  ✓  ✓  ✓  ✓  ✓",
+    lines = _table(recorder)
+    assert lines[:2] == [
+        "  1 target-1                       2 ✓",
+        "  2 target-2                       1 ✕  1 ✓",
+    ]
+    assert lines[12:] == [
         "",
-        "clause              level  10  11  12",
-        "KIP-35.keys-unique  MUST   ✓   ✓   ✓",
+        "clause             level 1 2 3 4 5 6 7 8 9",
+        "KIP-35.keys-unique MUST  ✓ ✕ ✓ ✓ ✓ ✓ ✓ ✓ ✓",
         "",
-        *(f"{number:3} target-{number}" for number in range(1, 13)),
+        "clause             level 10 11 12",
+        "KIP-35.keys-unique MUST  ✓  ✓  ✓",
         "",
-        "11 ✓ conforms, 1 ✕ violates",
+        "1 more clause is kept by every target concerned.",
+        "",
+        "23 ✓ conforms, 1 ✕ violates",
+        "✕ 1 MUST clause is violated on 1 of 12 targets.",
     ]
 
 
-@pytest.mark.parametrize("width", [80, 100, 140, 400])
+@pytest.mark.parametrize("width", [40, 80, 100, 140, 400])
 def test_forty_targets_lose_no_column(width: int, tmp_path: Path) -> None:
     """However narrow the terminal, every target's number stands above a symbol."""
     targets = [f"target-{number}" for number in range(1, 41)]
     recorder = recorder_for(tmp_path, {key_of(target=target): "MUST" for target in targets})
-    lines = list(verdict_table(recorder, width=width))
+    lines = _table(recorder, width)
     numbers = [name for line in lines if line.startswith("clause") for name in line.split()[2:]]
     assert numbers == [str(number) for number in range(1, 41)]
     assert sum(line.count("○") for line in lines if line.startswith(CLAUSE)) == 40
-    assert max(len(line) for line in lines) <= max(width, 100)
+    assert max(len(line) for line in lines) <= max(width, 80)
 
 
-def test_failure_is_clause_sentence_bytes_and_script(tmp_path: Path) -> None:
-    """A failure is shown with the clause's sentence, what was seen, the bytes and the way to show it again."""
+def test_colour_follows_the_verdict(tmp_path: Path) -> None:
+    """A row that is not plain has the colour of its worst verdict, and so have the sentence and a failure's head."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS, key_of(OTHER)))
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    red = MARKUP[Verdict.VIOLATES]
+    lines = [*verdict_table(recorder, width=80), *failure_lines(recorder)]
+    coloured = [line.text.split()[0] for line in lines if line.markup == red]
+    assert coloured == [CLAUSE, "✕", "✕"]
+
+
+def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
+    """A failure is shown with the clause's sentence, what was seen, the bytes and the command that judges it again."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="assert [18] == []\nmore"))
-    script = recorder.writer.folder / "failures" / "0123456789abcdef" / "reproducer.py"
-    assert list(failure_lines(recorder)) == [
+    place = recorder.writer.folder / "failures" / "0123456789abcdef"
+    assert _failures(recorder) == [
         "",
         "✕ KIP-35.keys-unique on reference (plaintext): violates",
         "  the clause: No API key stands twice in the table.",
         "  seen: assert [18] == []",
-        "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e6365",
+        "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e... (31 bytes)",
         "  got  00000006000000070023",
-        f"  again: python {script} HOST:PORT",
+        f"  again: kafka-conformance replay {place}",
     ]
+    assert "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e6365" in _failures(
+        recorder, 100
+    )
+
+
+def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
+    """The same failure on several listeners is one entry, which names them."""
+    keys = [CellKey(CLAUSE, "reference", name) for name in LISTENERS]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
+    heads = [line for line in _failures(recorder) if line.startswith("✕")]
+    assert heads == [f"✕ {CLAUSE} on reference ({', '.join(LISTENERS)}): violates"]
+
+
+def test_gravest_failures_come_last(tmp_path: Path) -> None:
+    """Differences that are no violation stand before doubts, and violations behind everything."""
+    keys = [key_of(target=name) for name in ("violates", "doubts", "differs")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    recorder.judged(example_of(Verdict.VIOLATES, keys[0], message="seen"))
+    recorder.inconclusive(keys[1], "test_something", "BrokerGone: it ended")
+    recorder.judged(example_of(Verdict.INFORMATIONAL, keys[2], message="seen"))
+    heads = [line[0] for line in _failures(recorder) if line and not line.startswith(" ")]
+    assert heads == ["≈", "?", "✕"]
+
+
+def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:
+    """Beyond a number of failures the rest is counted, and the records are named."""
+    keys = [key_of(target=f"target-{number}") for number in range(MOST_TOLD + 3)]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
+    lines = _failures(recorder)
+    assert sum(line.startswith("  again:") for line in lines) == MOST_TOLD
+    assert (
+        lines[-1] == f"✕ 3 more of the kind 'violates': see {recorder.writer.folder / 'failures'}"
+    )
+
+
+def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
+    """The command for a broker that somebody else started says where it is."""
+    key = key_of(target="127.0.0.1:9092")
+    recorder = recorder_for(tmp_path, {key: "MUST"})
+    recorder.target_started(dataclasses.replace(facts_of("127.0.0.1:9092"), launcher="address"))
+    recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
+    assert _failures(recorder)[-1].endswith(" --bootstrap-server 127.0.0.1:9092")
 
 
 def test_known_violation_says_why(tmp_path: Path) -> None:
     """A declared violation is shown with the registry's reason."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason (link)")
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
-    lines = list(failure_lines(recorder))
+    lines = _failures(recorder)
     assert lines[1] == "⚑ KIP-35.keys-unique on reference (plaintext): known"
     assert lines[2] == "  known because: reason (link)"
 
@@ -89,7 +208,7 @@ def test_unexpected_pass_is_news(tmp_path: Path) -> None:
     """A declared violation that is gone is shown with the declared reason."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason (link)")
     recorder.judged(example_of(Verdict.CONFORMS))
-    assert list(failure_lines(recorder)) == [
+    assert _failures(recorder) == [
         "",
         "! KIP-35.keys-unique on reference: declared as violated, but it holds",
         "  declared because: reason (link)",
@@ -101,7 +220,7 @@ def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
     for key in recorder.cells:
         recorder.inconclusive(key, "test_something", "BrokerGone: it ended")
-    assert list(failure_lines(recorder)) == [
+    assert _failures(recorder) == [
         "",
         "? 2 cells on reference are inconclusive:",
         "  BrokerGone: it ended",
@@ -112,7 +231,7 @@ def test_stale_expectation_is_named(tmp_path: Path) -> None:
     """A declared violation that is out of date is named."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.stale_expectations = ["reference declares KIP-0.gone, which no catalogue has"]
-    assert list(failure_lines(recorder)) == [
+    assert _failures(recorder) == [
         "",
         "! stale expectation: reference declares KIP-0.gone, which no catalogue has",
     ]
@@ -124,7 +243,7 @@ def test_hostile_message_is_made_harmless(tmp_path: Path) -> None:
     hostile = "\x1b]0;title\x07\x1b[2J\x00\x9b31m\u202egnp.exe [red]"
     recorder.judged(example_of(Verdict.VIOLATES, message=hostile))
     recorder.inconclusive(key_of(), "test_something", hostile)
-    lines = list(failure_lines(recorder))
+    lines = _failures(recorder)
     assert all(line.isprintable() for line in lines)
     shown = r"\x1b]0;title\x07\x1b[2J\x00\x9b31m\u202egnp.exe [red]"
     assert f"  seen: {shown}" in lines

@@ -7,25 +7,37 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.ingest import count_exchanges, read_examples, read_headers, refusals
-from spark_aggregation.job import local_path, roll_up
-from spark_aggregation.partials import partial_aggregates
+from spark_aggregation.facts import Facts, facts_of
+from spark_aggregation.frames import settled
+from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.ingest import Ingested, ingest
+from spark_aggregation.job import local_path
+from spark_aggregation.roll_up import GivenReports, roll_up, shown
+from spark_aggregation.state import State, empty_state, fold
 
 
-def _read(spark: SparkSession, root: Path) -> tuple[DataFrame, DataFrame, DataFrame]:
-    roots = [str(root)]
-    headers = read_headers(spark, roots).cache()
-    partials = partial_aggregates(read_examples(spark, roots)).cache()
-    return headers, partials, refusals(headers, partials, count_exchanges(spark, roots)).cache()
+def ingested(spark: SparkSession, root: Path) -> Ingested:
+    """Read all runs under `root`, with no history."""
+    return ingest(spark, [str(root)], empty_state(spark).known)
 
 
 def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
     """Give the refused folders under `root`: name to refusal."""
-    _, _, refused = _read(spark, root)
-    return {Path(local_path(row.folder)).name: row.refusal for row in refused.collect()}
+    refused = ingested(spark, root).refused.collect()
+    return {Path(local_path(row.folder)).name: row.refusal for row in refused}
 
 
-def tables_of(spark: SparkSession, root: Path) -> Mapping[str, DataFrame]:
+def tables_of(
+    spark: SparkSession, root: Path, *, keep_days: int | None = None
+) -> Mapping[str, DataFrame]:
     """Give the grid's tables of all runs under `root` that count."""
-    headers, partials, refused = _read(spark, root)
-    return roll_up(headers.join(refused, on="folder", how="left_anti"), partials)
+    new = facts_of(ingested(spark, root))
+    facts = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+    state = fold(
+        empty_state(spark), facts, batch="", all_cells=lambda: facts.cells, keep_days=keep_days
+    )
+    state = State(**{name: settled(frame) for name, frame in state.by_name().items()})
+    given = GivenReports(
+        mutation=mutation_score(spark, None), release_changes=release_changes(spark, None)
+    )
+    return roll_up(state, shown(state), facts, given)

@@ -62,11 +62,21 @@ def test_run_with_a_wrong_row_is_refused(
 
 
 def test_second_folder_of_a_run_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Of two folders with one run id the first by name counts."""
-    for name in ("b", "a", "c"):
-        write_whole_run(tmp_path / name)
+    """Of two different runs with one run id the first by name counts."""
+    for seed, name in enumerate(("b", "a", "c")):
+        write_run(tmp_path / name, run_header([planned_cell()], seed=seed))
     duplicate = Refusal.DUPLICATE_RUN_ID.value
     assert refused_folders(spark, tmp_path) == {"b": duplicate, "c": duplicate}
+
+
+def test_copy_of_a_run_is_neither_counted_nor_listed(spark: SparkSession, tmp_path: Path) -> None:
+    """The same run in two folders, to the byte of its header, is one run."""
+    for name in ("b", "a", "c"):
+        write_whole_run(tmp_path / name)
+    assert refused_folders(spark, tmp_path) == {}
+    tables = tables_of(spark, tmp_path)
+    assert [Path(run.folder).name for run in tables["runs"].collect()] == ["a"]
+    assert [cell.examples for cell in tables["cells"].collect()] == [3]
 
 
 def test_broken_folder_does_not_take_its_run_id_away(spark: SparkSession, tmp_path: Path) -> None:

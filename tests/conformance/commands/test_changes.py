@@ -29,7 +29,7 @@ ENTRIES = {
 
 def seen(word: str, *allowed: str) -> Seen:
     """Return one frame's fate, and what was allowed for it."""
-    prediction = Prediction((frozenset(allowed),), frozenset(["C.a"]), may_lose=False)
+    prediction = Prediction((frozenset(allowed),), frozenset(["C.a"]))
     return Seen(observation=(word,), prediction=prediction)
 
 
@@ -62,6 +62,13 @@ def test_what_both_releases_may_do_is_no_change() -> None:
     """Where the model leaves both the choice, a difference is chance."""
     assert compare(seen("x", "x", "y"), seen("y", "x", "y")) == []
     assert compare(seen("x", "x"), seen("x", "x")) == []
+
+
+def test_lost_answers_are_predicted_where_the_release_may_lose_them() -> None:
+    """An answer that did not come is predicted by a release that loses some, and by no other."""
+    losing = Prediction((frozenset(["x"]),), frozenset(), losses=frozenset(["closed"]))
+    assert losing.covers(("closed",))
+    assert not Prediction((frozenset(["x"]),), frozenset()).covers(("closed",))
 
 
 def test_drawn_inputs_are_the_same_for_a_seed() -> None:

@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from conformance.corpus.allowed import StoredInputOracle, cut_frames
+import pytest
+
 from conformance.corpus.entries import load_corpus
 from conformance.corpus.replay import BATCH_BYTES, BATCH_FRAMES, Stored, batches
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import Identity, NotModelled
+from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from reports.records import Verdict
 from strategies.api_versions import build_request
 from tests.conformance.suite_runs import run_suite
+from wire.exchange import Outcome
 
 CLAUSE = "MODEL.agrees-with-reference"
 PROPERTY = "test_stored_input_gets_an_allowed_answer"
 REPLAY = ("--tier", "deep", "--listener", "plaintext", "-k", PROPERTY)
 
 
-def oracle() -> StoredInputOracle:
-    """Return the model of the newest release."""
-    return StoredInputOracle(profile_of(NEWEST_RELEASE), Identity())
+def oracle(release: str = NEWEST_RELEASE) -> StoredInputOracle:
+    """Return the model of a release."""
+    return StoredInputOracle(profile_of(release), Identity())
 
 
 def test_frames_are_cut_as_a_broker_cuts_them() -> None:
@@ -40,6 +43,24 @@ def test_what_keeps_the_connection_is_the_models_word() -> None:
     assert oracle().allowed_for(plain + unserved).keeps_the_connection
     assert not oracle().allowed_for(plain + b"\0\0\0\1\0").keeps_the_connection
     assert not oracle().allowed_for(plain[:-1]).keeps_the_connection
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        pytest.param("0.10.1.1", {Outcome.CLOSED}, id="0.10.1"),
+        pytest.param("0.11.0.3", {Outcome.CLOSED, Outcome.SILENT}, id="0.11"),
+        pytest.param("2.4.1", {Outcome.CLOSED}, id="2.4"),
+        pytest.param("2.5.1", set(), id="2.5"),
+        pytest.param("4.4.0", set(), id="4.4"),
+    ],
+)
+def test_answers_may_be_lost_up_to_2_4(release: str, expected: set[Outcome]) -> None:
+    """A size that is refused, or a stream that ends, costs answers on old releases; a refused frame never does."""
+    plain = build_request(version=0).data
+    for rest in (b"\xff\xff\xff\xff", plain[:-1]):
+        assert oracle(release).allowed_for(plain + rest).losses == expected
+    assert oracle(release).allowed_for(plain + b"\0\0\0\2\0\0").losses == set()
 
 
 def test_model_has_a_word_on_nearly_all_of_the_corpus() -> None:

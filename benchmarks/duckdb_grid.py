@@ -1,0 +1,76 @@
+"""The cells of a grid by another engine: what the roll-up is measured against, and checked with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+_CELLS = """
+WITH rows AS (
+  SELECT * FROM read_parquet($paths)
+), latest AS (
+  SELECT target, listener, max({'s': started_at, 'r': run_id}).r AS run_id FROM planned GROUP BY ALL
+), counted AS (
+  SELECT run_id, clause, target, listener,
+    count(*) FILTER (phase = 'generate') AS examples,
+    count(*) FILTER (phase = 'generate' AND verdict = 'conforms') AS conforms,
+    count(*) FILTER (phase = 'generate' AND verdict = 'violates') AS violates,
+    count(*) FILTER (phase = 'generate' AND verdict = 'informational') AS informational,
+    count(*) FILTER (phase = 'generate' AND verdict = 'inconclusive') AS inconclusive
+  FROM rows GROUP BY ALL
+), failed AS (
+  SELECT run_id, clause, target, listener,
+    list({'signature': failure_signature, 'smallest_example': smallest, 'examples': n}
+      ORDER BY failure_signature) AS failures
+  FROM (
+    SELECT run_id, clause, target, listener, failure_signature, min(example_number) AS smallest,
+      count(*) AS n
+    FROM rows WHERE failure_signature IS NOT NULL GROUP BY ALL
+  ) GROUP BY ALL
+)
+SELECT clause, target, listener, run_id,
+  CASE WHEN coalesce(examples, 0) = 0 THEN 'not_run'
+    WHEN violates > 0 THEN 'violates'
+    WHEN inconclusive > 0 THEN 'inconclusive'
+    WHEN informational > 0 THEN 'informational'
+    ELSE 'conforms' END AS verdict,
+  coalesce(examples, 0) AS examples, coalesce(conforms, 0) AS conforms,
+  coalesce(violates, 0) AS violates, coalesce(informational, 0) AS informational,
+  coalesce(inconclusive, 0) AS inconclusive, coalesce(failures, []) AS failures
+FROM planned JOIN latest USING (target, listener, run_id)
+  LEFT JOIN counted USING (run_id, clause, target, listener)
+  LEFT JOIN failed USING (run_id, clause, target, listener)
+"""
+COLUMNS = (
+    *("clause", "target", "listener", "run_id", "verdict", "examples", "conforms", "violates"),
+    *("informational", "inconclusive", "failures"),
+)
+"""What both engines say of a cell."""
+
+
+def duckdb_cells(runs: Path, *, threads: int) -> pa.Table:
+    """Compute the cells of runs of which every one counts and every planned cell applies, nothing declared.
+
+    Args:
+        runs: folder of run folders.
+        threads: how many cores are used.
+    """
+    planned = [
+        {"run_id": header["run_id"], "started_at": header["started_at"], **cell}
+        for header in (json.loads(path.read_bytes()) for path in runs.glob("*/run.json"))
+        for cell in header["planned_cells"]
+    ]
+    with duckdb.connect(config={"threads": threads}) as connection:
+        connection.register("planned", pa.Table.from_pylist(planned))
+        paths = str(runs / "*" / "examples" / "*.parquet")
+        return connection.execute(_CELLS, {"paths": paths}).to_arrow_table()
+
+
+def by_cell(cells: pa.Table) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Give rows by clause, target and listener, for a comparison."""
+    rows = cells.select(list(COLUMNS)).to_pylist()
+    return {(row["clause"], row["target"], row["listener"]): row for row in rows}

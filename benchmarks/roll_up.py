@@ -1,0 +1,208 @@
+"""How fast run folders become a grid, as ratios measured in one run on one machine.
+
+`python -m benchmarks.roll_up` writes synthetic runs (`synthetic_runs`) and takes:
+
+- grid: all tables of the roll-up in a session that is warm, over DuckDB's time for the cells alone, on the same rows and
+  cores; the cells are compared one by one, and a difference ends the benchmark with 1;
+- night: one night added to a history of a year, over the same night added to a history of one day;
+- memory: the most that this process and Spark's had resident in all that;
+- command: `kafka-conformance grid` on one run, Spark's start included;
+- pages: pages and exports from that command's tables.
+
+`--full` is the size that the goals are about; without it everything is small enough for CI, and the ratios are of what a
+roll-up costs at least.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.duckdb_grid import by_cell, duckdb_cells
+from benchmarks.memory import peak_memory
+from benchmarks.synthetic_runs import night, write_runs
+from reports.grid_page import write_grid
+from spark_aggregation.job import Request, aggregate
+from spark_aggregation.session import start_session
+
+CORES = os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How much is measured.
+
+    Attributes:
+        rows: of the grid.
+        night_rows: of the night that is added to a history.
+        days: of the long history.
+        targets: of the grid and of that night.
+        rounds: how often a ratio is taken.
+    """
+
+    rows: int
+    night_rows: int
+    days: int
+    targets: int
+    rounds: int
+
+
+SMALL = Size(rows=10**6, night_rows=10**5, days=30, targets=4, rounds=1)
+FULL = Size(rows=10**8, night_rows=10**7, days=365, targets=31, rounds=3)
+_OLD_TARGETS, _OLD_ROWS, _OLD_CLAUSES = 4, 2_000, 20
+"""Nights of the long history are small: what they cost a later night does not depend on their rows."""
+
+
+class CellsDiffer(Exception):
+    """The two engines do not agree."""
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Return how many seconds something took."""
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def grid_ratio(spark: SparkSession, folder: Path, size: Size) -> list[tuple[float, float]]:
+    """Time Spark and DuckDB on the same rows, in turns.
+
+    Returns:
+        Seconds of both, round by round.
+
+    Raises:
+        CellsDiffer: a cell is not the same.
+    """
+    runs, out = folder / "runs", folder / "grid"
+    write_runs(runs, night(0, size.rows, targets=size.targets), workers=CORES)
+    warm = folder / "warm"
+    write_runs(warm, night(1, 10_000, targets=1), workers=1)
+    aggregate(spark, Request(roots=[str(warm)], out=str(folder / "warm_grid")))
+    seconds = []
+    for _ in range(size.rounds):
+        ours = timed(lambda: aggregate(spark, Request(roots=[str(runs)], out=str(out))))
+        theirs = timed(lambda: duckdb_cells(runs, threads=CORES))
+        seconds.append((ours, theirs))
+    expected = by_cell(duckdb_cells(runs, threads=CORES))
+    found = by_cell(pq.read_table(out / "tables" / "cells.parquet"))
+    wrong = [
+        cell for cell in expected.keys() | found.keys() if expected.get(cell) != found.get(cell)
+    ]
+    if wrong:
+        raise CellsDiffer(f"{len(wrong)} of {len(expected)} cells differ, the first is {wrong[0]}")
+    return seconds
+
+
+def night_ratio(spark: SparkSession, folder: Path, size: Size) -> list[tuple[float, float]]:
+    """Time one night added to a long history and to one of a day, in turns.
+
+    Returns:
+        Seconds of both, round by round.
+    """
+    old = [
+        run
+        for day in range(size.days)
+        for run in night(day, _OLD_ROWS, targets=_OLD_TARGETS, clauses=_OLD_CLAUSES)
+    ]
+    last_day = old[-_OLD_TARGETS:]
+    histories = {}
+    for name, runs in (("long", old), ("short", last_day)):
+        write_runs(folder / name, runs, workers=CORES)
+        histories[name] = folder / f"{name}_history"
+        _add(spark, folder / name, histories[name], folder / "out")
+    write_runs(
+        folder / "night", night(size.days, size.night_rows, targets=size.targets), workers=CORES
+    )
+
+    def added_to(name: str) -> float:
+        copy = folder / "history"
+        shutil.copytree(histories[name], copy)
+        seconds = timed(lambda: _add(spark, folder / "night", copy, folder / "out"))
+        shutil.rmtree(copy)
+        return seconds
+
+    added_to("short")
+    return [(added_to("long"), added_to("short")) for _ in range(size.rounds)]
+
+
+def _add(spark: SparkSession, runs: Path, history: Path, out: Path) -> None:
+    aggregate(spark, Request(roots=[str(runs)], out=str(out), history=str(history)))
+
+
+def command_and_pages(folder: Path, run: Path | None) -> tuple[float, float]:
+    """Time the command on one run, and its pages and exports alone.
+
+    Args:
+        folder: for what is written.
+        run: a run folder; None for a synthetic one of the size of a standard run.
+    """
+    if run is None:
+        run = folder / "one"
+        write_runs(run, night(0, 11_000, targets=1), workers=1)
+    out = folder / "site"
+    command = [sys.executable, "-m", "conformance", "grid", str(run), "--out", str(out)]
+    whole = timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))
+    return whole, timed(lambda: write_grid(out))
+
+
+def _row(table: Table, name: str, seconds: list[tuple[float, float]], goal: float) -> None:
+    over, under = (statistics.median(times) for times in zip(*seconds, strict=True))
+    ratio = statistics.median(a / b for a, b in seconds)
+    table.add_row(name, f"{over:.1f} s / {under:.1f} s", f"{ratio:.2f}", f"<= {goal}")
+
+
+@click.command(name="benchmarks.roll_up")
+@click.option(
+    "--full", is_flag=True, help="The size that the goals are about: 10^8 rows, 365 days."
+)
+@click.option("--rows", type=click.IntRange(1_000), help="Rows of the grid instead.")
+@click.option("--run", type=click.Path(path_type=Path, exists=True), help="A real run folder.")
+def main(full: bool, rows: int | None, run: Path | None) -> None:
+    """Measure the roll-up."""
+    chosen = FULL if full else SMALL
+    size = (
+        chosen
+        if rows is None
+        else Size(
+            rows=rows,
+            night_rows=max(rows // 10, 1_000),
+            days=chosen.days,
+            targets=chosen.targets,
+            rounds=chosen.rounds,
+        )
+    )
+    table = Table(title=f"{size.rows:,} rows, {size.days} days, {CORES} cores", box=None)
+    for column in ("measured", "figures", "ratio", "goal"):
+        table.add_column(column)
+    with tempfile.TemporaryDirectory(prefix="kafka-conformance-benchmark-") as scratch:
+        folder = Path(scratch)
+        command, pages = command_and_pages(folder, run)
+        with peak_memory() as peak:
+            spark = start_session()
+            _row(table, "grid: Spark / DuckDB", grid_ratio(spark, folder, size), 4)
+            history = folder / "nights"
+            _row(table, f"night: {size.days} days / 1", night_ratio(spark, history, size), 1.2)
+            spark.stop()
+    table.add_row("memory", f"{peak.gib:.1f} GiB", "", "<= 6 GiB")
+    table.add_row("command, one run", f"{command:.1f} s", "", "<= 12 s")
+    table.add_row("pages and exports", f"{pages:.1f} s", "", "<= 2 s")
+    table.caption = f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

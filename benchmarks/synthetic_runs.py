@@ -1,0 +1,254 @@
+"""Writes run folders of any size whose rows are spread as those of real ones.
+
+The proportions are those of standard runs of all 31 releases of Apache Kafka (250,408 rows): one property has a tenth of
+the rows, the next a twentieth, the last 30 in a million; six rows of ten are of the listener `plaintext`; one row in 2,000
+is a violation; a third has no latency, the others spread over some 40 buckets. Rows of one property stand together, as a
+run writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clauses.catalogue import catalogue
+from reports.arrow_schemas import arrow_schema, dictionary_columns
+from reports.records import EXAMPLE_FIELDS, RECORD_SCHEMA_VERSION
+from reports.run_writer import clause_facts, suite_facts
+
+ROWS_PER_FILE = 500_000
+LISTENERS = {
+    "plaintext": 0.63,
+    "sasl_plaintext": 0.115,
+    "ssl": 0.108,
+    "ssl_client_auth": 0.103,
+    "controller": 0.044,
+}
+CLAUSE_WEIGHTS = (0.1, 0.053, 0.027)
+"""Of the first three; the others fall evenly from 0.0235 to 0.00003."""
+OUTCOMES = {"answer": 0.7704, "closed": 0.2282, "silent": 0.0008, "none": 0.0006}
+ERROR_CODES = {0: 0.617, 35: 0.209, 42: 0.0553, None: 0.1187}
+"""Of answers."""
+VIOLATES, INFORMATIONAL = 0.0005, 0.0001
+NO_LATENCY, MIDDLE_BUCKET, SPREAD = 0.319, 33, 4.0
+SIGNATURES = 3
+"""Distinct failures of a cell that has any."""
+BUCKETS = 100
+_FEW_VALUES = ("error_code", "latency_bucket")
+"""Real rows take 3 bytes; what is drawn at random needs these dictionaries to come near."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyntheticRun:
+    """A run to write: of one target, as the matrix makes them.
+
+    Attributes:
+        number: makes its id and what is drawn.
+        target: the target's id.
+        rows: how many examples were judged, at least.
+        started_at: when it began.
+        clauses: how many clauses it knows, of the catalogue's first.
+        rows_per_file: size of its Parquet files; the suite writes 20,000.
+    """
+
+    number: int
+    target: str
+    rows: int
+    started_at: datetime
+    clauses: int = 75
+    rows_per_file: int = ROWS_PER_FILE
+
+    @property
+    def run_id(self) -> str:
+        """Its id, as the suite makes them."""
+        return f"{self.started_at:%Y%m%dT%H%M%SZ}-{self.number:08x}"
+
+
+def night(
+    day: int, rows: int, *, targets: int, clauses: int = 75, rows_per_file: int = ROWS_PER_FILE
+) -> list[SyntheticRun]:
+    """Plan the runs of one night.
+
+    Args:
+        day: how many days after the first.
+        rows: of all runs together.
+        targets: how many targets are judged.
+        clauses: how many clauses each run knows.
+        rows_per_file: size of the Parquet files.
+    """
+    begun = datetime(2025, 11, 1, 2, tzinfo=UTC) + timedelta(days=day)
+    return [
+        SyntheticRun(
+            number=day * 1_000 + place,
+            target=f"apache-kafka-{place // 10}.{place % 10}.0",
+            rows=rows // targets,
+            started_at=begun + timedelta(minutes=place),
+            clauses=clauses,
+            rows_per_file=rows_per_file,
+        )
+        for place in range(targets)
+    ]
+
+
+def write_runs(root: Path, runs: Sequence[SyntheticRun], *, workers: int) -> int:
+    """Write runs below `root`, each in a folder of its own, and return how many rows they have."""
+    with ProcessPoolExecutor(workers) as pool:
+        return sum(pool.map(_write_run, [root] * len(runs), runs))
+
+
+def _write_run(root: Path, run: SyntheticRun) -> int:
+    folder = root / run.run_id
+    (folder / "examples").mkdir(parents=True)
+    header = _header(run)
+    cells = [(cell["clause"], cell["listener"]) for cell in header["planned_cells"]]
+    per_cell = _rows_per_cell(run)
+    random = np.random.default_rng(run.number)
+    for part, table in enumerate(_tables(run, cells, per_cell, random)):
+        pq.write_table(
+            table,
+            folder / "examples" / f"part-{part:05}.parquet",
+            use_dictionary=[*dictionary_columns(EXAMPLE_FIELDS), *_FEW_VALUES],
+            # Or readers would be told of Arrow's dictionaries, which the suite does not write.
+            store_schema=False,
+        )
+    rows = int(per_cell.sum())
+    header["footer"] = {
+        "finished_at": (run.started_at + timedelta(seconds=40)).isoformat(timespec="seconds"),
+        "exit_status": 0,
+        "example_rows": rows,
+        "exchange_rows": 0,
+    }
+    (folder / "run.json").write_text(json.dumps(header, indent=1))
+    return rows
+
+
+def _header(run: SyntheticRun) -> dict[str, Any]:
+    known = list(catalogue())[: run.clauses]
+    implementation, _, release = run.target.rpartition("-")
+    return {
+        "record_schema_version": RECORD_SCHEMA_VERSION,
+        "run_id": run.run_id,
+        "started_at": run.started_at.isoformat(timespec="seconds"),
+        "suite": dict(suite_facts(catalogue())),
+        "whole": True,
+        "seed": run.number,
+        "tier": "standard",
+        "host": {"system": "Linux", "machine": "x86_64", "cpus": 2},
+        "targets": [
+            {
+                "id": run.target,
+                "implementation": implementation,
+                "release": release,
+                "launcher": "process",
+                "artefacts": {f"org.example:kafka:{release}": "ab" * 32},
+            }
+        ],
+        "clauses": [clause_facts(clause, role="broker") for clause in known],
+        "planned_cells": [
+            {
+                "clause": clause.id,
+                "target": run.target,
+                "listener": listener,
+                "applicable": True,
+                "reason": "",
+                "known_violation": "",
+            }
+            for listener in LISTENERS
+            for clause in known
+        ],
+    }
+
+
+def _rows_per_cell(run: SyntheticRun) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Spread a run's rows over its cells, listener by listener; each cell has at least one."""
+    tail = np.linspace(0.0235, 0.00003, max(run.clauses - len(CLAUSE_WEIGHTS), 0))
+    clauses = np.concatenate([CLAUSE_WEIGHTS[: run.clauses], tail])
+    shares = np.outer(list(LISTENERS.values()), clauses).ravel()
+    rows: np.ndarray[Any, np.dtype[np.int64]] = np.maximum(
+        np.floor(shares / shares.sum() * run.rows).astype(np.int64), 1
+    )
+    return rows
+
+
+def _tables(
+    run: SyntheticRun,
+    cells: Sequence[tuple[str, str]],
+    per_cell: np.ndarray[Any, np.dtype[np.int64]],
+    random: np.random.Generator,
+) -> Iterator[pa.Table]:
+    ends = np.cumsum(per_cell)
+    starts = ends - per_cell
+    for first in range(0, int(ends[-1]), run.rows_per_file):
+        rows = np.arange(first, min(first + run.rows_per_file, int(ends[-1])))
+        cell = np.searchsorted(ends, rows, side="right")
+        yield _table(run, cells, cell, (rows - starts[cell] + 1).astype(np.int32), random)
+
+
+def _table(
+    run: SyntheticRun,
+    cells: Sequence[tuple[str, str]],
+    cell: np.ndarray[Any, np.dtype[np.int64]],
+    numbers: np.ndarray[Any, np.dtype[np.int32]],
+    random: np.random.Generator,
+) -> pa.Table:
+    count = len(cell)
+    outcome = random.choice(len(OUTCOMES), count, p=list(OUTCOMES.values())).astype(np.int8)
+    error = random.choice(len(ERROR_CODES), count, p=list(ERROR_CODES.values())).astype(np.int8)
+    luck = random.random(count)
+    verdict = np.select([luck < VIOLATES, luck < VIOLATES + INFORMATIONAL], [1, 2], 0)
+    failure = cell * SIGNATURES + numbers % SIGNATURES
+    latency = np.clip(random.normal(MIDDLE_BUCKET, SPREAD, count), 0, BUCKETS).astype(np.int16)
+    implementation, _, release = run.target.rpartition("-")
+    clauses, listeners = [clause for clause, _ in cells], [listener for _, listener in cells]
+    codes = pa.array(list(ERROR_CODES), pa.int16())
+    columns = {
+        "run_id": _constant(run.run_id, count),
+        "run_date": pa.repeat(pa.scalar(run.started_at.date(), pa.date32()), count),
+        "target": _constant(run.target, count),
+        "implementation": _constant(implementation, count),
+        "release": _constant(release, count),
+        "launcher": _constant("process", count),
+        "listener": _chosen(listeners, cell),
+        "client": pa.nulls(count, pa.string()),
+        "clause": _chosen(clauses, cell),
+        "property": _chosen([f"test_{clause}" for clause in clauses], cell),
+        "tier": _constant("standard", count),
+        "phase": _constant("generate", count),
+        "example_number": pa.array(numbers),
+        "outcome": _chosen(list(OUTCOMES), outcome),
+        "error_code": codes.take(pa.array(np.where(outcome == 0, error, 3))),
+        "verdict": _chosen(["conforms", "violates", "informational"], verdict),
+        "failure_signature": _chosen(
+            [f"{number:016x}" for number in range(len(cells) * SIGNATURES)],
+            failure,
+            missing=verdict != 1,
+        ),
+        "latency_bucket": pa.array(
+            latency, mask=(random.random(count) < NO_LATENCY) | (outcome != 0)
+        ),
+    }
+    fields = arrow_schema(EXAMPLE_FIELDS)
+    kept = [pa.field(f.name, columns[f.name].type, f.nullable) for f in fields]
+    return pa.table(columns, schema=pa.schema(kept))
+
+
+def _constant(text: str, count: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(np.zeros(count, np.int8), pa.array([text]))
+
+
+def _chosen(
+    texts: Sequence[str],
+    places: np.ndarray[Any, Any],
+    missing: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
+) -> pa.Array:
+    indices = pa.array(places.astype(np.int32), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(texts))

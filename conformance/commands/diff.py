@@ -1,0 +1,93 @@
+"""`diff`: what changed from one run to another, or from one night's grid to the next."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from conformance.commands.results import PAGES_OPTION, Results, links_before, read_results
+from reports.exit_status import ExitStatus
+from reports.exports.comparison import ChangeKind, Comparison, compare
+from reports.exports.comparison_texts import (
+    comparison_document,
+    comparison_markdown,
+    comparison_tables,
+)
+from reports.exports.violations import Violation, violations_of
+from reports.grid_view import FoldedGrid
+from reports.terminal import printable
+
+WIDTH_WHEN_PIPED = 200
+_WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)
+
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.command()
+@click.argument("before", metavar="A", type=_FOLDER)
+@click.argument("after", metavar="B", type=_FOLDER)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "markdown", "json")),
+    default="text",
+    show_default=True,
+    help="json has the new violations too, each with the text of an issue",
+)
+@PAGES_OPTION
+def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
+    """Say what changed from A to B: fixed, regressed, newly flaky, new and gone cells, other reasons.
+
+    A and B are run folders, or folders that `grid` wrote. Ends with 1 where a clause whose violation fails a run (MUST,
+    or PIN where it binds the target) regressed or became flaky, with 10 where one could be judged in A and not in B, and
+    else with 0.
+    """
+    old, new = read_results(before), read_results(after)
+    names = (printable(old.name), printable(new.name))
+    comparison = compare(old.grid, new.grid)
+    if form == "json":
+        document = comparison_document(
+            comparison, names, new_violations(comparison, new, links_before(new, pages))
+        )
+        click.echo(json.dumps(document, indent=1))
+    elif form == "markdown":
+        click.echo(comparison_markdown(comparison, names), nl=False)
+    else:
+        _print(comparison, names)
+    raise SystemExit(status_of(comparison))
+
+
+def status_of(comparison: Comparison) -> int:
+    """Return the exit status: 1 for a regression, 10 for what cannot be told any more, else 0."""
+    if comparison.regressed:
+        return 1
+    return ExitStatus.HARNESS_ERROR if comparison.untold else 0
+
+
+def new_violations(comparison: Comparison, new: Results, pages: str | None) -> list[Violation]:
+    """List what is violated now and was not before, also on targets that were not there."""
+    worse = {
+        (change.clause, change.target) for kind in _WORSE for change in comparison.of_kind(kind)
+    }
+    return violations_of(
+        FoldedGrid(new.grid),
+        new.failures,
+        pages=pages,
+        chosen=lambda cell: (cell.clause, cell.target) in worse,
+    )
+
+
+def _print(comparison: Comparison, names: tuple[str, str]) -> None:
+    """The gravest comes last, where a reader of a terminal looks first."""
+    width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
+    console = Console(width=width, markup=False, highlight=False)
+    click.echo(f"from {names[0]} to {names[1]}")
+    for table in reversed(list(comparison_tables(comparison, width=console.width))):
+        console.print()
+        console.print(table)
+    click.echo("")
+    click.echo(comparison.sentence)

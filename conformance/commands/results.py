@@ -1,0 +1,99 @@
+"""What `diff` and `summary` are given: a run folder, or the folder of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pyarrow as pa
+
+from conformance.commands.errors import InvalidFile
+from reports.errors import RunRefused
+from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.grid_tables import Grid, read_grid
+from reports.history_tables import KeptFailure, read_history_tables
+from reports.records import TABLES_FOLDER
+from reports.run_folder import HEADER_FILE
+
+PAGES_OPTION = click.option(
+    "--pages",
+    metavar="URL",
+    callback=lambda context, parameter, value: parse_pages(value),
+    help="where the grid's pages are published; without it links are relative to the grid's folder",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """A grid, wherever it comes from.
+
+    Attributes:
+        name: what it is called: the run's id, or the folder.
+        grid: the grid.
+        failures: what was kept of its failures.
+        has_pages: whether there are pages to link.
+    """
+
+    name: str
+    grid: Grid
+    failures: Sequence[KeptFailure]
+    has_pages: bool
+
+
+def parse_pages(value: str | None) -> str | None:
+    """Read an address that links begin with; it ends with a slash afterwards."""
+    if value is None:
+        return None
+    if not value.startswith(("https://", "http://")) or any(sign in value for sign in ' "<>()\\'):
+        raise click.BadParameter(f"{value!r} is not the address of a web page")
+    return value if value.endswith("/") else f"{value}/"
+
+
+def links_before(results: Results, pages: str | None) -> str | None:
+    """Give what stands before the address of a page; None where there are no pages."""
+    return pages if pages is not None else ("" if results.has_pages else None)
+
+
+def read_results(path: Path) -> Results:
+    """Read a run folder or a grid's folder.
+
+    Raises:
+        InvalidFile: it is neither, or damaged; the message says which.
+    """
+    try:
+        if (path / TABLES_FOLDER).is_dir():
+            return _results_of_grid(path)
+        if (path / HEADER_FILE).is_file():
+            return _results_of_run(path)
+    except RunRefused as error:
+        raise InvalidFile(str(error)) from error
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise InvalidFile(f"{path} is not whole: {type(error).__name__}: {error}") from error
+    raise InvalidFile(_neither(path))
+
+
+def _results_of_grid(path: Path) -> Results:
+    failures = read_history_tables(path).failures
+    return Results(
+        name=path.name or str(path), grid=read_grid(path), failures=failures or (), has_pages=True
+    )
+
+
+def _results_of_run(path: Path) -> Results:
+    grid = grid_of_run(path)
+    failures = failures_of_run(path, grid)
+    return Results(name=grid.runs[0].run_id, grid=grid, failures=failures, has_pages=False)
+
+
+def _neither(path: Path) -> str:
+    runs = [entry.parent for entry in sorted(path.glob(f"*/{HEADER_FILE}"))]
+    if len(runs) == 1:
+        return f"{path} is not a run folder, but holds one: {runs[0]}"
+    if runs:
+        return (
+            f"{path} holds {len(runs)} run folders: give one of them, or roll them up first "
+            "(kafka-conformance grid)"
+        )
+    return f"{path} is neither a run folder (no {HEADER_FILE}) nor a grid's folder (no {TABLES_FOLDER}/)"

@@ -1,0 +1,56 @@
+"""`summary`: a run or a grid in one page, for a comment under a pull request, a job's summary, or a program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from conformance.commands.results import PAGES_OPTION, links_before, read_results
+from reports.exports.summary import summary_markdown
+from reports.exports.violations import violation_documents, violations_of
+from reports.grid_summary import summarise
+from reports.grid_view import FoldedGrid
+from reports.site.addresses import HOME
+
+SUMMARY_SCHEMA_VERSION = 1
+"""Version of the layout of the JSON."""
+
+
+@click.command()
+@click.argument(
+    "path", metavar="GRID_OR_RUN", type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("markdown", "json")),
+    default="markdown",
+    show_default=True,
+    help="json has every violation with the text of an issue",
+)
+@PAGES_OPTION
+def summary(path: Path, form: str, pages: str | None) -> None:
+    """Say in one page what a run or a grid found: the worst first, details folded, at most 65,536 bytes.
+
+    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. It says what was found and judges nothing again: the
+    exit status is 0.
+    """
+    results = read_results(path)
+    folded = FoldedGrid(results.grid)
+    said = summarise(results.grid, path / HOME)
+    before = links_before(results, pages)
+    if form == "markdown":
+        click.echo(summary_markdown(folded, said, results.failures, pages=before), nl=False)
+        return
+    document = {
+        "summary_schema_version": SUMMARY_SCHEMA_VERSION,
+        "sentence": said.sentence,
+        "verdict": said.verdict,
+        "counts": said.cells,
+        "clauses": said.clauses,
+        "targets": said.targets,
+        "violations": violation_documents(violations_of(folded, results.failures, pages=before)),
+    }
+    click.echo(json.dumps(document, indent=1))

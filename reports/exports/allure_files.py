@@ -1,0 +1,140 @@
+"""The grid as Allure results: one per clause and target, labelled as the suite labels its own (`reports.allure_results`).
+
+They are one archive, as a site with a file for each would be slow to write and to publish.
+What the listeners of a target say is folded: the worst speaks, and each has a parameter. Names of files follow from clause
+and target alone, so that results of two nights line up in Allure's history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from allure_commons.model2 import ATTACHMENT_PATTERN, TEST_CASE_PATTERN, Status
+from allure_commons.types import LabelType
+
+from reports.allure_results import SEVERITIES
+from reports.exports.escaping import one_line
+from reports.exports.links import ALLURE_RESULTS
+from reports.exports.violations import GATING_LEVELS
+from reports.grid_tables import GridClause
+from reports.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
+from reports.history_tables import KeptFailure
+from reports.records import Verdict
+from reports.run_writer import DISTRIBUTION
+from reports.words import WORDS
+
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")
+_STATUSES = {
+    Verdict.CONFORMS: Status.PASSED,
+    Verdict.INFORMATIONAL: Status.PASSED,
+    Verdict.UNEXPECTED_PASS: Status.FAILED,
+    Verdict.INCONCLUSIVE: Status.BROKEN,
+    Verdict.NOT_RUN: Status.BROKEN,
+}
+_SEVERITY_OF_LEVEL = {level.value: severity.value for level, severity in SEVERITIES.items()}
+_FOLDER = "allure-results"
+_MILLISECONDS = 1_000
+
+
+def write_allure_results(
+    folded: FoldedGrid, failures: Sequence[KeptFailure], out_dir: Path
+) -> None:
+    """Write the archive, with the folder `allure-results` in it."""
+    kept = {failure.signature: failure for failure in failures}
+    clauses = {clause.clause: clause for clause in folded.grid.clauses}
+    with ZipFile(out_dir / ALLURE_RESULTS, "w", compression=ZIP_DEFLATED) as archive:
+        for clause, cells in folded.cells.items():
+            for cell, column in zip(cells, folded.columns, strict=True):
+                result = _result(clauses[clause], cell, column)
+                attachments = _attachments(cell, kept, archive)
+                name = TEST_CASE_PATTERN.format(prefix=result["uuid"])
+                _add(archive, name, json.dumps({**result, "attachments": attachments}))
+
+
+def _add(archive: ZipFile, name: str, text: str) -> None:
+    """Add a file with a fixed time, so that the same grid gives the same archive."""
+    entry = ZipInfo(f"{_FOLDER}/{name}")
+    entry.compress_type = ZIP_DEFLATED
+    archive.writestr(entry, text.encode())
+
+
+def _result(clause: GridClause, cell: FoldedCell, column: TargetColumn) -> dict[str, Any]:
+    name = one_line(f"{clause.clause} on {cell.target}")
+    started = max(entry.started_at for entry in column.listeners)
+    at = int(started.replace(tzinfo=started.tzinfo or UTC).timestamp()) * _MILLISECONDS
+    identity = hashlib.sha256(f"{clause.clause}\0{cell.target}".encode()).hexdigest()
+    texts = (clause.statement, clause.meaning, clause.location)
+    return {
+        "uuid": str(uuid.UUID(identity[:32])),
+        "historyId": identity,
+        "testCaseId": identity,
+        "fullName": name,
+        "name": name,
+        "status": _status(cell.verdict, clause.level),
+        "statusDetails": {
+            "message": one_line(
+                f"{WORDS[cell.verdict]} on {cell.speaking.listener}: {said_of(cell.speaking)}"
+            ),
+            "known": cell.verdict is Verdict.KNOWN_VIOLATION,
+            "flaky": cell.verdict is Verdict.FLAKY,
+        },
+        "stage": "finished",
+        "description": "\n\n".join(one_line(text) for text in texts),
+        "labels": [
+            {"name": label, "value": one_line(value)} for label, value in _labels(clause, column)
+        ],
+        "parameters": [
+            {"name": one_line(each.listener), "value": WORDS[each.verdict]}
+            for each in cell.listeners
+        ],
+        "titlePath": [one_line(column.name), one_line(clause.source)],
+        "start": at,
+        "stop": at,
+    }
+
+
+def _status(verdict: Verdict, level: str) -> str:
+    if verdict in (Verdict.VIOLATES, Verdict.FLAKY):
+        return Status.FAILED if level in GATING_LEVELS else Status.SKIPPED
+    return _STATUSES.get(verdict, Status.SKIPPED)
+
+
+def _labels(clause: GridClause, column: TargetColumn) -> Iterator[tuple[str, str]]:
+    yield LabelType.TAG, clause.clause
+    yield LabelType.TAG, clause.level
+    if clause.level in _SEVERITY_OF_LEVEL:
+        yield LabelType.SEVERITY, _SEVERITY_OF_LEVEL[clause.level]
+    yield LabelType.PARENT_SUITE, column.group
+    yield LabelType.SUITE, column.name
+    yield LabelType.SUB_SUITE, clause.source
+    yield LabelType.FRAMEWORK, DISTRIBUTION
+
+
+def _attachments(
+    cell: FoldedCell, kept: Mapping[str, KeptFailure], archive: ZipFile
+) -> list[dict[str, str]]:
+    """Attach what was kept of the speaking listener's first failure."""
+    failures = cell.speaking.row.failures if cell.speaking.row else ()
+    failure = next((kept[each.signature] for each in failures if each.signature in kept), None)
+    if failure is None:
+        return []
+    contents = {
+        "exchange.txt": failure.hex_dump,
+        "reproducer.py": failure.reproducer,
+        "example.txt": failure.example,
+    }
+    attached = []
+    for name, content in contents.items():
+        if content:
+            prefix = uuid.uuid5(_NAMESPACE, f"{failure.signature}-{name}")
+            source = ATTACHMENT_PATTERN.format(prefix=prefix, ext=name.rpartition(".")[2])
+            _add(archive, source, content)
+            attached.append({"name": name, "source": source, "type": "text/plain"})
+    return attached

@@ -1,0 +1,186 @@
+"""What is different between two grids: two runs, or two nights.
+
+The kinds are those of the roll-up's transitions, and three that a single step has beside them: new and gone cells, and the
+same verdict for another reason.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from reports.exports.violations import GATING_LEVELS
+from reports.grid_tables import Grid, GridCell
+from reports.recorder import CellKey
+from reports.records import Verdict
+from reports.words import SYMBOLS, counted
+
+_BROKEN = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
+_SOUND = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
+_UNTOLD = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
+
+
+class ChangeKind(enum.StrEnum):
+    """What became of a cell, the gravest first."""
+
+    REGRESSED = "regressed"
+    NEWLY_FLAKY = "newly_flaky"
+    CHANGED = "changed"
+    REASON = "other_reason"
+    FIXED = "fixed"
+    NEW = "new"
+    GONE = "gone"
+
+
+TITLES: Mapping[ChangeKind, str] = {
+    ChangeKind.REGRESSED: "Regressed",
+    ChangeKind.NEWLY_FLAKY: "Newly flaky",
+    ChangeKind.CHANGED: "Otherwise changed",
+    ChangeKind.REASON: "For another reason",
+    ChangeKind.FIXED: "Fixed",
+    ChangeKind.NEW: "New",
+    ChangeKind.GONE: "Gone",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellChange:
+    """One cell that is not what it was; `before` or `after` is None where there was or is none.
+
+    Attributes:
+        level: how binding its clause is.
+        kind: what became of it.
+        why: the reason of its verdict now, where it has one, else the reason before.
+        gates: whether it is of a level whose violation fails a run.
+    """
+
+    clause: str
+    target: str
+    listener: str
+    level: str
+    kind: ChangeKind
+    before: Verdict | None
+    after: Verdict | None
+    why: str
+
+    @property
+    def gates(self) -> bool:
+        """Whether a violation of its clause fails a run."""
+        return self.level in GATING_LEVELS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All changes, the gravest first, then in the order of the grid; `cells` counts those that both have."""
+
+    changes: tuple[CellChange, ...]
+    cells: int
+
+    def of_kind(self, kind: ChangeKind) -> tuple[CellChange, ...]:
+        """Give the changes of one kind."""
+        return tuple(change for change in self.changes if change.kind is kind)
+
+    @property
+    def regressed(self) -> tuple[CellChange, ...]:
+        """The changes for the worse that fail a run: violated now, always or sometimes, and not before."""
+        worse = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY)
+        return tuple(change for change in self.changes if change.kind in worse and change.gates)
+
+    @property
+    def untold(self) -> tuple[CellChange, ...]:
+        """The cells that had a verdict and have none now, of clauses whose violation fails a run."""
+        return tuple(
+            change
+            for change in self.changes
+            if change.gates and change.after in _UNTOLD and change.before not in (None, *_UNTOLD)
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What matters most, in one sentence."""
+        counts = Counter(change.kind for change in self.changes)
+        others = ", ".join(
+            f"{counts[kind]} {TITLES[kind].lower()}" for kind in ChangeKind if counts[kind]
+        )
+        if self.regressed:
+            clauses = len({change.clause for change in self.regressed})
+            targets = len({change.target for change in self.regressed})
+            return (
+                f"{SYMBOLS[Verdict.VIOLATES]} {counted(clauses, 'binding clause')} regressed on "
+                f"{counted(targets, 'target')} (cells: {others})."
+            )
+        if self.untold:
+            return (
+                f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(self.untold), 'cell')} of binding clauses "
+                f"could not be judged any more (cells: {others})."
+            )
+        if not others:
+            return f"{SYMBOLS[Verdict.CONFORMS]} Nothing changed in {counted(self.cells, 'cell')}."
+        return f"{SYMBOLS[Verdict.CONFORMS]} No binding clause regressed (cells: {others})."
+
+
+def compare(before: Grid, after: Grid) -> Comparison:
+    """Find what is different in the second grid."""
+    levels = {clause.clause: clause.level for grid in (before, after) for clause in grid.clauses}
+    was, is_now = _cells(before), _cells(after)
+    order = list(ChangeKind)
+    found = sorted(_changes(was, is_now, levels), key=lambda change: order.index(change.kind))
+    return Comparison(changes=tuple(found), cells=len(was.keys() & is_now.keys()))
+
+
+def _cells(grid: Grid) -> Mapping[CellKey, GridCell]:
+    return {CellKey(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
+
+
+def _changes(
+    was: Mapping[CellKey, GridCell], is_now: Mapping[CellKey, GridCell], levels: Mapping[str, str]
+) -> Iterator[CellChange]:
+    for key in [*is_now, *(key for key in was if key not in is_now)]:
+        before, after = was.get(key), is_now.get(key)
+        kind = _kind(before, after)
+        if kind is not None:
+            yield CellChange(
+                **key._asdict(),
+                level=levels[key.clause],
+                kind=kind,
+                before=before.verdict if before else None,
+                after=after.verdict if after else None,
+                why=_why(after) or _why(before),
+            )
+
+
+def _kind(before: GridCell | None, after: GridCell | None) -> ChangeKind | None:
+    if after is None:
+        return ChangeKind.GONE
+    if before is None:
+        return ChangeKind.NEW
+    if before.verdict is after.verdict:
+        return ChangeKind.REASON if _reason(before) != _reason(after) else None
+    if after.verdict is Verdict.FLAKY:
+        return ChangeKind.NEWLY_FLAKY
+    if after.verdict is Verdict.VIOLATES:
+        return ChangeKind.REGRESSED
+    fixed = before.verdict in _BROKEN and after.verdict in _SOUND
+    return ChangeKind.FIXED if fixed else ChangeKind.CHANGED
+
+
+def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:
+    """Of what is violated undeclared, other failures are another reason; elsewhere chance draws other examples."""
+    told = cell.verdict is Verdict.VIOLATES
+    signatures = sorted(failure.signature for failure in cell.failures) if told else ()
+    return cell.known_violation, cell.reason, signatures
+
+
+def _why(cell: GridCell | None) -> str:
+    if cell is None:
+        return ""
+    if cell.known_violation or cell.reason:
+        return cell.known_violation or cell.reason
+    count = cell.distinct_failures
+    return (
+        f"{counted(count, 'distinct failure')} in {counted(cell.examples, 'example')}"
+        if count
+        else ""
+    )

@@ -1,0 +1,208 @@
+"""A comparison as a table for the terminal, as Markdown and as JSON; listeners of a target stand together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from reports.exports.comparison import TITLES, CellChange, ChangeKind, Comparison
+from reports.exports.escaping import html_text, markdown_text, one_line
+from reports.exports.summary import MOST_BYTES, BoundedText
+from reports.exports.violations import Violation, violation_documents
+from reports.grid_view import verdict_text
+from reports.records import Verdict
+
+COMPARISON_SCHEMA_VERSION = 1
+"""Version of the layout of the JSON."""
+LONG_KINDS = (ChangeKind.NEW, ChangeKind.GONE)
+"""Kinds that are told by target alone where a target has many of them."""
+_MANY_CELLS = 12
+_FOLDED_FROM = 12
+_KEPT_FOR_END = 256
+_LONGEST_WHY = 60
+_COLUMNS = ("clause", "level", "target", "listeners", "verdict", "why")
+_WIDE = 140
+_NAMED_LISTENERS = 2
+_STYLES = {
+    ChangeKind.REGRESSED: "bold red",
+    ChangeKind.NEWLY_FLAKY: "yellow",
+    ChangeKind.FIXED: "green",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRow:
+    """Changes that are told together: of one clause on several listeners, or of one target as a whole."""
+
+    clause: str
+    level: str
+    target: str
+    listeners: tuple[str, ...]
+    before: Verdict | None
+    after: Verdict | None
+    why: str
+    cells: int
+
+    @property
+    def step(self) -> str:
+        """From what to what, in the words of the grid."""
+        before = verdict_text(self.before) if self.before else ""
+        after = verdict_text(self.after) if self.after else ""
+        return f"{before} → {after}" if before and after and before != after else before or after
+
+
+def rows_of(comparison: Comparison, kind: ChangeKind) -> list[ChangeRow]:
+    """Give the changes of one kind, those that are alike together."""
+    changes = comparison.of_kind(kind)
+    whole = _whole_targets(changes) if kind in LONG_KINDS else {}
+    grouped: dict[tuple[str, str, str, Verdict | None, Verdict | None], list[CellChange]] = {}
+    for change in changes:
+        if change.target not in whole:
+            key = (change.clause, change.level, change.target, change.before, change.after)
+            grouped.setdefault(key, []).append(change)
+    return [
+        *(
+            ChangeRow(
+                clause=clause,
+                level=level,
+                target=target,
+                listeners=tuple(change.listener for change in alike),
+                before=before,
+                after=after,
+                why=alike[0].why,
+                cells=len(alike),
+            )
+            for (clause, level, target, before, after), alike in grouped.items()
+        ),
+        *(
+            ChangeRow(
+                clause="(the whole target)",
+                level="",
+                target=target,
+                listeners=(),
+                before=None,
+                after=None,
+                why=why,
+                cells=cells,
+            )
+            for target, (cells, why) in whole.items()
+        ),
+    ]
+
+
+def _whole_targets(changes: Sequence[CellChange]) -> Mapping[str, tuple[int, str]]:
+    """Give targets with many cells that came or went, how many, and in a few words what they are."""
+    by_target: dict[str, list[CellChange]] = {}
+    for change in changes:
+        by_target.setdefault(change.target, []).append(change)
+    told = {}
+    for target, cells in by_target.items():
+        violated = sum((each.after or each.before) is Verdict.VIOLATES for each in cells)
+        if len(cells) > _MANY_CELLS:
+            words = f"{len(cells)} cells"
+            told[target] = len(cells), f"{words}, {violated} violated" if violated else words
+    return told
+
+
+def comparison_tables(comparison: Comparison, *, width: int) -> Iterator[Table]:
+    """Give one table per kind of change; names are plain text, whatever is in them.
+
+    Where six columns would be too wide, what belongs together stands in one, in two lines.
+    """
+    for kind in ChangeKind:
+        rows = rows_of(comparison, kind)
+        if not rows:
+            continue
+        table = Table(box=None, pad_edge=False, title_justify="left", title_style="")
+        title = f"{TITLES[kind]} ({sum(row.cells for row in rows):,})"
+        table.title = Text(title, _STYLES.get(kind, "bold"))
+        is_wide = width >= _WIDE
+        for name in _COLUMNS if is_wide else ("clause", "target", "verdict"):
+            table.add_column(name, overflow="fold")
+        for row in rows:
+            texts = [_short(one_line(text)) for text in _row_texts(row)]
+            pairs = ("\n".join(filter(None, pair)) for pair in _pairs(texts))
+            table.add_row(*(Text(text) for text in (texts if is_wide else pairs)))
+        yield table
+
+
+def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    return zip(texts[::2], texts[1::2], strict=True)
+
+
+def _row_texts(row: ChangeRow) -> tuple[str, ...]:
+    many = len(row.listeners) > _NAMED_LISTENERS
+    where = f"{len(row.listeners)} listeners" if many else ", ".join(row.listeners)
+    return (row.clause, row.level, row.target, where, row.step, row.why)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_WHY else f"{text[: _LONGEST_WHY - 1]}…"
+
+
+def comparison_markdown(comparison: Comparison, names: tuple[str, str]) -> str:
+    """Give the comparison for a comment under a pull request; what does not fit is counted."""
+    bounded = BoundedText(MOST_BYTES - _KEPT_FOR_END)
+    before, after = (markdown_text(name) for name in names)
+    bounded.add(
+        ["### Kafka conformance: what changed", "", f"**{markdown_text(comparison.sentence)}**"]
+    )
+    bounded.add(["", f"From {before} to {after}."])
+    for kind in ChangeKind:
+        _add_rows(bounded, kind, rows_of(comparison, kind))
+    left = f"\n{bounded.left_out:,} more rows do not fit here.\n" if bounded.left_out else ""
+    return bounded.text() + left
+
+
+def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow]) -> None:
+    if not rows:
+        return
+    is_folded = len(rows) > _FOLDED_FROM or kind in LONG_KINDS
+    title = html_text(f"{TITLES[kind]}: {sum(row.cells for row in rows):,}")
+    opening = f"<details><summary>{title}</summary>" if is_folded else f"**{title}**"
+    head = ["| clause | level | target | listeners | verdict | why |", "|---|---|---|---|---|---|"]
+    if not bounded.add(["", opening, "", *head]):
+        return
+    for row in rows:
+        texts = (row.clause, row.level, row.target, ", ".join(row.listeners), row.step, row.why)
+        bounded.add([f"| {' | '.join(markdown_text(text) for text in texts)} |"])
+    if is_folded:
+        bounded.close("")
+        bounded.close("</details>")
+
+
+def comparison_document(
+    comparison: Comparison, names: tuple[str, str], violations: Sequence[Violation]
+) -> dict[str, Any]:
+    """Give the comparison as one JSON object.
+
+    Args:
+        comparison: what changed.
+        names: of what was compared.
+        violations: what is violated now and was not before, to open issues from.
+    """
+    return {
+        "comparison_schema_version": COMPARISON_SCHEMA_VERSION,
+        "before": names[0],
+        "after": names[1],
+        "sentence": comparison.sentence,
+        "compared_cells": comparison.cells,
+        "changes": [
+            {
+                "kind": change.kind,
+                "clause": change.clause,
+                "level": change.level,
+                "target": change.target,
+                "listener": change.listener,
+                "before": change.before,
+                "after": change.after,
+                "why": change.why,
+            }
+            for change in comparison.changes
+        ],
+        "violations": violation_documents(violations),
+    }

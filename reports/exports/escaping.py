@@ -1,0 +1,71 @@
+"""Texts made harmless for the format that they go into: names and messages may be what a hostile target sent.
+
+What does not print (control characters, what turns text around, lone surrogates) is shown as an escape in every format
+but JSON, which has escapes of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from html import escape
+from itertools import pairwise
+
+from reports.terminal import printable
+
+_BACKSLASHED = str.maketrans(
+    {character: f"\\{character}" for character in "\\`*_{}[]()#+!|~$"}
+    | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
+)
+_TURNED_INTO_LINKS = re.compile(
+    r"@(?=\w)|#(?=\d)|(?i:(?:https?|ftp):(?=//)|\bwww(?=\.)|\bgh(?=-\d))"
+)
+"""What GitHub makes links of although it is escaped: mentions (which notify people), issues, addresses."""
+_LINK_BREAKER = "<!-- -->"
+_FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
+_BACKTICKS = re.compile(r"`+")
+
+
+def one_line(text: str) -> str:
+    """Give a text on one line, with what does not print escaped."""
+    return " ".join(printable(text).split())
+
+
+@lru_cache(maxsize=1 << 16)
+def markdown_text(text: str) -> str:
+    """Give a text that GitHub-flavoured Markdown shows as it is: no markup, no HTML, no link, nobody mentioned."""
+    return _without_links(text, lambda piece: piece.translate(_BACKSLASHED))
+
+
+def html_text(text: str) -> str:
+    """Give a text for HTML inside Markdown, where backslashes escape nothing."""
+    return _without_links(text, escape)
+
+
+def _without_links(text: str, escaped: Callable[[str], str]) -> str:
+    """Escape a text, with a comment inside what would become a link."""
+    shown = one_line(text)
+    ends = [match.end() for match in _TURNED_INTO_LINKS.finditer(shown)]
+    pieces = (shown[start:end] for start, end in pairwise([0, *ends, len(shown)]))
+    return _LINK_BREAKER.join(escaped(piece) for piece in pieces)
+
+
+def markdown_code_block(text: str, language: str = "") -> list[str]:
+    """Give the lines of a fenced block; the fence is longer than any that the text has."""
+    shown = printable(text).rstrip("\n")
+    longest = max((len(ticks) for ticks in _BACKTICKS.findall(shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}{language}", *shown.split("\n"), fence]
+
+
+@lru_cache(maxsize=1 << 16)
+def csv_text(text: str) -> str:
+    """Give a text that no spreadsheet takes for a formula: an apostrophe stands before one that begins like it."""
+    shown = printable(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA_STARTS) else shown
+
+
+def xml_text(text: str) -> str:
+    """Give a text that XML 1.0 can hold; the writer of the XML escapes its markup."""
+    return printable(text)

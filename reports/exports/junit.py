@@ -1,0 +1,124 @@
+"""The grid as JUnit XML: one suite per listener of a target, one case per clause.
+
+A failure is what fails a run: a violated MUST (or PIN, where the target is bound by it), and a declared violation that is
+gone. A known violation, and one of a SHOULD or MAY, is skipped with its reason; what nobody could tell is an error.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from reports.exports.escaping import one_line, xml_text
+from reports.exports.links import JUNIT
+from reports.exports.violations import GATING_LEVELS, first_line
+from reports.grid_tables import Grid, GridCell, GridClause, GridTarget
+from reports.history_tables import KeptFailure
+from reports.records import Verdict
+from reports.words import WORDS
+
+_FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
+_ALWAYS = {
+    Verdict.UNEXPECTED_PASS: _FAILURE,
+    Verdict.KNOWN_VIOLATION: _SKIPPED,
+    Verdict.NOT_APPLICABLE: _SKIPPED,
+    Verdict.INCONCLUSIVE: _ERROR,
+    Verdict.NOT_RUN: _ERROR,
+}
+_COUNTS = {_FAILURE: "failures", _ERROR: "errors", _SKIPPED: "skipped"}
+_LONGEST_DETAIL = 4_000
+
+
+def write_junit(grid: Grid, failures: Sequence[KeptFailure], out_dir: Path) -> None:
+    """Write junit.xml."""
+    root = junit_document(grid, failures)
+    ET.indent(root, space="")
+    ET.ElementTree(root).write(out_dir / JUNIT, encoding="utf-8", xml_declaration=True)
+
+
+def junit_document(grid: Grid, failures: Iterable[KeptFailure]) -> ET.Element:
+    """Give the document's root."""
+    clauses = {clause.clause: clause for clause in grid.clauses}
+    kept = {failure.signature: failure for failure in failures}
+    cells: dict[tuple[str, str], list[GridCell]] = {}
+    for cell in grid.cells:
+        cells.setdefault((cell.target, cell.listener), []).append(cell)
+    root = ET.Element("testsuites", name="Kafka conformance")
+    totals: Counter[str] = Counter()
+    for target in grid.targets:
+        suite = _suite(target, cells.get((target.target, target.listener), []), clauses, kept)
+        root.append(suite)
+        totals.update({name: int(suite.get(name, "0")) for name in ("tests", *_COUNTS.values())})
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(totals[name]))
+    return root
+
+
+def _suite(
+    target: GridTarget,
+    cells: Sequence[GridCell],
+    clauses: dict[str, GridClause],
+    kept: dict[str, KeptFailure],
+) -> ET.Element:
+    suite = ET.Element("testsuite", name=xml_text(f"{target.target} {target.listener}"))
+    results: Counter[str] = Counter()
+    for cell in cells:
+        result = result_of(cell.verdict, clauses[cell.clause].level)
+        results[result] += 1
+        suite.append(_case(cell, clauses[cell.clause], result, kept))
+    suite.set("tests", str(len(cells)))
+    for result, name in _COUNTS.items():
+        suite.set(name, str(results[result]))
+    started = target.started_at.replace(tzinfo=target.started_at.tzinfo or UTC)
+    suite.set("timestamp", started.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    # A cell has no time of its own: its properties run with those of other cells.
+    suite.set("time", "0")
+    return suite
+
+
+def result_of(verdict: Verdict, level: str) -> str:
+    """Give the name of the element that says how a case ended; empty for one that passed."""
+    if verdict in (Verdict.VIOLATES, Verdict.FLAKY):
+        return _FAILURE if level in GATING_LEVELS else _SKIPPED
+    return _ALWAYS.get(verdict, "")
+
+
+def _case(
+    cell: GridCell, clause: GridClause, result: str, kept: dict[str, KeptFailure]
+) -> ET.Element:
+    case = ET.Element(
+        "testcase",
+        classname=xml_text(f"{cell.target}.{cell.listener}"),
+        name=xml_text(cell.clause),
+        time="0",
+    )
+    seen = [kept[each.signature] for each in cell.failures if each.signature in kept]
+    if result:
+        element = ET.SubElement(case, result, message=_message(cell, clause, seen))
+        if result != _SKIPPED:
+            element.set("type", f"{clause.level} {cell.verdict.value}")
+            element.text = xml_text(_detail(clause, seen))
+    elif cell.verdict is Verdict.INFORMATIONAL:
+        ET.SubElement(case, "system-out").text = _message(cell, clause, seen)
+    return case
+
+
+def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) -> str:
+    reason = cell.known_violation or cell.reason
+    words = [WORDS[cell.verdict], reason or "; ".join(first_line(each) for each in seen[:3])]
+    if cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and clause.level not in GATING_LEVELS:
+        words[0] = f"{words[0]}, but a {clause.level} fails no run"
+    return one_line(": ".join(word for word in words if word))
+
+
+def _detail(clause: GridClause, seen: Sequence[KeptFailure]) -> str:
+    """Give the clause and the bytes of the first failure."""
+    lines = [f"The clause: {clause.statement}", f"Why it matters: {clause.meaning}"]
+    for failure in seen[:1]:
+        dump = failure.hex_dump[:_LONGEST_DETAIL]
+        cut = "\n(cut)" if len(dump) < len(failure.hex_dump) else ""
+        lines += [f"Seen: {failure.message[:_LONGEST_DETAIL]}", f"{dump}{cut}"]
+    return "\n".join(lines)

@@ -1,0 +1,217 @@
+"""One run folder as a grid, without Spark: for what is said of a run alone, or of two of them.
+
+Which run gives which column, where there are several, is the roll-up's rule (`spark_aggregation.columns`) and not repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from reports.errors import RunRefused
+from reports.grid_tables import (
+    CellFailure,
+    Grid,
+    GridCell,
+    GridClause,
+    GridRun,
+    GridTarget,
+)
+from reports.history_tables import KeptFailure
+from reports.recorder import CellKey
+from reports.records import EXAMPLE_VERDICTS, Phase, Refusal, Verdict, cell_verdict
+from reports.run_folder import Header, read_run_header
+
+_KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]
+_LEADING_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
+_SIGNATURE = re.compile(r"[0-9a-f]{16}")
+_LARGEST_TEXT_BYTES = 1024 * 1024
+
+Groups = Mapping[CellKey, list[Mapping[str, Any]]]
+
+
+def grid_of_run(folder: Path) -> Grid:
+    """Give a run as a grid of its targets; it has no range statements.
+
+    Raises:
+        RunRefused: the folder does not count; the exception says why.
+    """
+    header = read_run_header(folder)
+    groups = _groups(folder)
+    cells = [_cell(planned, header["run_id"], groups) for planned in header["planned_cells"]]
+    return Grid(
+        cells=tuple(cells),
+        targets=tuple(_targets(header)),
+        clauses=tuple(
+            GridClause(
+                clause=entry["id"],
+                position=position,
+                **{name: entry[name] for name in ("role", "level", "source")},
+                **{name: entry[name] for name in ("statement", "location", "meaning")},
+            )
+            for position, entry in enumerate(header["clauses"])
+        ),
+        ranges=(),
+        runs=(_run(folder, header),),
+        refused=(),
+    )
+
+
+def _groups(folder: Path) -> Groups:
+    """Count the examples of each cell by phase, verdict and failure."""
+    found: dict[CellKey, list[Mapping[str, Any]]] = {}
+    for part in sorted(folder.glob("examples/*.parquet")):
+        table = pq.read_table(part, columns=[*_KEYS, "example_number"])
+        counted = table.group_by(_KEYS).aggregate(
+            [("example_number", "min"), ("example_number", "count")]
+        )
+        for row in counted.to_pylist():
+            key = CellKey(row["clause"], row["target"], row["listener"])
+            found.setdefault(key, []).append(row)
+    return found
+
+
+def _cell(planned: Mapping[str, Any], run_id: str, groups: Groups) -> GridCell:
+    key = CellKey(planned["clause"], planned["target"], planned["listener"])
+    rows = groups.get(key, [])
+    counts = dict.fromkeys(EXAMPLE_VERDICTS, 0)
+    for row in rows:
+        if row["phase"] == Phase.GENERATE.value:
+            counts[Verdict(row["verdict"])] += row["example_number_count"]
+    failures = _failures(rows)
+    return GridCell(
+        clause=key.clause,
+        target=key.target,
+        listener=key.listener,
+        run_id=run_id,
+        verdict=cell_verdict(
+            {verdict for verdict, count in counts.items() if count},
+            applicable=planned["applicable"],
+            known_violation=bool(planned["known_violation"]),
+            flaky=planned.get("flaky") is not None,
+        ),
+        applicable=planned["applicable"],
+        reason=planned["reason"],
+        known_violation=planned["known_violation"],
+        examples=sum(counts.values()),
+        conforms=counts[Verdict.CONFORMS],
+        violates=counts[Verdict.VIOLATES],
+        informational=counts[Verdict.INFORMATIONAL],
+        inconclusive=counts[Verdict.INCONCLUSIVE],
+        distinct_failures=len(failures),
+        failures=failures,
+    )
+
+
+def _failures(rows: list[Mapping[str, Any]]) -> tuple[CellFailure, ...]:
+    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["failure_signature"] is not None:
+            grouped.setdefault(row["failure_signature"], []).append(row)
+    return tuple(
+        CellFailure(
+            signature=signature,
+            smallest_example=min(row["example_number_min"] for row in grouped[signature]),
+            examples=sum(row["example_number_count"] for row in grouped[signature]),
+        )
+        for signature in sorted(grouped)
+    )
+
+
+def _targets(header: Header) -> Iterator[GridTarget]:
+    facts = {target["id"]: target for target in header["targets"]}
+    columns = dict.fromkeys((cell["target"], cell["listener"]) for cell in header["planned_cells"])
+    for target, listener in columns:
+        known = facts[target]
+        numbers = _LEADING_NUMBERS.match(known["release"])
+        yield GridTarget(
+            target=target,
+            listener=listener,
+            implementation=known["implementation"],
+            release=known["release"],
+            release_order=tuple(int(part) for part in numbers[0].split(".")) if numbers else (),
+            launcher=known["launcher"],
+            artefacts=known["artefacts"],
+            run_id=header["run_id"],
+            started_at=datetime.fromisoformat(header["started_at"]),
+        )
+
+
+def _run(folder: Path, header: Header) -> GridRun:
+    suite, host, footer = header["suite"], header["host"], header["footer"]
+    return GridRun(
+        run_id=header["run_id"],
+        folder=str(folder),
+        in_grid=True,
+        started_at=datetime.fromisoformat(header["started_at"]),
+        finished_at=datetime.fromisoformat(footer["finished_at"]),
+        exit_status=footer["exit_status"],
+        example_rows=footer["example_rows"],
+        exchange_rows=footer["exchange_rows"],
+        tier=header["tier"],
+        seed=header.get("seed"),
+        suite_version=suite["version"],
+        suite_commit=suite.get("commit"),
+        catalogue_sha256=suite["catalogue_sha256"],
+        python=suite["python"],
+        hypothesis=suite["hypothesis"],
+        system=host["system"],
+        machine=host["machine"],
+        cpus=host["cpus"],
+        whole=header.get("whole") is not False,
+        corrects=header.get("corrects"),
+    )
+
+
+def failures_of_run(folder: Path, grid: Grid) -> tuple[KeptFailure, ...]:
+    """Read what a run kept of the failures in its cells.
+
+    Raises:
+        RunRefused: what was kept of a failure is damaged.
+    """
+    kept = []
+    for cell in grid.cells:
+        for failure in cell.failures:
+            place = folder / "failures" / failure.signature
+            if _SIGNATURE.fullmatch(failure.signature) and (place / "failure.json").is_file():
+                kept.append(_kept_failure(place, cell, failure))
+    return tuple(kept)
+
+
+def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFailure:
+    facts = _text(place / "failure.json")
+    try:
+        known = json.loads(facts)
+        texts = {name: str(known[name]) for name in ("kind", "message", "example", "verdict")}
+        property_name = str(known["property_name"])
+    except (ValueError, KeyError, TypeError) as error:
+        detail = f"failures/{place.name}/failure.json is damaged: {error}"
+        raise RunRefused(place.parent.parent, Refusal.INVALID_ROWS, detail) from error
+    return KeptFailure(
+        run_id=cell.run_id,
+        signature=failure.signature,
+        clause=cell.clause,
+        target=cell.target,
+        listener=cell.listener,
+        property=property_name,
+        smallest_example=failure.smallest_example,
+        facts=facts,
+        hex_dump=_text(place / "exchange.txt"),
+        reproducer=_text(place / "reproducer.py"),
+        pcap=None,
+        **texts,
+    )
+
+
+def _text(path: Path) -> str:
+    """Read a text, up to a size that a person reads."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file.read(_LARGEST_TEXT_BYTES).decode("utf-8", "backslashreplace")

@@ -1,0 +1,185 @@
+"""A grid or a run in Markdown, fit for a comment under a pull request and for a job's summary.
+
+The worst stands first, details are folded, and what does not fit is counted: a comment has at most 65,536 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reports.exports.escaping import html_text, markdown_text
+from reports.exports.violations import (
+    Violation,
+    evidence_lines,
+    replay_command,
+    violations_of,
+)
+from reports.grid_summary import GridSummary
+from reports.grid_view import WORST_FIRST, FoldedGrid, said_of, verdict_text
+from reports.history_tables import KeptFailure
+from reports.records import Verdict
+from reports.site import addresses
+from reports.words import counted
+
+MOST_BYTES = 65_536
+_KEPT_FOR_END = 1_024
+_NEXT_WORST = (
+    Verdict.UNEXPECTED_PASS,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_RUN,
+    Verdict.KNOWN_VIOLATION,
+)
+_FOLDED_FROM = 12
+_MOST_DETAILED = 40
+_MOST_DUMP_LINES = 24
+
+Block = Sequence[str]
+
+
+class BoundedText:
+    """Takes blocks of lines while they fit, and counts the others."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.left_out = 0
+        self._left = most_bytes
+        self._lines: list[str] = []
+
+    def add(self, block: Block) -> bool:
+        """Take a block as a whole, or count it as left out."""
+        size = sum(len(line.encode()) + 1 for line in block)
+        if size > self._left:
+            self.left_out += 1
+            return False
+        self._left -= size
+        self._lines += block
+        return True
+
+    def close(self, line: str) -> None:
+        """Take a line that must stand; the caller has kept room for it."""
+        self._lines.append(line)
+
+    def text(self) -> str:
+        """Give what was taken."""
+        return "\n".join(self._lines) + "\n"
+
+
+def summary_markdown(
+    folded: FoldedGrid,
+    summary: GridSummary,
+    failures: Sequence[KeptFailure],
+    *,
+    pages: str | None,
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """Give the summary.
+
+    Args:
+        folded: the grid.
+        summary: what it says as a whole.
+        failures: what was kept of its failures.
+        pages: what stands before the addresses of the site's pages; None where there are no pages.
+        most_bytes: how long it may be.
+    """
+    found = violations_of(folded, failures, pages=pages)
+    bounded = BoundedText(most_bytes - _KEPT_FOR_END)
+    bounded.add(list(_head(summary)))
+    _add_table(bounded, found)
+    for block in _details(folded, found):
+        bounded.add(block)
+    for verdict in _NEXT_WORST:
+        _add_others(bounded, folded, verdict, pages)
+    end = list(_end(bounded.left_out, summary, pages))
+    return bounded.text() + "".join(f"{line}\n" for line in end)
+
+
+def _head(summary: GridSummary) -> Iterator[str]:
+    yield "### Kafka conformance"
+    yield ""
+    yield f"**{markdown_text(summary.sentence)}**"
+    yield ""
+    counts = [
+        f"{summary.cells[verdict]:,} {markdown_text(verdict_text(verdict))}"
+        for verdict in WORST_FIRST
+        if verdict in summary.cells
+    ]
+    size = f"{counted(summary.clauses, 'clause')} on {counted(summary.targets, 'target')}"
+    yield f"{size}: {', '.join(counts)}"
+
+
+def _add_table(bounded: BoundedText, found: Sequence[Violation]) -> None:
+    if not found:
+        return
+    bounded.add(["", "| clause | level | target | listeners | seen |", "|---|---|---|---|---|"])
+    for each in found:
+        clause = markdown_text(each.clause)
+        columns = (
+            f"[{clause}]({each.link})" if each.link else clause,
+            f"{markdown_text(verdict_text(each.verdict))} {each.level}",
+            *(markdown_text(text) for text in (each.target, ", ".join(each.listeners), each.seen)),
+        )
+        bounded.add([f"| {' | '.join(columns)} |"])
+
+
+def _details(folded: FoldedGrid, found: Sequence[Violation]) -> Iterator[Block]:
+    """Give the bytes of each violation, folded, one after the other."""
+    statements = {clause.clause: clause.statement for clause in folded.grid.clauses}
+    for each in found[:_MOST_DETAILED]:
+        if each.evidence is not None:
+            yield [
+                "",
+                f"<details><summary>{html_text(each.key)}</summary>",
+                "",
+                f"> {markdown_text(statements[each.clause])}",
+                *evidence_lines(each.evidence, _MOST_DUMP_LINES),
+                "",
+                f"Again: `{replay_command(each.evidence)}`",
+                "",
+                "</details>",
+            ]
+
+
+def _add_others(
+    bounded: BoundedText, folded: FoldedGrid, verdict: Verdict, pages: str | None
+) -> None:
+    """List the cells of one more verdict, folded where they are many."""
+    rows = [
+        _other(cell.clause, cell.target, cell.speaking.reason or said_of(cell.speaking), link)
+        for cells in folded.cells.values()
+        for cell in cells
+        if cell.verdict is verdict
+        for link in [_cell_link(cell.clause, cell.target, cell.speaking.listener, pages)]
+    ]
+    if not rows:
+        return
+    title = f"{html_text(verdict_text(verdict))}: {len(rows)}"
+    is_folded = len(rows) > _FOLDED_FROM or verdict is Verdict.KNOWN_VIOLATION
+    opening = f"<details><summary>{title}</summary>" if is_folded else f"**{title}**"
+    if not bounded.add(["", opening, ""]):
+        return
+    for row in rows:
+        bounded.add([row])
+    if is_folded:
+        # Within what is kept for the end.
+        bounded.close("")
+        bounded.close("</details>")
+
+
+def _cell_link(clause: str, target: str, listener: str, pages: str | None) -> str:
+    return "" if pages is None else f"{pages}{addresses.cell_page(clause, target, listener)}"
+
+
+def _other(clause: str, target: str, said: str, link: str) -> str:
+    name = f"{markdown_text(clause)} on {markdown_text(target)}"
+    return f"- {f'[{name}]({link})' if link else name}: {markdown_text(said)}"
+
+
+def _end(left_out: int, summary: GridSummary, pages: str | None) -> Iterator[str]:
+    if left_out:
+        yield ""
+        yield f"Not shown here, for want of space: {counted(left_out, 'more block')}."
+    if pages is not None:
+        yield ""
+        yield f"[The whole grid]({pages}{addresses.HOME})"
+    if summary.refused:
+        yield ""
+        yield f"Refused: {counted(summary.refused, 'run folder')}."

@@ -1,0 +1,160 @@
+"""Every table of a grid folder for programs and for other documents: CSV, JSON and Markdown.
+
+The rows are the dataclasses of `reports.grid_tables` and `reports.history_tables`; `table_schema.json` describes the JSON.
+The texts and the capture of a failure stand beside its page, not in its table.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from reports.exports.escaping import csv_text, markdown_text
+from reports.exports.links import TABLE_SCHEMA, table_address
+from reports.grid_tables import (
+    CellFailure,
+    Grid,
+    GridCell,
+    GridClause,
+    GridRange,
+    GridRun,
+    GridTarget,
+    RefusedRun,
+)
+from reports.history_tables import ROW_TYPES, HistoryTables
+
+TABLE_SCHEMA_VERSION = 1
+"""Version of the layout of `exports/*.json`."""
+GRID_ROW_TYPES: Mapping[str, type] = {
+    "cells": GridCell,
+    "targets": GridTarget,
+    "clauses": GridClause,
+    "ranges": GridRange,
+    "runs": GridRun,
+    "refused": RefusedRun,
+}
+"""Table of the grid to the class of its rows; the others are `reports.history_tables.ROW_TYPES`."""
+_LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedTable:
+    """One table with its columns, in the order of its class, and its rows as plain values of JSON."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: Sequence[Mapping[str, Any]]
+
+
+def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
+    """Give every table that the roll-up wrote."""
+    of_history = {name: getattr(history, name) for name in ROW_TYPES}
+    return [
+        *(_table(name, getattr(grid, name), type_) for name, type_ in GRID_ROW_TYPES.items()),
+        *(
+            _table(name, rows, ROW_TYPES[name])
+            for name, rows in of_history.items()
+            if rows is not None
+        ),
+    ]
+
+
+def columns_of(name: str, row_type: type) -> tuple[str, ...]:
+    """Give the columns of a table as it is exported."""
+    left_out = _LEFT_OUT.get(name, ())
+    return tuple(field.name for field in fields(row_type) if field.name not in left_out)
+
+
+def _table(name: str, rows: Iterable[Any], row_type: type) -> ExportedTable:
+    columns = columns_of(name, row_type)
+    plain = [{column: _plain(getattr(row, column)) for column in columns} for row in rows]
+    return ExportedTable(name=name, columns=columns, rows=plain)
+
+
+def _plain(value: object) -> object:
+    """Give a value as JSON has it."""
+    if isinstance(value, datetime):
+        # The roll-up's clock is UTC, and some of its columns do not say so.
+        return value.replace(tzinfo=value.tzinfo or UTC).isoformat()
+    if isinstance(value, CellFailure):
+        return {
+            name: getattr(value, name) for name in ("signature", "smallest_example", "examples")
+        }
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value
+
+
+def write_tables(tables: Iterable[ExportedTable], out_dir: Path) -> None:
+    """Write each table three times, and the schema of the JSON."""
+    for table in tables:
+        _write_json(table, out_dir / table_address(table.name, "json"))
+        _write_csv(table, out_dir / table_address(table.name, "csv"))
+        _write_markdown(table, out_dir / table_address(table.name, "md"))
+    (out_dir / TABLE_SCHEMA).write_text(table_schema_text(), encoding="utf-8")
+
+
+def table_schema_text() -> str:
+    """Give the published JSON Schema of `exports/*.json`."""
+    return files("reports.exports").joinpath("table_schema.json").read_text(encoding="utf-8")
+
+
+def _write_json(table: ExportedTable, path: Path) -> None:
+    head = {
+        "table_schema_version": TABLE_SCHEMA_VERSION,
+        "table": table.name,
+        "columns": table.columns,
+    }
+    path.write_text(f'{json.dumps(head)[:-1]}, "rows": {rows_text(table)}}}\n', encoding="ascii")
+
+
+def rows_text(table: ExportedTable) -> str:
+    """Give the rows as a JSON array with one row a line, so that any tool can compare two nights."""
+    rows = ",\n".join(json.dumps(row) for row in table.rows)
+    return f"[\n{rows}\n]"
+
+
+def _write_csv(table: ExportedTable, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table.columns)
+        writer.writerows([_csv_value(row[name]) for name in table.columns] for row in table.rows)
+
+
+def _csv_value(value: object) -> object:
+    """Numbers stay what they are: only a text can be a formula."""
+    if value is None or isinstance(value, int | float):
+        return value
+    return csv_text(_words(value))
+
+
+def _write_markdown(table: ExportedTable, path: Path) -> None:
+    lines = [
+        f"| {' | '.join(table.columns)} |",
+        f"|{' --- |' * len(table.columns)}",
+        *(
+            f"| {' | '.join(markdown_text(_words(row[name])) for name in table.columns)} |"
+            for row in table.rows
+        ),
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _words(value: object) -> str:
+    """Give a value as a reader of a flat table has it: parts apart by spaces, a failure by its signature."""
+    if value is None:
+        return ""
+    if isinstance(value, Mapping):
+        signature = value.get("signature")
+        return signature or " ".join(f"{name}={text}" for name, text in value.items())
+    if isinstance(value, list):
+        return " ".join(_words(entry) for entry in value)
+    return str(value)

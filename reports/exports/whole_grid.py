@@ -1,0 +1,89 @@
+"""The grid as the home page shows it, for programs and for other documents: grid.json, grid.csv and grid.md.
+
+`grid.json` holds every table of the grid; the other two have a row per clause and a column per target, its listeners
+folded into the worst verdict. `table_files` has each table by itself.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from reports.exports.escaping import csv_text, markdown_text
+from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
+from reports.grid_summary import GridSummary
+from reports.grid_view import FoldedGrid, verdict_text
+
+GRID_SCHEMA_VERSION = 1
+"""Version of grid.json's layout; the names are those of the dataclasses in `reports.grid_tables`."""
+
+
+def write_whole_grid(
+    folded: FoldedGrid, tables: Sequence[ExportedTable], summary: GridSummary, out_dir: Path
+) -> None:
+    """Write grid.json, grid.csv and grid.md into `out_dir`."""
+    _write_json(tables, summary, out_dir / "grid.json")
+    _write_csv(folded, out_dir / "grid.csv")
+    markdown = "\n".join(markdown_lines(folded, summary))
+    (out_dir / "grid.md").write_text(markdown + "\n", encoding="utf-8")
+
+
+def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Path) -> None:
+    """Write one object, its schema version first, and in it the grid's tables with one row a line."""
+    head = {
+        "grid_schema_version": GRID_SCHEMA_VERSION,
+        "sentence": summary.sentence,
+        "verdict": summary.verdict,
+        "counts": summary.cells,
+    }
+    rows = (
+        f'"{table.name}": {rows_text(table)}' for table in tables if table.name in GRID_ROW_TYPES
+    )
+    text = ",\n".join([json.dumps(head)[:-1], *rows])
+    path.write_text(text + "}\n", encoding="ascii")
+
+
+def _rows(folded: FoldedGrid) -> Iterator[list[str]]:
+    """Give the lines of the table, the head first."""
+    yield ["clause", "level", *(column.name for column in folded.columns)]
+    for clause in folded.grid.clauses:
+        cells = folded.cells[clause.clause]
+        words = (verdict_text(cell.verdict, cell.speaking.failures) for cell in cells)
+        yield [clause.clause, clause.level, *words]
+
+
+def _write_csv(folded: FoldedGrid, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([csv_text(text) for text in row] for row in _rows(folded))
+
+
+def markdown_lines(folded: FoldedGrid, summary: GridSummary) -> Iterator[str]:
+    """Give the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, what was refused."""
+    yield f"**{markdown_text(summary.sentence)}**"
+    yield ""
+    head, *rows = ([markdown_text(text) for text in row] for row in _rows(folded))
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""
+    yield from _range_lines(folded)
+    for run in folded.grid.refused:
+        yield ""
+        yield f"Refused: {markdown_text(run.folder)}: {markdown_text(run.reason)}"
+
+
+def _range_lines(folded: FoldedGrid) -> Iterator[str]:
+    yield "| clause | implementation | holds |"
+    yield "| --- | --- | --- |"
+    for statement, group in groupby(
+        folded.grid.ranges, lambda entry: (entry.clause, entry.implementation, entry.statement)
+    ):
+        listeners = [entry.listener for entry in group]
+        suffix = "" if listeners == ["plaintext"] else f" ({', '.join(listeners)})"
+        clause, implementation, words = statement
+        texts = (markdown_text(text) for text in (clause, implementation + suffix, words))
+        yield f"| {' | '.join(texts)} |"

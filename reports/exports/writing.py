@@ -1,0 +1,46 @@
+"""Writes every export of a grid folder, below `exports/` but for the grid itself."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+from reports.exports.allure_files import write_allure_results
+from reports.exports.badges import write_badges
+from reports.exports.feed import write_feed
+from reports.exports.junit import write_junit
+from reports.exports.links import FOLDER, SUMMARY, VIOLATIONS
+from reports.exports.summary import summary_markdown
+from reports.exports.table_files import exported_tables, write_tables
+from reports.exports.violations import violation_documents, violations_of
+from reports.exports.whole_grid import write_whole_grid
+from reports.grid_summary import GridSummary
+from reports.grid_tables import Grid
+from reports.grid_view import FoldedGrid
+from reports.history_tables import HistoryTables
+
+_PAGES = "../"
+"""The way from the folder of the exports to the site's pages."""
+
+
+def write_exports(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
+    """Write the grid as JSON, CSV and Markdown into `out_dir`, and everything else below `exports/`.
+
+    What an earlier rendering wrote below `exports/` is removed.
+    """
+    folded = FoldedGrid(grid)
+    failures = history.failures or ()
+    shutil.rmtree(out_dir / FOLDER, ignore_errors=True)
+    (out_dir / FOLDER).mkdir(parents=True)
+    tables = exported_tables(grid, history)
+    write_whole_grid(folded, tables, summary, out_dir)
+    write_tables(tables, out_dir)
+    write_badges(folded, out_dir)
+    write_feed(folded, summary, history.transitions or (), out_dir)
+    write_junit(grid, failures, out_dir)
+    write_allure_results(folded, failures, out_dir)
+    text = summary_markdown(folded, summary, failures, pages=_PAGES)
+    (out_dir / SUMMARY).write_text(text, encoding="utf-8")
+    violations = violation_documents(violations_of(folded, failures, pages=_PAGES))
+    (out_dir / VIOLATIONS).write_text(json.dumps(violations, indent=1) + "\n", encoding="ascii")

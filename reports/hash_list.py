@@ -1,0 +1,86 @@
+"""Hashes of a folder's files: those that a run carries of itself, and the list beside a published grid.
+
+The list is one that `sha256sum --check` takes, so that a reader needs nothing of ours to check it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+HASH_LIST = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
+
+
+class InvalidHashList(ValueError):
+    """A line of the list is not a hash and a name; the message names the file and the line."""
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
+    """Hash files of a folder at any depth, hidden ones and the list itself apart.
+
+    Args:
+        folder: the folder.
+        parts: files or folders in it that are looked at; what does not exist is left out.
+
+    Returns:
+        Name below `folder`, with slashes, to SHA-256; by name.
+    """
+    found = {}
+    for part in parts:
+        place = folder / part
+        for path in [place] if place.is_file() else place.rglob("*"):
+            name = path.relative_to(folder)
+            hidden = any(piece.startswith(".") for piece in name.parts)
+            if path.is_file() and not hidden and name.as_posix() != HASH_LIST:
+                found[name.as_posix()] = sha256_of(path)
+    return dict(sorted(found.items()))
+
+
+def write_hash_list(folder: Path) -> None:
+    """Write the list of a folder's files into it."""
+    lines = (f"{digest}  {name}\n" for name, digest in hashes_of(folder).items())
+    (folder / HASH_LIST).write_text("".join(lines), encoding="utf-8")
+
+
+def read_hash_list(folder: Path) -> Mapping[str, str]:
+    """Read a folder's list.
+
+    Raises:
+        InvalidHashList: a line is not one.
+        OSError: there is no list.
+    """
+    path = folder / HASH_LIST
+    listed = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise InvalidHashList(f"{path}, line {number}, is not a hash and a name")
+        listed[match[2]] = match[1]
+    return listed
+
+
+def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Find files that are not what they were.
+
+    Args:
+        folder: the folder.
+        expected: name below it to SHA-256.
+
+    Yields:
+        The name, and "is missing" or "has changed".
+    """
+    for name, digest in expected.items():
+        path = folder / name
+        if not path.is_file():
+            yield name, "is missing"
+        elif sha256_of(path) != digest:
+            yield name, "has changed"

@@ -1,0 +1,236 @@
+"""The roll-up's tables that come from its history, read back for rendering; `grid_tables` has the others.
+
+A grid folder of an older suite lacks some of these tables. What is missing reads as None and is shown as not
+recorded; it is never taken for an empty table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from reports.records import TABLES_FOLDER, Verdict
+from reports.table_rows import read_rows
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transition:
+    """A cell's verdict became another one; `from_verdict` is None where the cell appeared."""
+
+    clause: str
+    target: str
+    listener: str
+    at: datetime
+    run_id: str
+    from_verdict: Verdict | None
+    to_verdict: Verdict
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseStep:
+    """Two adjacent releases of one implementation have different verdicts."""
+
+    clause: str
+    implementation: str
+    listener: str
+    from_target: str
+    to_target: str
+    from_verdict: Verdict
+    to_verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flakes:
+    """How often a cell's failures showed again; `low` and `high` are the 95 % interval (Wilson)."""
+
+    clause: str
+    target: str
+    listener: str
+    failed: int
+    repeats: int
+    rate: float
+    low: float
+    high: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What the examples of one property reached on one listener, over all targets."""
+
+    clause: str
+    property: str
+    listener: str
+    targets: int
+    examples: int
+    answered: int
+    closed: int
+    silent: int
+    none: int
+    error_codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """How many examples were first answered within one bucket; see `reports.records`."""
+
+    target: str
+    listener: str
+    bucket: int
+    examples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """How fast a run judged one target."""
+
+    run_id: str
+    target: str
+    tier: str
+    launcher: str
+    started_at: datetime
+    duration_s: float
+    examples: int
+    examples_per_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MutationScore:
+    """How surely the properties of one clause catch one planted defect."""
+
+    clause: str
+    defect: str
+    seeds: int
+    killed: int
+    certain: bool
+    median_examples: float | None
+    p95_examples: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseChange:
+    """Inputs that two adjacent releases treat differently, and whether the profiles say so."""
+
+    listener: str
+    clause: str
+    from_release: str
+    to_release: str
+    predicted: bool
+    inputs: int
+    shortest: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFailure:
+    """All that was kept of one distinct failure; see `reports.failures`. A text that was not kept is empty.
+
+    Attributes:
+        facts: the text of its `failure.json`.
+        pcap: the same bytes as a capture; None where none was kept.
+    """
+
+    run_id: str
+    signature: str
+    clause: str
+    target: str
+    listener: str
+    property: str
+    kind: str
+    message: str
+    example: str
+    verdict: str
+    smallest_example: int
+    facts: str
+    hex_dump: str
+    reproducer: str
+    pcap: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """What a target did with the example that failed elsewhere."""
+
+    signature: str
+    target: str
+    listener: str
+    release_order: tuple[int, ...]
+    outcome: str
+    error_code: int | None
+    verdict: str
+    answer_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryTables:
+    """The tables; None for one that the roll-up did not write."""
+
+    transitions: tuple[Transition, ...] | None
+    release_steps: tuple[ReleaseStep, ...] | None
+    flakes: tuple[Flakes, ...] | None
+    coverage: tuple[Coverage, ...] | None
+    latency: tuple[Latency, ...] | None
+    speed: tuple[Speed, ...] | None
+    mutation: tuple[MutationScore, ...] | None
+    release_changes: tuple[ReleaseChange, ...] | None
+    failures: tuple[KeptFailure, ...] | None
+    neighbours: tuple[Neighbour, ...] | None
+
+
+ROW_TYPES: Mapping[str, type] = {
+    "transitions": Transition,
+    "release_steps": ReleaseStep,
+    "flakes": Flakes,
+    "coverage": Coverage,
+    "latency": Latency,
+    "speed": Speed,
+    "mutation": MutationScore,
+    "release_changes": ReleaseChange,
+    "failures": KeptFailure,
+    "neighbours": Neighbour,
+}
+"""Table to the class of its rows."""
+
+
+def read_history_tables(out_dir: Path) -> HistoryTables:
+    """Read what a roll-up wrote of its history into `out_dir`."""
+    tables = out_dir / TABLES_FOLDER
+    return HistoryTables(
+        **{name: _table(tables, name, row_type) for name, row_type in ROW_TYPES.items()}
+    )
+
+
+def _table(tables: Path, name: str, row_type: type[Row]) -> tuple[Row, ...] | None:
+    if not (tables / f"{name}.parquet").exists():
+        return None
+    return tuple(read_rows(tables, name, row_type, _typed))
+
+
+_TEXTS_OF_FAILURES = (
+    "property",
+    "kind",
+    "message",
+    "example",
+    "verdict",
+    "facts",
+    "hex_dump",
+    "reproducer",
+)
+_CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
+    "from_verdict": lambda text: None if text is None else Verdict(text),
+    "to_verdict": Verdict,
+    "error_codes": tuple,
+    "release_order": tuple,
+    **dict.fromkeys(_TEXTS_OF_FAILURES, lambda text: text or ""),
+}
+
+
+def _typed(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: convert(values[name]) for name, convert in _CONVERSIONS.items() if name in values}

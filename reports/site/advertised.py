@@ -1,0 +1,141 @@
+"""What releases advertise: API by API and feature by feature, and what all of them have in common.
+
+Recorded from running brokers (`reference_model/profiles`), not from the runs of this grid.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from reference_model.profile import FOLDER, KRAFT, PLAINTEXT, release_order
+from reports.site.rendering import Site
+
+_NAMES = Path(__file__).parent / "api_names.csv"
+_TITLES = {PLAINTEXT: "Brokers", "controller": "Controllers"}
+
+Release = tuple[str, str]
+"""Release and quorum."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRow:
+    """One API or feature: its range on each release, empty where it is not listed, and on all of them."""
+
+    key: str
+    name: str
+    ranges: tuple[str, ...]
+    common: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdvertisedTable:
+    """One table: column titles and rows."""
+
+    id: str
+    title: str
+    releases: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+
+
+def write_advertised(site: Site) -> None:
+    """Write advertised.html."""
+    apis = _read("advertised.csv")
+    features = _read("features.csv")
+    site.render(
+        "advertised.html",
+        "advertised",
+        tables=[
+            *(_api_table(apis, listener) for listener in _TITLES),
+            _feature_table(features),
+        ],
+    )
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@cache
+def api_names() -> Mapping[int, str]:
+    """Give the name of every API that a release has had."""
+    with _NAMES.open(encoding="utf-8", newline="") as file:
+        return {int(row["api_key"]): row["name"] for row in csv.DictReader(file)}
+
+
+def _releases(rows: Iterable[dict[str, str]]) -> list[Release]:
+    found = {(row["release"], row["quorum"]) for row in rows}
+    return sorted(found, key=lambda each: (release_order(each[0]), each[1] == KRAFT), reverse=True)
+
+
+def _title(release: Release, releases: list[Release]) -> str:
+    twice = sum(each[0] == release[0] for each in releases) > 1
+    return f"{release[0]} {release[1]}" if twice else release[0]
+
+
+def _api_table(rows: list[dict[str, str]], listener: str) -> AdvertisedTable:
+    own = [row for row in rows if row["listener"] == listener]
+    releases = _releases(own)
+    ranges: dict[int, dict[Release, tuple[int, int]]] = {}
+    for row in own:
+        place = (row["release"], row["quorum"])
+        span = (int(row["min_version"]), int(row["max_version"]))
+        ranges.setdefault(int(row["api_key"]), {})[place] = span
+    return AdvertisedTable(
+        id=f"apis-{listener}",
+        title=f"{_TITLES[listener]}: versions of each API, release by release",
+        releases=tuple(_title(release, releases) for release in releases),
+        rows=tuple(
+            TableRow(
+                key=str(key),
+                name=api_names().get(key, f"key {key}"),
+                ranges=tuple(_range(spans.get(release)) for release in releases),
+                common=_common(spans, releases),
+            )
+            for key, spans in sorted(ranges.items())
+        ),
+    )
+
+
+def _range(span: tuple[int, int] | None) -> str:
+    if span is None:
+        return ""
+    return f"{span[0]}" if span[0] == span[1] else f"{span[0]}–{span[1]}"
+
+
+def _common(spans: Mapping[Release, tuple[int, int]], releases: list[Release]) -> str:
+    """Intersect as a client would that has to speak with all of them."""
+    if len(spans) < len(releases):
+        return ""
+    low = max(span[0] for span in spans.values())
+    high = min(span[1] for span in spans.values())
+    return _range((low, high)) if low <= high else ""
+
+
+def _feature_table(rows: list[dict[str, str]]) -> AdvertisedTable:
+    own = [row for row in rows if row["listener"] == PLAINTEXT]
+    releases = _releases(own)
+    cells: dict[str, dict[Release, str]] = {}
+    for row in own:
+        level = int(row["finalized_level"])
+        span = _range((int(row["min_version"]), int(row["max_version"])))
+        text = f"{span}, level {level}" if level else f"{span}, not set"
+        cells.setdefault(row["name"], {})[row["release"], row["quorum"]] = text
+    return AdvertisedTable(
+        id="features",
+        title="Features: supported versions, and the level that a fresh cluster sets",
+        releases=tuple(_title(release, releases) for release in releases),
+        rows=tuple(
+            TableRow(
+                key="",
+                name=name,
+                ranges=tuple(of.get(release, "") for release in releases),
+                common="",
+            )
+            for name, of in sorted(cells.items())
+        ),
+    )

@@ -1,0 +1,49 @@
+"""Writes the whole site from the tables of a roll-up; each page's module decides what its page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.grid_summary import GridSummary
+from reports.grid_tables import Grid
+from reports.grid_view import FoldedGrid
+from reports.history_tables import HistoryTables
+from reports.site.advertised import write_advertised
+from reports.site.change_pages import write_releases, write_since
+from reports.site.drill_down import write_cells, write_clauses, write_targets
+from reports.site.evidence_check import check_statements
+from reports.site.failure_pages import write_failures
+from reports.site.home import write_home
+from reports.site.measurements import write_mutation, write_speed
+from reports.site.overviews import write_about, write_findings, write_ranges
+from reports.site.rendering import Site, empty_folders
+
+_WRITERS = (
+    write_home,
+    write_findings,
+    write_ranges,
+    write_clauses,
+    write_targets,
+    write_cells,
+    write_failures,
+    write_releases,
+    write_since,
+    write_advertised,
+    write_mutation,
+    write_speed,
+    write_about,
+)
+
+
+def write_site(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
+    """Write every page into `out_dir`; pages of an earlier rendering are removed.
+
+    Raises:
+        StatementWithoutEvidence: a range statement has an exception that nothing explains; no page is
+            written.
+    """
+    check_statements(grid, history)
+    empty_folders(out_dir)
+    site = Site(folded=FoldedGrid(grid), history=history, summary=summary, out_dir=out_dir)
+    for write in _WRITERS:
+        write(site)

@@ -1,0 +1,144 @@
+"""What changed: between adjacent releases, and since the last run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from reports.grid_tables import implementation_name
+from reports.grid_view import listener_order
+from reports.history_tables import ReleaseChange, ReleaseStep, Transition
+from reports.records import Verdict
+from reports.site import addresses
+from reports.site.rendering import Site
+
+_APPEARED = "appeared"
+_KINDS = (
+    ("regressed", "Regressed"),
+    ("newly_flaky", "Newly flaky"),
+    ("fixed", "Fixed"),
+    ("changed", "Otherwise changed"),
+)
+_MOST_OLDER = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRow:
+    """A clause that two adjacent releases keep differently; listeners with the same change stand together."""
+
+    clause: str
+    listeners: tuple[str, ...]
+    before: Verdict
+    after: Verdict
+    href: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasePair:
+    """Two adjacent releases and all that differs between them."""
+
+    anchor: str
+    title: str
+    rows: tuple[StepRow, ...]
+    changes: tuple[ReleaseChange, ...]
+
+
+def write_releases(site: Site) -> None:
+    """Write releases.html."""
+    steps = site.history.release_steps
+    changes = site.history.release_changes
+    site.render(
+        "releases.html",
+        "releases",
+        pairs=None if steps is None and changes is None else _pairs(site),
+        changes_recorded=bool(changes),
+        unpredicted=sum(not change.predicted for change in changes or ()),
+        changes=len(changes or ()),
+    )
+
+
+def _pairs(site: Site) -> list[ReleasePair]:
+    columns = {column.target: column for column in site.folded.columns}
+    places = {column.target: place for place, column in enumerate(site.folded.columns)}
+    steps: dict[tuple[str, str], list[ReleaseStep]] = {}
+    for step in site.history.release_steps or ():
+        if step.from_target in columns and step.to_target in columns:
+            steps.setdefault((step.from_target, step.to_target), []).append(step)
+    changes = _changes_by_releases(site.history.release_changes or ())
+    pairs = []
+    for older, newer in sorted(steps, key=lambda pair: places[pair[1]]):
+        releases = tuple(columns[target].listeners[0].release for target in (older, newer))
+        title = f"{columns[older].name} to {columns[newer].name}"
+        pairs.append(
+            ReleasePair(
+                anchor=addresses.anchor(f"{older}-{newer}"),
+                title=title,
+                rows=tuple(_step_rows(steps[older, newer])),
+                changes=tuple(changes.pop((releases[0], releases[1]), ())),
+            )
+        )
+    for (before, since), rows in changes.items():
+        pairs.append(
+            ReleasePair(
+                anchor=addresses.anchor(f"bytes-{before}-{since}"),
+                title=f"{implementation_name('apache-kafka')} {before} to {since}",
+                rows=(),
+                changes=tuple(rows),
+            )
+        )
+    return pairs
+
+
+def _changes_by_releases(
+    rows: Iterable[ReleaseChange],
+) -> dict[tuple[str, str], list[ReleaseChange]]:
+    changes: dict[tuple[str, str], list[ReleaseChange]] = {}
+    for row in rows:
+        before, since = (
+            text.removeprefix("apache-kafka-") for text in (row.from_release, row.to_release)
+        )
+        changes.setdefault((before, since), []).append(row)
+    return changes
+
+
+def _step_rows(steps: list[ReleaseStep]) -> list[StepRow]:
+    grouped: dict[tuple[str, Verdict, Verdict], list[ReleaseStep]] = {}
+    for step in steps:
+        grouped.setdefault((step.clause, step.from_verdict, step.to_verdict), []).append(step)
+    return [
+        StepRow(
+            clause=clause,
+            listeners=tuple(sorted((step.listener for step in rows), key=listener_order)),
+            before=before,
+            after=after,
+            href=addresses.clause_cell(clause, rows[0].to_target),
+        )
+        for (clause, before, after), rows in sorted(grouped.items())
+    ]
+
+
+def write_since(site: Site) -> None:
+    """Write since.html: what the runs that the grid shows changed, and what changed before that."""
+    transitions = site.history.transitions
+    shown = {run.run_id for run in site.folded.grid.runs if run.in_grid}
+    changed = [row for row in transitions or () if row.kind != _APPEARED]
+    latest = [row for row in changed if row.run_id in shown]
+    older = sorted(
+        (row for row in changed if row.run_id not in shown), key=lambda row: row.at, reverse=True
+    )
+    appeared = sum(row.kind == _APPEARED and row.run_id in shown for row in transitions or ())
+    site.render(
+        "since.html",
+        "since",
+        recorded=transitions is not None,
+        kinds=[(kind, title, _in_order(site, latest, kind)) for kind, title in _KINDS],
+        older=older[:_MOST_OLDER],
+        appeared=appeared,
+        names={column.target: column.name for column in site.folded.columns},
+    )
+
+
+def _in_order(site: Site, rows: list[Transition], kind: str) -> list[Transition]:
+    places = {column.target: place for place, column in enumerate(site.folded.columns)}
+    known = [row for row in rows if row.kind == kind and row.target in places]
+    return sorted(known, key=lambda row: (row.clause, places[row.target], row.listener))

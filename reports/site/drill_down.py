@@ -1,0 +1,220 @@
+"""The pages of one clause, one target and one cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+from reports.grid_tables import CellFailure, GridClause, GridRange, implementation_name
+from reports.grid_view import (
+    PLAIN,
+    WORST_FIRST,
+    FoldedCell,
+    ListenerCell,
+    TargetColumn,
+    listener_order,
+)
+from reports.history_tables import KeptFailure
+from reports.site import addresses
+from reports.site.rendering import Site
+
+
+class OfClause(Protocol):
+    """A row of a table that has a clause in it."""
+
+    @property
+    def clause(self) -> str:
+        """The clause's id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClauseHistory:
+    """What the history says of one clause; a part is None where the roll-up did not write its table."""
+
+    coverage: list[Any] | None
+    mutation: list[Any] | None
+    transitions: list[Any] | None
+    flakes: list[Any] | None
+
+    @classmethod
+    def group(cls, site: Site) -> Mapping[str, ClauseHistory]:
+        """Give it for every clause of the grid."""
+        tables = {field.name: by_clause(getattr(site.history, field.name)) for field in fields(cls)}
+        return {
+            clause.clause: cls(
+                **{
+                    name: None if table is None else table.get(clause.clause, [])
+                    for name, table in tables.items()
+                }
+            )
+            for clause in site.folded.grid.clauses
+        }
+
+
+def by_clause(rows: Iterable[OfClause] | None) -> Mapping[str, list[Any]] | None:
+    """Group the rows of a table by their clause; None stays None."""
+    if rows is None:
+        return None
+    grouped: dict[str, list[Any]] = {}
+    for row in rows:
+        grouped.setdefault(row.clause, []).append(row)
+    return grouped
+
+
+def listeners_of(site: Site) -> tuple[str, ...]:
+    """Give the listeners that any target has."""
+    found = {entry.listener for entry in site.folded.grid.targets}
+    return tuple(sorted(found, key=listener_order))
+
+
+def page_of(cell: FoldedCell, listener: ListenerCell) -> str:
+    """Give the address where more is said about a cell; empty where nothing more is."""
+    if listener.verdict in PLAIN:
+        return ""
+    return addresses.cell_page(cell.clause, cell.target, listener.listener)
+
+
+def write_clauses(site: Site) -> None:
+    """Write clauses/<id>.html for every clause."""
+    history = ClauseHistory.group(site)
+    listeners = listeners_of(site)
+    for clause in site.folded.grid.clauses:
+        cells = site.folded.cells[clause.clause]
+        site.render(
+            addresses.clause_page(clause.clause),
+            "clause",
+            clause=clause,
+            statements=_statements(site.folded.ranges[clause.clause]),
+            listeners=listeners,
+            groups=_rows_by_group(site, cells, listeners),
+            history=history[clause.clause],
+            names={column.target: column.name for column in site.folded.columns},
+            page_of=page_of,
+        )
+
+
+def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
+    """Give implementation, listeners and statement, listeners with the same statement once."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        grouped.setdefault((entry.implementation, entry.statement), []).append(entry.listener)
+    return [
+        (implementation_name(implementation), ", ".join(listeners), statement)
+        for (implementation, statement), listeners in grouped.items()
+    ]
+
+
+def _rows_by_group(
+    site: Site, cells: tuple[FoldedCell, ...], listeners: tuple[str, ...]
+) -> list[tuple[str, list[tuple[TargetColumn, FoldedCell, list[ListenerCell | None]]]]]:
+    of_target = {cell.target: cell for cell in cells}
+    return [
+        (
+            name,
+            [
+                (column, of_target[column.target], _in_order(of_target[column.target], listeners))
+                for column in columns
+            ],
+        )
+        for name, columns in site.folded.column_groups
+    ]
+
+
+def _in_order(cell: FoldedCell, listeners: tuple[str, ...]) -> list[ListenerCell | None]:
+    of_listener = {entry.listener: entry for entry in cell.listeners}
+    return [of_listener.get(name) for name in listeners]
+
+
+def write_targets(site: Site) -> None:
+    """Write targets/<id>.html for every target: all clauses on all its listeners."""
+    speed = {(row.target, row.run_id): row for row in site.history.speed or ()}
+    for place, column in enumerate(site.folded.columns):
+        listeners = tuple(
+            name for name in listeners_of(site) if name in {e.listener for e in column.listeners}
+        )
+        cells = {clause: row[place] for clause, row in site.folded.cells.items()}
+        counts = {
+            verdict: sum(cell.verdict is verdict for cell in cells.values())
+            for verdict in WORST_FIRST
+        }
+        site.render(
+            addresses.target_page(column.target),
+            "target",
+            column=column,
+            listeners=listeners,
+            sources=[
+                (
+                    source,
+                    [
+                        (clause, cells[clause.clause], _in_order(cells[clause.clause], listeners))
+                        for clause in clauses
+                    ],
+                )
+                for source, clauses in site.folded.sources
+            ],
+            counts=[(verdict, count) for verdict, count in counts.items() if count],
+            speed=speed.get((column.target, column.listeners[0].run_id)),
+            page_of=page_of,
+        )
+
+
+def write_cells(site: Site) -> None:
+    """Write cells/<clause>/<target>-<listener>.html for every cell that does not plainly conform."""
+    history = ClauseHistory.group(site)
+    kept = {(row.run_id, row.signature): row for row in site.history.failures or ()}
+    clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
+    for clause, cells in site.folded.cells.items():
+        for place, cell in enumerate(cells):
+            for listener in cell.listeners:
+                if listener.verdict not in PLAIN:
+                    _write_cell(site, clauses[clause], place, listener, history[clause], kept)
+
+
+def _write_cell(
+    site: Site,
+    clause: GridClause,
+    place: int,
+    listener: ListenerCell,
+    history: ClauseHistory,
+    kept: Mapping[tuple[str, str], KeptFailure],
+) -> None:
+    cells = site.folded.cells[clause.clause]
+    cell, column = cells[place], site.folded.columns[place]
+
+    def own(rows: list[Any] | None) -> list[Any] | None:
+        if rows is None:
+            return None
+        key = (cell.target, listener.listener)
+        return [row for row in rows if (row.target, row.listener) == key]
+
+    site.render(
+        addresses.cell_page(clause.clause, cell.target, listener.listener),
+        "cell",
+        clause=clause,
+        column=column,
+        cell=cell,
+        listener=listener,
+        failures=_failures(listener, kept),
+        recorded=site.history.failures is not None,
+        transitions=own(history.transitions),
+        flakes=own(history.flakes),
+        neighbours=[
+            (site.folded.columns[other], cells[other])
+            for other in range(place - 3, place + 4)
+            if 0 <= other < len(cells)
+            and site.folded.columns[other].implementation == column.implementation
+        ],
+        page_of=page_of,
+    )
+
+
+def _failures(
+    listener: ListenerCell, kept: Mapping[tuple[str, str], KeptFailure]
+) -> list[tuple[CellFailure, KeptFailure | None]]:
+    if listener.row is None:
+        return []
+    return [
+        (failure, kept.get((listener.row.run_id, failure.signature)))
+        for failure in listener.row.failures
+    ]

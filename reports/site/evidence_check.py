@@ -1,0 +1,39 @@
+"""A range statement that says "but not there" says why, and shows it: else no site is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reports.errors import StatementWithoutEvidence
+from reports.grid_tables import Grid, GridCell
+from reports.history_tables import HistoryTables
+from reports.records import Verdict
+
+_NEED_A_NOTE = (Verdict.NOT_APPLICABLE, Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS)
+_NEED_EVIDENCE = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.FLAKY)
+
+
+def check_statements(grid: Grid, history: HistoryTables) -> None:
+    """Look at every cell that makes a range statement partial.
+
+    Where failures are not recorded at all (a grid folder of an older suite), notes alone are asked for.
+
+    Raises:
+        StatementWithoutEvidence: a note or the evidence is missing; all such cells are named.
+    """
+    kept = None
+    if history.failures is not None:
+        kept = {(each.run_id, each.signature) for each in history.failures if each.hex_dump}
+    faults = [fault for cell in grid.cells for fault in _faults(cell, kept)]
+    if faults:
+        raise StatementWithoutEvidence(faults)
+
+
+def _faults(cell: GridCell, kept: set[tuple[str, str]] | None) -> Iterator[str]:
+    where = f"{cell.clause} on {cell.target}, {cell.listener}: {cell.verdict}"
+    if cell.verdict in _NEED_A_NOTE and not (cell.known_violation or cell.reason):
+        yield f"{where} without a note"
+    if cell.verdict in _NEED_EVIDENCE and kept is not None:
+        shown = any((cell.run_id, failure.signature) in kept for failure in cell.failures)
+        if not shown:
+            yield f"{where} without evidence"

@@ -1,0 +1,96 @@
+"""What the reference broker answers to the bytes of a failure, for comparison with what the target did.
+
+One answer that is allowed, not the only one. It is asked without a socket. Where its answer would say nothing
+about the target (behind SASL, or where a request names a cluster), there is none.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reference_model.connection_states import ConnectionState
+from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, ProfileError, profile_of
+from reference_model.reaction import Identity, NotModelled
+from reference_model.state_machine import BrokerConnection, ReferenceBroker
+from reports.hex_dump import dump_answer, dump_bare, layout_of_answer
+from reports.site.byte_tables import ByteRow, rows_of
+from wire.api_versions import API_VERSIONS_KEY
+from wire.errors import DecodeError
+from wire.frames import SIZE_BYTES
+
+_IDENTITY = Identity(cluster_id="reference-cluster-0000", node_id=1)
+_FIRST_VERSION_WITH_IDS = 5
+_CLOSED, _SILENT, _ANSWER = "closed", "no answer", "answer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedAnswer:
+    """What came back for one request: "answer", "closed" or "no answer", and an answer's bytes."""
+
+    what: str
+    rows: list[ByteRow]
+
+
+def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
+    """Send what a failure sent to the reference broker, one request after the other.
+
+    Args:
+        facts_text: the failure's `failure.json`.
+        release: a release of Apache Kafka, or anything else for the newest.
+        listener: the listener that it failed on.
+
+    Returns:
+        One answer per request, in order; empty where the reference broker has nothing to say.
+    """
+    sent = list(_requests(facts_text))
+    if "sasl" in listener or not sent or any(_names_a_cluster(data) for _, data in sent):
+        return []
+    try:
+        profile = profile_of(release, listener=listener, follows=KIP_TEXT)
+    except (ProfileError, ValueError):
+        profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+    if not profile.api_keys:
+        profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
+    broker = ReferenceBroker(profile=profile, identity=_IDENTITY)
+    connections: dict[int, BrokerConnection] = {}
+    try:
+        return [
+            _ask(connections.setdefault(number, broker.connect()), data) for number, data in sent
+        ]
+    except (DecodeError, NotModelled, KeyError, IndexError):
+        return []
+
+
+def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
+    """Give connection and bytes of every request; a foreign file gives none."""
+    try:
+        facts: Any = json.loads(facts_text)
+    except ValueError:
+        return
+    sent = facts.get("sent") if isinstance(facts, Mapping) else None
+    for entry in sent if isinstance(sent, list) else ():
+        try:
+            yield int(entry["connection"]), bytes.fromhex(entry["data"])
+        except (KeyError, TypeError, ValueError):
+            return
+
+
+def _names_a_cluster(data: bytes) -> bool:
+    key, version = data[4:6], int.from_bytes(data[6:8], signed=True)
+    return key == API_VERSIONS_KEY.to_bytes(2) and version >= _FIRST_VERSION_WITH_IDS
+
+
+def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:
+    connection.receive_data(data)
+    answer = connection.data_to_send()
+    if not answer:
+        closed = connection.state is ConnectionState.CLOSED
+        return ExpectedAnswer(what=_CLOSED if closed else _SILENT, rows=[])
+    if data[4:6] != API_VERSIONS_KEY.to_bytes(2):
+        return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_bare(answer, "answer")))
+    asked = int.from_bytes(data[6:8], signed=True)
+    layout = layout_of_answer(answer[SIZE_BYTES:], asked)
+    return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_answer(answer, api_version=layout)))

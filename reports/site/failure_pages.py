@@ -1,0 +1,232 @@
+"""The page of one distinct failure, with its files beside it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from reports.evidence import write_files
+from reports.grid_tables import APACHE_KAFKA, GridCell, GridTarget
+from reports.grid_view import TargetColumn
+from reports.history_tables import KeptFailure, Neighbour
+from reports.site import addresses
+from reports.site.byte_tables import ByteRow, Part, first_divergence, read_dump
+from reports.site.expected_answers import ExpectedAnswer, expected_answers
+from reports.site.rendering import Site
+
+_CONTEXT = 2
+_MOST_ONE_SIDED = 3
+_MOST_ROWS = 60
+_LONGEST_SCRIPT = 64 * 1024
+_SIGNATURE = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedRow:
+    """One field in both answers.
+
+    Attributes:
+        path: the field.
+        expected: as the reference broker has it; None where it has none.
+        actual: as the target has it; None where it has none.
+        differs: whether they differ.
+        gap: what was left out before it, in words.
+    """
+
+    path: str
+    expected: ByteRow | None
+    actual: ByteRow | None
+    differs: bool
+    gap: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One request's answers side by side: what came back, field by field."""
+
+    number: int
+    expected: ExpectedAnswer
+    actual: str
+    rows: tuple[ComparedRow, ...]
+    left_out: str
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """What came back on either side, with the error code where there is one."""
+        code = next((row for row in self.rows if row.path == "error_code"), None)
+        sides = (code.expected, code.actual) if code else (None, None)
+        words = (self.expected.what, self.actual)
+        expected, actual = (
+            f"{what}, {side.value}" if side else what
+            for what, side in zip(words, sides, strict=True)
+        )
+        return expected, actual
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerGroup:
+    """Targets that did the same with the example: name and address of the cell of each."""
+
+    outcome: str
+    verdict: str
+    targets: tuple[tuple[str, str], ...]
+    here: bool
+
+
+def write_failures(site: Site) -> None:
+    """Write failures/<signature>.html and its files for every failure that was kept and that a cell names."""
+    named = {
+        (cell.run_id, failure.signature): cell
+        for cell in site.folded.grid.cells
+        for failure in cell.failures
+    }
+    neighbours: dict[str, list[Neighbour]] = {}
+    for row in site.history.neighbours or ():
+        neighbours.setdefault(row.signature, []).append(row)
+    for failure in site.history.failures or ():
+        cell = named.get((failure.run_id, failure.signature))
+        if cell is not None and _SIGNATURE.fullmatch(failure.signature):
+            _write_failure(site, failure, cell, neighbours.get(failure.signature, []))
+
+
+def _write_failure(
+    site: Site, failure: KeptFailure, cell: GridCell, neighbours: list[Neighbour]
+) -> None:
+    columns = {column.target: column for column in site.folded.columns}
+    targets = {(entry.target, entry.listener): entry for entry in site.folded.grid.targets}
+    clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
+    target = targets[failure.target, failure.listener]
+    parts = read_dump(failure.hex_dump)
+    comparisons = compare(parts, _expected(failure, target))
+    site.render(
+        addresses.failure_page(failure.signature),
+        "failure",
+        failure=failure,
+        cell=cell,
+        clause=clauses[failure.clause],
+        column=columns[failure.target],
+        parts=_with_marks(parts, comparisons),
+        comparisons=comparisons,
+        script=failure.reproducer[:_LONGEST_SCRIPT],
+        files=write_files(failure, site.out_dir),
+        groups=None
+        if site.history.neighbours is None
+        else answer_groups(failure, neighbours, columns),
+    )
+
+
+def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:
+    release = target.release if target.implementation == APACHE_KAFKA else ""
+    return expected_answers(failure.facts, release=release, listener=failure.listener)
+
+
+def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[Comparison]:
+    """Put the answers of the target beside those of the reference broker, request by request."""
+    requests = [place for place, part in enumerate(parts) if part.sent]
+    if len(requests) != len(expected):
+        return []
+    comparisons = []
+    for number, (place, wanted) in enumerate(zip(requests, expected, strict=True), start=1):
+        answer = parts[place + 1] if place + 1 < len(parts) and not parts[place + 1].sent else None
+        rows = compared_rows(wanted.rows, answer.rows if answer else [])
+        shown, left_out = _near_differences(rows)
+        comparisons.append(
+            Comparison(
+                number=number,
+                expected=wanted,
+                actual=answer.what if answer else "nothing",
+                rows=shown,
+                left_out=left_out,
+            )
+        )
+    return comparisons
+
+
+def compared_rows(expected: Sequence[ByteRow], actual: Sequence[ByteRow]) -> list[ComparedRow]:
+    """Pair the fields of two answers by their path, in the order of the actual one."""
+    wanted = {row.path or f"offset {row.offset}": row for row in expected}
+    got = {row.path or f"offset {row.offset}": row for row in actual}
+    paths = dict.fromkeys((*got, *wanted))
+    rows = []
+    for path in paths:
+        one, other = wanted.get(path), got.get(path)
+        differs = path != "size" and (one is None or other is None or one.data != other.data)
+        rows.append(ComparedRow(path=path, expected=one, actual=other, differs=differs))
+    return rows
+
+
+def _near_differences(rows: list[ComparedRow]) -> tuple[tuple[ComparedRow, ...], str]:
+    """Keep what differs and a little before it: the rest of a long table says nothing.
+
+    Returns:
+        The rows, and what was left out behind the last, in words.
+    """
+    shown: list[ComparedRow] = []
+    left_out: Counter[str] = Counter()
+    one_sided = 0
+    for place, row in enumerate(rows):
+        lonely = row.expected is None or row.actual is None
+        one_sided = one_sided + 1 if lonely else 0
+        near = any(other.differs for other in rows[place : place + _CONTEXT + 1])
+        if one_sided > _MOST_ONE_SIDED or len(shown) >= _MOST_ROWS:
+            left_out["fields that only one answer has" if lonely else "more fields"] += 1
+        elif not near:
+            left_out["equal fields"] += 1
+        else:
+            shown.append(replace(row, gap=_in_words(left_out)))
+            left_out.clear()
+    return tuple(shown), _in_words(left_out)
+
+
+def _in_words(left_out: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in left_out.items())
+
+
+def _with_marks(
+    parts: Sequence[Part], comparisons: Sequence[Comparison]
+) -> list[tuple[Part, int | None]]:
+    """Say of each part which row is to be marked: where it stops decoding, else where it first diverges."""
+    marked: list[tuple[Part, int | None]] = []
+    number = 0
+    for place, part in enumerate(parts):
+        if part.sent:
+            number += 1
+        broken = next((at for at, row in enumerate(part.rows) if row.marked), None)
+        answer = place > 0 and parts[place - 1].sent and not part.sent
+        if broken is None and answer and comparisons:
+            broken = first_divergence(part.rows, comparisons[number - 1].expected.rows)
+        marked.append((part, broken))
+    return marked
+
+
+def answer_groups(
+    failure: KeptFailure, neighbours: Iterable[Neighbour], columns: dict[str, TargetColumn]
+) -> list[AnswerGroup]:
+    """Group what other targets did with the example: by outcome, error code and bytes."""
+    grouped: dict[tuple[str, int | None, str | None, str], list[Neighbour]] = {}
+    for row in sorted(neighbours, key=lambda row: (row.release_order, row.target), reverse=True):
+        if row.target in columns:
+            key = (row.outcome, row.error_code, row.answer_sha256, row.verdict)
+            grouped.setdefault(key, []).append(row)
+    groups = []
+    for (outcome, error_code, digest, verdict), rows in grouped.items():
+        words = outcome if error_code is None else f"{outcome}, error code {error_code}"
+        bytes_ = f", bytes {digest[:8]}" if digest else ""
+        members = dict.fromkeys(row.target for row in rows)
+        groups.append(
+            AnswerGroup(
+                outcome=words + bytes_,
+                verdict=verdict,
+                targets=tuple(
+                    (
+                        columns[target].name,
+                        addresses.clause_cell(failure.clause, target, failure.listener),
+                    )
+                    for target in members
+                ),
+                here=failure.target in members,
+            )
+        )
+    return groups

@@ -1,0 +1,252 @@
+"""The home page: the verdict, the filters and the grid, within 150 kB for 120 clauses and 40 targets.
+
+To stay that small, a cell that plainly conforms or does not apply is text without a class or a link of its own, end tags that
+HTML lets a writer leave out are left out, and what a narrow screen needs in front of a cell is said once per
+column, by a rule of style. Filters are rules of style as well, so that they work without a script; the
+script only keeps them in the address and counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reports.grid_tables import Grid, GridCell, GridClause, implementation_name
+from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, TargetColumn, verdict_text
+from reports.records import Verdict
+from reports.site import addresses
+from reports.site.rendering import Site
+
+_MOST_DAYS = 12
+_NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeCell:
+    """One cell of the grid: its CSS class, text, and, where there is more to say, link and full name."""
+
+    style: str
+    text: str
+    href: str = ""
+    name: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeRow:
+    """One row; `changed` is the day on which a cell of it last became another verdict."""
+
+    clause: GridClause
+    range: str
+    cells: tuple[HomeCell, ...]
+    changed: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One thing to filter by: name and value in the address, and the text beside the box."""
+
+    name: str
+    value: str
+    text: str
+    style: str = ""
+    count: int | None = None
+
+    @property
+    def id(self) -> str:
+        """Its id on the page."""
+        return addresses.anchor(f"{self.name}-{self.value}")
+
+
+def write_home(site: Site) -> None:
+    """Write index.html."""
+    folded = site.folded
+    rows = {clause.clause: _row(folded, clause) for clause in folded.grid.clauses}
+    choices = _choices(site)
+    days = sorted({row.changed for row in rows.values() if row.changed}, reverse=True)[:_MOST_DAYS]
+    first_column = 3 if folded.main_implementation else 2
+    site.render(
+        addresses.HOME,
+        "home",
+        summary=site.summary,
+        caption=caption_of(folded.grid),
+        groups=folded.column_groups,
+        range_of=implementation_name(folded.main_implementation),
+        width=first_column - 1 + len(folded.columns),
+        wholes=tuple(_whole(folded, place) for place in range(len(folded.columns))),
+        sources=[
+            (source, [rows[clause.clause] for clause in clauses])
+            for source, clauses in folded.sources
+        ],
+        choices=choices,
+        days=days,
+        rules="\n".join(_rules(folded, choices, days, first_column)),
+    )
+
+
+def caption_of(grid: Grid) -> str:
+    """Say in one line which runs, of which days and of which suite, a grid shows."""
+    shown = [run for run in grid.runs if run.in_grid]
+    days = sorted({f"{run.started_at:%Y-%m-%d}" for run in shown})
+    names = f"Run {shown[0].run_id}" if len(shown) == 1 else f"{len(shown)} runs"
+    period = " to ".join(dict.fromkeys((days[0], days[-1])))
+    suites = sorted({f"suite {run.suite_version}{_commit(run.suite_commit)}" for run in shown})
+    return f"{names}, {period}, {'; '.join(suites)}"
+
+
+def _commit(commit: str | None) -> str:
+    return f", commit {commit[:12]}" if commit else ""
+
+
+def _row(folded: FoldedGrid, clause: GridClause) -> HomeRow:
+    cells = folded.cells[clause.clause]
+    days = [_day_of_change(cell.row) for each in cells for cell in each.listeners if cell.row]
+    return HomeRow(
+        clause=clause,
+        range=_main_range(folded, clause.clause),
+        cells=tuple(
+            _cell(cell, column) for cell, column in zip(cells, folded.columns, strict=True)
+        ),
+        changed=max(days, default=""),
+    )
+
+
+def _main_range(folded: FoldedGrid, clause: str) -> str:
+    """Give the statement of the plain listener, or of the first that has one: the clause's page has them all."""
+    statements = {
+        entry.listener: entry.statement
+        for entry in folded.ranges[clause]
+        if entry.implementation == folded.main_implementation
+    }
+    return statements.get("plaintext") or next(iter(statements.values()), "")
+
+
+def _day_of_change(cell: GridCell) -> str:
+    changed = cell.previous_verdict is not None and cell.last_changed is not None
+    return f"{cell.last_changed:%Y-%m-%d}" if changed else ""
+
+
+def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
+    text = verdict_text(cell.verdict, cell.speaking.failures)
+    if cell.verdict is Verdict.CONFORMS:
+        return HomeCell(style="", text=text)
+    if cell.verdict is Verdict.NOT_APPLICABLE:
+        return HomeCell(style="na", text=text)
+    return HomeCell(
+        style=cell.verdict.value,
+        text=text,
+        href=addresses.cell_page(cell.clause, cell.target, cell.speaking.listener),
+        name=f"{cell.clause} on {column.name}: {_said(cell)}",
+    )
+
+
+def _label(column: TargetColumn) -> str:
+    """Give the name of a column as it stands before a cell on a narrow screen."""
+    return column.name.removeprefix("Apache ")
+
+
+def _said(cell: FoldedCell) -> str:
+    parts = [cell.verdict.value.replace("_", " ")]
+    if cell.speaking.failures:
+        many = "failure" if cell.speaking.failures == 1 else "failures"
+        parts.append(f"{cell.speaking.failures} distinct {many}")
+    if cell.since:
+        parts.append(f"first seen {cell.since}")
+    return ", ".join(parts)
+
+
+def _whole(folded: FoldedGrid, place: int) -> HomeCell:
+    """Say of a target as a whole what is the worst of it, and in how many clauses."""
+    column = folded.columns[place]
+    counts = Counter(row[place].verdict for row in folded.cells.values())
+    worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_APPLICABLE)
+    words = worst.value.replace("_", " ")
+    return HomeCell(
+        style="na" if worst is Verdict.NOT_APPLICABLE else worst.value,
+        text=verdict_text(worst) if worst in PLAIN else f"{verdict_text(worst)} {counts[worst]}",
+        href=addresses.target_page(column.target),
+        name=f"{column.name} as a whole: {words} in {counts[worst]} of {len(folded.cells)} clauses",
+        label=_label(column),
+    )
+
+
+def _choices(site: Site) -> Mapping[str, list[Choice]]:
+    folded = site.folded
+    counts = site.summary.cells
+    levels = dict.fromkeys(clause.level for clause in folded.grid.clauses)
+    return {
+        "State": [
+            Choice(
+                name="state",
+                value=verdict.value,
+                text=verdict_text(verdict),
+                style="na" if verdict is Verdict.NOT_APPLICABLE else verdict.value,
+                count=counts[verdict],
+            )
+            for verdict in WORST_FIRST
+            if verdict in counts
+        ],
+        "Level": [Choice(name="level", value=level, text=level) for level in levels],
+        "Source": [
+            Choice(name="source", value=source, text=source) for source, _ in folded.sources
+        ],
+        "Release": [
+            Choice(name="release", value=group, text=group) for group, _ in folded.column_groups
+        ],
+    }
+
+
+def _rules(
+    folded: FoldedGrid, choices: Mapping[str, list[Choice]], days: list[str], first_column: int
+) -> Iterator[str]:
+    """Give the rules of style that hide what the filters leave out, and that label cells on narrow screens."""
+    yield _state_rule(choices["State"])
+    for choice in choices["Level"]:
+        yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
+    for choice in choices["Source"]:
+        yield f"{_unless(choice)} #rows-{_css_id(choice.id)}{{display:none}}"
+    start = first_column
+    for place, (choice, (_, columns)) in enumerate(
+        zip(choices["Release"], folded.column_groups, strict=True)
+    ):
+        end = start + len(columns) - 1
+        hidden = f"#g :is(td:nth-child(n+{start}):nth-child(-n+{end}),.c{place}){{display:none}}"
+        yield f"{_unless(choice)} {hidden}"
+        start = end + 1
+    for place, day in enumerate(days):
+        kept = ",".join(f'[data-changed="{each}"]' for each in days[: place + 1])
+        yield f'body:has(option[value="{day}"]:checked) .clauses tr:not(.source,{kept}){{display:none}}'
+    labels = "".join(
+        f'td:nth-child({place})::before{{content:"{_css_string(_label(column))}"}}'
+        for place, column in enumerate(folded.columns, start=first_column)
+    )
+    yield f"@media (max-width:40rem){{{labels}}}"
+
+
+def _unless(choice: Choice) -> str:
+    """Select a page on which boxes of this name are ticked, but not this one."""
+    return f"body:has([name={choice.name}]:checked):not(:has(#{_css_id(choice.id)}:checked))"
+
+
+def _state_rule(choices: list[Choice]) -> str:
+    cells = {Verdict.CONFORMS.value: "td:not([class])", Verdict.NOT_APPLICABLE.value: "td.na"}
+    kept = ",".join(
+        f"body:has(#{_css_id(choice.id)}:checked) tr:has({cells.get(choice.value, f'td.{choice.value}')})"
+        for choice in choices
+    )
+    return (
+        f"body:has([name=state]:checked) .clauses tr:not(.source,{kept}){{display:none}}"
+        if choices
+        else ""
+    )
+
+
+def _css_id(identifier: str) -> str:
+    """Escape an id, which has no other characters than a file's name, for a selector."""
+    return identifier.replace(".", r"\.")
+
+
+def _css_string(text: str) -> str:
+    return _NOT_IN_CSS_STRINGS.sub(lambda found: f"\\{ord(found[0]):x} ", text)

@@ -1,0 +1,176 @@
+"""Pages over the whole grid: all findings, all ranges, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from reports.grid_tables import GridCell, GridClause, GridRange, implementation_name
+from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, verdict_text
+from reports.records import Verdict
+from reports.site import addresses
+from reports.site.rendering import Site, without_links
+
+_MEANINGS = {
+    Verdict.CONFORMS: "Every example was answered as the clause says.",
+    Verdict.VIOLATES: "An example was answered otherwise, and nobody declared it. The number counts distinct failures.",
+    Verdict.KNOWN_VIOLATION: "It is violated, and the registry declares it, with a reason and a link.",
+    Verdict.UNEXPECTED_PASS: "A violation is declared, but nothing was violated.",
+    Verdict.INFORMATIONAL: "It differs from what Apache Kafka does where no source says what must be.",
+    Verdict.FLAKY: "It failed, but not each time it was repeated.",
+    Verdict.INCONCLUSIVE: "We could not tell: a fault of ours, or a target that kept us waiting.",
+    Verdict.NOT_APPLICABLE: "The target never claimed what the clause is about.",
+    Verdict.NOT_RUN: "It was planned, or would be now, but has not been judged.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One clause and the targets that share a verdict on it: name, full name and address of each."""
+
+    clause: GridClause
+    cells: tuple[tuple[str, str, str], ...]
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeRow:
+    """One range statement.
+
+    Attributes:
+        clause: what it is about.
+        implementation: who keeps it.
+        listeners: on which listeners; empty where all are alike.
+        statement: from which release to which.
+        notes: why it does not simply hold: text, address and link text.
+        absent: why it does not apply in some releases.
+    """
+
+    clause: GridClause
+    implementation: str
+    listeners: str
+    statement: str
+    notes: tuple[tuple[str, str, str], ...]
+    absent: tuple[str, ...]
+
+
+def write_findings(site: Site) -> None:
+    """Write findings.html: what does not plainly conform, by verdict and clause."""
+    groups = []
+    for state in (verdict for verdict in WORST_FIRST if verdict not in PLAIN):
+        found = [_finding(site, clause, state) for clause in site.folded.grid.clauses]
+        entries = [entry for entry in found if entry.cells]
+        if entries:
+            groups.append((state, entries))
+    site.render("findings.html", "findings", groups=groups, summary=site.summary)
+
+
+def _finding(site: Site, clause: GridClause, state: Verdict) -> Finding:
+    names = {column.target: column.name for column in site.folded.columns}
+    cells = [cell for cell in site.folded.cells[clause.clause] if cell.verdict is state]
+    return Finding(
+        clause=clause,
+        cells=tuple(
+            (
+                names[cell.target],
+                f"{clause.clause} on {names[cell.target]}: {verdict_text(state)}",
+                _address(cell),
+            )
+            for cell in cells
+        ),
+        # The newest release's wording stands for all that differ in their link alone.
+        reasons=tuple(
+            {
+                without_links(reason): reason
+                for cell in reversed(cells)
+                for reason in site.why(cell)
+            }.values()
+        ),
+    )
+
+
+def _address(cell: FoldedCell) -> str:
+    return addresses.cell_page(cell.clause, cell.target, cell.speaking.listener)
+
+
+def write_ranges(site: Site) -> None:
+    """Write ranges.html: every statement, equal ones of several listeners once."""
+    notes = _notes(site)
+    sources = [
+        (
+            source,
+            [
+                row
+                for clause in clauses
+                for row in _range_rows(clause, site.folded.ranges[clause.clause], notes)
+            ],
+        )
+        for source, clauses in site.folded.sources
+    ]
+    site.render("ranges.html", "ranges", sources=sources)
+
+
+NotesByPlace = Mapping[tuple[str, str, str], list[GridCell]]
+
+
+def _notes(site: Site) -> NotesByPlace:
+    """Give the cells that make statements partial, by clause, implementation and listener."""
+    families = {entry.target: entry.implementation for entry in site.folded.grid.targets}
+    found: dict[tuple[str, str, str], list[GridCell]] = {}
+    for cell in site.folded.grid.cells:
+        if cell.verdict is not Verdict.CONFORMS:
+            place = (cell.clause, families[cell.target], cell.listener)
+            found.setdefault(place, []).append(cell)
+    return found
+
+
+def _range_rows(
+    clause: GridClause, entries: Iterable[GridRange], notes: NotesByPlace
+) -> Iterator[RangeRow]:
+    def key(entry: GridRange) -> tuple[str, str]:
+        return entry.implementation, entry.statement
+
+    statements: dict[str, set[str]] = {}
+    for entry in entries:
+        statements.setdefault(entry.implementation, set()).add(entry.statement)
+    for (implementation, statement), group in groupby(sorted(entries, key=key), key):
+        listeners = [entry.listener for entry in group]
+        cells = [
+            cell
+            for listener in listeners
+            for cell in notes.get((clause.clause, implementation, listener), ())
+        ]
+        yield RangeRow(
+            clause=clause,
+            implementation=implementation_name(implementation),
+            listeners=", ".join(listeners) if len(statements[implementation]) > 1 else "",
+            statement=statement,
+            notes=tuple(_distinct_notes(cells)),
+            absent=tuple(
+                dict.fromkeys(
+                    cell.reason for cell in cells if cell.verdict is Verdict.NOT_APPLICABLE
+                )
+            ),
+        )
+
+
+def _distinct_notes(cells: list[GridCell]) -> Iterator[tuple[str, str, str]]:
+    seen = set()
+    for cell in cells:
+        note = cell.known_violation or cell.reason
+        if cell.verdict is Verdict.NOT_APPLICABLE or (cell.verdict, without_links(note)) in seen:
+            continue
+        seen.add((cell.verdict, without_links(note)))
+        words = f"{verdict_text(cell.verdict)}: {note}" if note else verdict_text(cell.verdict)
+        yield words, addresses.cell_page(cell.clause, cell.target, cell.listener), "Evidence"
+
+
+def write_about(site: Site) -> None:
+    """Write about.html: runs, versions, hashes, seeds, and what was refused."""
+    targets_of: dict[str, list[str]] = {run.run_id: [] for run in site.folded.grid.runs}
+    for column in site.folded.columns:
+        for run_id in dict.fromkeys(entry.run_id for entry in column.listeners):
+            targets_of.setdefault(run_id, []).append(column.name)
+    meanings = [(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST]
+    site.render("about.html", "about", targets_of=targets_of, meanings=meanings)

@@ -1,0 +1,163 @@
+"""Renders templates into the site's folder: autoescaped, with the way back to the root known to every page."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from reports.exports import links
+from reports.exports.links import ExportLink, links_of
+from reports.grid_summary import GridSummary
+from reports.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
+from reports.history_tables import HistoryTables
+from reports.records import Verdict
+from reports.site import addresses
+from reports.words import SYMBOLS, WORDS
+
+_NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+"""Characters that no page may hold, whatever a target put into a text."""
+_WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
+_HERE = Path(__file__).parent
+FOLDERS = ("clauses", "targets", "cells", "failures")
+"""Folders that hold nothing but pages of this site, emptied before it is written."""
+PAGES = (
+    (addresses.HOME, "Grid"),
+    ("findings.html", "Findings"),
+    ("ranges.html", "Ranges"),
+    ("releases.html", "Releases"),
+    ("since.html", "Since last run"),
+    ("advertised.html", "Advertised"),
+    ("mutation.html", "Mutation score"),
+    ("speed.html", "Speed"),
+    ("about.html", "About"),
+)
+"""What stands at the head of every page: address and title. A new grid finds its place here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """All that pages are made from, and where they go.
+
+    Attributes:
+        folded: the grid, one column per target.
+        history: the tables that come from the history.
+        summary: what the grid says as a whole.
+        out_dir: the site's folder.
+        environment: the templates.
+    """
+
+    folded: FoldedGrid
+    history: HistoryTables
+    summary: GridSummary
+    out_dir: Path
+    environment: Environment = field(default_factory=lambda: template_environment())
+
+    def render(self, address: str, template: str, **context: Any) -> None:
+        """Write one page.
+
+        Args:
+            address: where, from the root.
+            template: the template's name without its ending.
+            **context: what it shows.
+        """
+        text = self.environment.get_template(f"{template}.html.j2").render(
+            address=address,
+            root=addresses.root_of(address),
+            grid=self.folded.grid,
+            exports_of=self._exports_of,
+            exists=lambda file: (self.out_dir / file).exists(),
+            **context,
+        )
+        path = self.out_dir / address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(_NOT_IN_HTML.sub("\ufffd", text).encode())
+
+    def why(self, cell: FoldedCell) -> list[str]:
+        """Say why a cell has its verdict: the reason that was given, else what its failures say."""
+        speaking = cell.speaking
+        if speaking.reason or speaking.row is None:
+            return [speaking.reason] if speaking.reason else []
+        kept = (
+            self.messages.get((speaking.row.run_id, failure.signature), "")
+            for failure in speaking.row.failures
+        )
+        return [message for message in kept if message]
+
+    @cached_property
+    def messages(self) -> Mapping[tuple[str, str], str]:
+        """Run and signature of a failure to the first line of what was observed."""
+        return {
+            (row.run_id, row.signature): row.message.partition("\n")[0]
+            for row in self.history.failures or ()
+        }
+
+    def _exports_of(self, *tables: str) -> list[ExportLink]:
+        """Give the exports of some tables that are there."""
+        return [link for link in links_of(*tables) if (self.out_dir / link.address).exists()]
+
+
+def template_environment() -> Environment:
+    """Give the templates, with what they may ask for."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals |= {
+        "addresses": addresses,
+        "links": links,
+        "pages": PAGES,
+        "said_of": said_of,
+        "verdict_text": verdict_text,
+        "Verdict": Verdict,
+        "SYMBOLS": SYMBOLS,
+        "WORDS": WORDS,
+    }
+    environment.filters["day"] = lambda moment: f"{moment:%Y-%m-%d}"
+    environment.filters["minute"] = lambda moment: f"{moment:%Y-%m-%d %H:%M}"
+    environment.filters["counted"] = counted
+    environment.filters["linked"] = linked
+    return environment
+
+
+def counted(number: int, noun: str) -> str:
+    """Say how many of something there are: "1 clause", "1,234 clauses"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def linked(text: str) -> Markup:
+    """Turn the web addresses in a text into links that show their last part; all else is escaped."""
+    pieces = _WEB_ADDRESS.split(text)
+    return Markup("").join(
+        Markup('<a href="{}" rel="noreferrer">{}</a>').format(piece, _last_part(piece))
+        if place % 2
+        else escape(piece)
+        for place, piece in enumerate(pieces)
+    )
+
+
+def without_links(text: str) -> str:
+    """Leave the web addresses out of a text: reasons of two releases may differ in nothing else."""
+    return _WEB_ADDRESS.sub("", text)
+
+
+def _last_part(address: str) -> str:
+    return address.rstrip("/").rpartition("/")[2] or address
+
+
+def empty_folders(out_dir: Path) -> None:
+    """Remove the pages of an earlier rendering and put style sheet and script in place."""
+    for name in FOLDERS:
+        shutil.rmtree(out_dir / name, ignore_errors=True)
+    for name in (addresses.STYLE_SHEET, addresses.SCRIPT):
+        shutil.copyfile(_HERE / name, out_dir / name)

@@ -1,0 +1,86 @@
+// Keeps the filters in the address, counts what they leave, and makes every cell of the grid a way to its clause.
+// Hiding is done by the style sheet, so that the page filters without this script as well.
+"use strict";
+(() => {
+  document.documentElement.classList.add("js");
+  const form = document.getElementById("filters");
+  const grid = document.querySelector("table.grid");
+  if (!form || !grid) return;
+
+  const status = document.getElementById("count");
+  const rows = [...grid.querySelectorAll(".clauses tr:not(.source)")];
+  const boxes = [...form.querySelectorAll("input[type=checkbox]")];
+  const since = document.getElementById("since");
+  const PLAIN = { conforms: "td:not([class])", not_applicable: "td.na" };
+  const many = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
+  const read = () => {
+    const wanted = new URLSearchParams(location.search || location.hash.replace(/^#\?/, ""));
+    for (const box of boxes) box.checked = (wanted.get(box.name) ?? "").split(",").includes(box.value);
+    if (since) {
+      since.value = wanted.get("since") ?? "";
+      if (since.selectedIndex < 0) since.value = "";
+    }
+  };
+
+  const write = () => {
+    const chosen = new Map();
+    for (const box of boxes.filter((each) => each.checked)) {
+      chosen.set(box.name, [...(chosen.get(box.name) ?? []), encodeURIComponent(box.value)]);
+    }
+    if (since && since.value) chosen.set("since", [since.value]);
+    const query = [...chosen].map(([name, values]) => `${name}=${values.join(",")}`).join("&");
+    const place = query ? `?${query}` : location.pathname;
+    try {
+      history.replaceState(null, "", place);
+    } catch {
+      location.hash = query ? `?${query}` : ""; // where a file may not change its own query
+    }
+  };
+
+  const visible = (element) => element.getClientRects().length > 0;
+
+  // A row stays for a state only if a cell with that state stays too: the style sheet cannot ask for both.
+  const settle = () => {
+    for (const body of grid.querySelectorAll(".clauses")) body.hidden = false;
+    for (const row of rows) row.hidden = false;
+    const states = boxes.filter((box) => box.name === "state" && box.checked).map((box) => box.value);
+    if (states.length && boxes.some((box) => box.name === "release" && box.checked)) {
+      const cells = states.map((state) => PLAIN[state] ?? `td.${state}`).join(",");
+      const shown = new Set([...grid.querySelectorAll("thead tr:last-child th")].flatMap((head, place) => (visible(head) ? [place] : [])));
+      const first = grid.querySelector("td.range") ? 2 : 1;
+      for (const row of rows) {
+        row.hidden = ![...row.querySelectorAll(cells)].some((cell) => shown.has(cell.cellIndex - first));
+      }
+    }
+    const left = rows.filter(visible);
+    const bodies = new Set(left.map((row) => row.parentElement));
+    for (const body of grid.querySelectorAll(".clauses")) body.hidden = !bodies.has(body);
+    const columns = [...grid.querySelectorAll(".targets td:not(.range)")].filter(visible).length;
+    const all = left.length === rows.length ? "" : ` of ${rows.length}`;
+    status.textContent = `${left.length}${all} ${rows.length === 1 ? "clause" : "clauses"}, ${many(columns, "target")} shown.`;
+  };
+
+  form.addEventListener("change", () => { write(); settle(); });
+  form.addEventListener("reset", () => setTimeout(() => {
+    for (const box of boxes) box.checked = false;
+    if (since) since.value = "";
+    write();
+    settle();
+  }));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("popstate", () => { read(); settle(); });
+
+  grid.addEventListener("click", (event) => {
+    const cell = event.target.closest(".clauses td");
+    if (!cell || event.target.closest("a") || String(getSelection())) return;
+    const clause = cell.parentElement.querySelector("th a");
+    const first = grid.querySelector("td.range") ? 2 : 1;
+    const target = grid.querySelectorAll("thead tr:last-child th a")[cell.cellIndex - first];
+    const anchor = target ? `#${target.getAttribute("href").replace(/^targets\//, "").replace(/\.html$/, "")}` : "";
+    location.href = clause.getAttribute("href") + anchor;
+  });
+
+  read();
+  settle();
+})();

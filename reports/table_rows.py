@@ -1,0 +1,75 @@
+"""Reads one of the roll-up's tables into objects, row by row, without loading more of Arrow than that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, fields
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_INSTANT = pa.timestamp("us", tz="UTC")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Row = TypeVar("Row")
+Conversion = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+def read_rows(
+    tables: Path, name: str, row_type: type[Row], *conversions: Conversion
+) -> Iterator[Row]:
+    """Read one table, row by row.
+
+    Args:
+        tables: the folder of the tables.
+        name: the table's.
+        row_type: a dataclass; columns that it does not name are left out, and a field with a default may
+            have no column.
+        conversions: each gives the values that it changes.
+
+    Raises:
+        FileNotFoundError: the roll-up did not write it.
+    """
+    # File by file: Arrow's datasets, which would take the folder, load pandas, for more than a second.
+    paths = sorted((tables / f"{name}.parquet").glob("*.parquet"))
+    if not paths:
+        raise FileNotFoundError(tables / f"{name}.parquet")
+    parts = [pq.ParquetFile(path) for path in paths]
+    known = set(parts[0].schema_arrow.names)
+    columns = [
+        field.name
+        for field in fields(row_type)  # type: ignore[arg-type]
+        if field.name in known or field.default is MISSING
+    ]
+    table = pa.concat_tables(part.read(columns=columns) for part in parts)
+    instants = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
+    for values in _in_microseconds(table).to_pylist():
+        for instant in instants:
+            values[instant] = _moment(values[instant])
+        for convert in conversions:
+            values |= convert(values)
+        yield row_type(**values)
+
+
+def _in_microseconds(table: pa.Table) -> pa.Table:
+    """Give instants as numbers: to make one a `datetime`, Arrow would load pandas, for more than a second."""
+    numbers = pa.schema(
+        [
+            field.with_type(pa.int64()) if pa.types.is_timestamp(field.type) else field
+            for field in table.schema
+        ]
+    )
+    instants = pa.schema(
+        [
+            field.with_type(_INSTANT) if pa.types.is_timestamp(field.type) else field
+            for field in table.schema
+        ]
+    )
+    return table.cast(instants).cast(numbers)
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)

@@ -1,0 +1,184 @@
+"""What is kept of failures: the files of their folders, and what other targets did with the same example.
+
+Two examples are the same where both are among those written down with their property (`pinned_examples` of the
+headers), or where both runs kept what was sent and it is equal but for the correlation id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from reports.records import Phase
+from spark_aggregation.columns import COLUMN
+from spark_aggregation.partials import CELL, parent
+from spark_aggregation.schema import FAILURE_FACTS
+
+MOST_PINNED = 32
+"""Properties have at most 22 examples written down with them, 2 at the median."""
+
+_FACTS, _DUMP, _REPRODUCER, _CAPTURE = (
+    "failure.json",
+    "exchange.txt",
+    "reproducer.py",
+    "exchange.pcap",
+)
+_EXAMPLE = ("clause", "property", "listener", "example_number")
+
+
+def read_failures(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
+    """Read what run folders keep of their failures.
+
+    Args:
+        spark: the session.
+        roots: run folders, or folders of them at any depth; any Hadoop URI.
+
+    Returns:
+        One row per folder `failures/<signature>`: `folder` (the run's), `signature`, `facts`, `hex_dump`,
+        `reproducer` (texts), `pcap` (bytes); null for a file that is not there.
+    """
+    path = F.col("_metadata.file_path")
+    name, parts = F.substring_index(path, "/", -1), F.split(path, "/")
+    files = (
+        spark.read.format("binaryFile")
+        .option("recursiveFileLookup", True)
+        .option("pathGlobFilter", f"{{{_FACTS},{_DUMP},{_REPRODUCER},{_CAPTURE}}}")
+        .load(list(roots))
+        .where(F.element_at(parts, -3) == "failures")
+    )
+    return (
+        files.select(
+            parent(path, levels=3).alias("folder"),
+            F.element_at(parts, -2).alias("signature"),
+            name.alias("name"),
+            "content",
+        )
+        .groupBy("folder", "signature")
+        .agg(
+            _text_of(_FACTS).alias("facts"),
+            _text_of(_DUMP).alias("hex_dump"),
+            _text_of(_REPRODUCER).alias("reproducer"),
+            F.max(F.when(F.col("name") == _CAPTURE, F.col("content"))).alias("pcap"),
+        )
+    )
+
+
+def _text_of(name: str) -> Column:
+    content = F.max(F.when(F.col("name") == name, F.col("content")))
+    return F.try_validate_utf8(content.cast("string"))
+
+
+def first_examples(examples: DataFrame, exchanges: DataFrame, headers: DataFrame) -> DataFrame:
+    """Keep of each property the examples that other targets may have got as well.
+
+    Args:
+        examples: example rows with their `folder`.
+        exchanges: exchange rows with their `folder`.
+        headers: `folder` and `header` of accepted runs.
+
+    Returns:
+        One row per run and such example: `run_id`, `clause`, `target`, `listener`, `property`, `example_number`,
+        `pinned`, `outcome`, `error_code`, `verdict`, `failure_signature`, `sent_sha256` (of all that was sent,
+        correlation ids left out) and `answer_sha256` (of the last answer), both null where the exchanges were not kept.
+    """
+    place = ["folder", *CELL, "property", "example_number"]
+    generated = examples.where(F.col("phase") == Phase.GENERATE.value)
+    early = generated.where(F.col("example_number").between(1, MOST_PINNED))
+    pinned = F.coalesce(
+        F.col("example_number") <= F.element_at("header.pinned_examples", F.col("property")),
+        F.lit(False),
+    )
+    return (
+        early.join(headers.select("folder", "header"), on="folder", how="inner")
+        .withColumn("pinned", pinned)
+        .join(_kept_bytes(exchanges), on=place, how="left")
+        .where("pinned OR sent_sha256 IS NOT NULL")
+        .select(
+            "run_id",
+            *CELL,
+            *("property", "example_number", "pinned", "outcome", "error_code", "verdict"),
+            *("failure_signature", "sent_sha256", "answer_sha256"),
+        )
+    )
+
+
+def _kept_bytes(exchanges: DataFrame) -> DataFrame:
+    sent = F.base64(F.concat(F.substring("sent", 5, 4), F.expr("substring(sent, 13)")))
+    steps = F.array_sort(F.collect_list(F.struct("step", sent.alias("sent"))))
+    return exchanges.groupBy("folder", *CELL, "property", "example_number").agg(
+        F.sha2(F.concat_ws(",", F.transform(steps, lambda step: step["sent"])), 256).alias(
+            "sent_sha256"
+        ),
+        F.max_by("answer_sha256", "step").alias("answer_sha256"),
+    )
+
+
+def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
+    """Give what is kept of the failures that the grid's cells name.
+
+    Args:
+        cells: as `grid.grid_cells` gives them.
+        failures: `run_id`, `signature` and the files, of at least the runs that the grid shows.
+
+    Returns:
+        One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
+        `failure.json` `property`, `kind`, `message`, `example`, `verdict`; and `facts` (its text), `hex_dump`,
+        `reproducer`, `pcap`. What the folder lacks is null.
+    """
+    named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
+    facts = F.from_json("facts", FAILURE_FACTS)
+    found = failures.withColumn("parsed", facts)
+    return named.join(found, on=["run_id", "signature"], how="inner").select(
+        "run_id",
+        "signature",
+        *CELL,
+        "smallest_example",
+        F.col("parsed.property_name").alias("property"),
+        *(f"parsed.{name}" for name in ("kind", "message", "example", "verdict")),
+        *("facts", "hex_dump", "reproducer", "pcap"),
+    )
+
+
+def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> DataFrame:
+    """Say what other targets did with the smallest example of each failure.
+
+    Args:
+        cells: as `grid.grid_cells` gives them.
+        examples: as `first_examples` gives them, of at least the runs that the grid shows.
+        targets: as `grid.grid_targets` gives them.
+
+    Returns:
+        One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,
+        `error_code`, `verdict`, `answer_sha256` (null where the answer was not kept).
+    """
+    shown = examples.join(targets, on=["run_id", *COLUMN], how="left_semi")
+    failed = cells.select("run_id", *CELL, F.inline("failures")).select(
+        "run_id",
+        *CELL,
+        F.col("signature").alias("failure_signature"),
+        F.col("smallest_example").alias("example_number"),
+    )
+    origin = shown.join(
+        failed, on=["run_id", *CELL, "failure_signature", "example_number"], how="left_semi"
+    ).select(
+        F.col("failure_signature").alias("signature"),
+        *_EXAMPLE,
+        F.col("target").alias("own_target"),
+        F.col("pinned").alias("own_pinned"),
+        F.col("sent_sha256").alias("own_sent"),
+    )
+    same = (F.col("pinned") & F.col("own_pinned")) | (F.col("sent_sha256") == F.col("own_sent"))
+    others = shown.join(origin, on=list(_EXAMPLE), how="inner").where(
+        (F.col("target") != F.col("own_target")) & F.coalesce(same, F.lit(False))
+    )
+    orders = targets.select(*COLUMN, "release_order")
+    return (
+        others.join(orders, on=list(COLUMN), how="inner")
+        .select(
+            *("signature", "target", "listener", "release_order", "outcome", "error_code"),
+            *("verdict", "answer_sha256"),
+        )
+        .distinct()
+    )

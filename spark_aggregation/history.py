@@ -1,0 +1,178 @@
+"""The history of runs at a Hadoop URI: batches of facts, and what is known after each.
+
+::
+
+    commits/00000007.json                            which batch, and so which state, is the newest
+    states/00000007-1a2b3c4d/{runs,columns,...}      everything that grows slowly, whole (`State`)
+    facts/{headers,cells,...}/batch=00000007-1a2b3c4d/day=2026-11-21/
+
+Rules:
+
+1. What is written is never changed. A batch and the state after it are written under a name that nobody uses,
+   then the commit appears at once. Whatever is killed before that leaves folders that nobody reads, and the next
+   commit removes them; whatever is killed after it has nothing left to do but tables.
+2. A commit's number follows that of the state it was made from, and there is one file per number: of two writers
+   one comes too late, and says so.
+3. A night reads the state and its own batch. Other batches are read where the grid shows a run of theirs, and
+   their cells where a late or corrected run changes a column's past.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_aggregation.facts import FACTS, Facts
+from spark_aggregation.frames import empty_frame
+from spark_aggregation.state import STATE, State, empty_state
+from spark_aggregation.storage import AlreadyThere, Storage
+
+_COMMITS, _STATES, _FACTS = "commits", "states", "facts"
+_KEPT_FOR_GOOD = "cells"
+
+
+class HistoryMoved(Exception):
+    """Another roll-up added to the history meanwhile; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch that is being written.
+
+    Attributes:
+        number: of its commit.
+        name: the name of its folders.
+        replaces: whether it takes the place of all that was there.
+    """
+
+    number: int
+    name: str
+    replaces: bool = False
+
+
+class History:
+    """A history as it was when it was opened, empty where nothing was ever committed."""
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        self._spark = spark
+        self._storage = Storage(spark, uri)
+        commits = [name for name in self._storage.names(_COMMITS) if name.endswith(".json")]
+        self._newest = commits[-1] if commits else None
+
+    def state(self) -> State:
+        """Read what is known after the newest commit."""
+        if self._newest is None:
+            return empty_state(self._spark)
+        name = json.loads(self._storage.read_text(f"{_COMMITS}/{self._newest}"))["batch"]
+        frames = {
+            field.name: self._spark.read.schema(STATE[field.name]).parquet(
+                self._storage.uri(_STATES, name, field.name)
+            )
+            for field in fields(State)
+        }
+        return State(**frames)
+
+    def begin(self, *, replaces: bool = False) -> Batch:
+        """Name the batch that comes next; with `replaces` it takes the place of all that was there."""
+        number = 1 if self._newest is None else _number(self._newest) + 1
+        return Batch(number=number, name=f"{number:08}-{secrets.token_hex(4)}", replaces=replaces)
+
+    def write_facts(self, batch: Batch, facts: Facts) -> Facts:
+        """Write a batch's facts, and give them as they are read back."""
+        for name, frame in facts.by_name().items():
+            folder = self._storage.uri(_FACTS, name, f"batch={batch.name}")
+            frame.write.partitionBy("day").parquet(folder)
+        return self.facts([batch.name])
+
+    def facts(self, batches: Iterable[str]) -> Facts:
+        """Read the facts of batches, by name, without what retention dropped."""
+        names = sorted(batches)
+        return Facts(**{table: self._facts_table(table, names) for table in FACTS})
+
+    def _facts_table(self, table: str, batches: list[str]) -> DataFrame:
+        base = self._storage.uri(_FACTS, table)
+        there = set(self._storage.names(f"{_FACTS}/{table}"))
+        folders = [f"{base}/batch={name}" for name in batches if f"batch={name}" in there]
+        if not folders:
+            return empty_frame(self._spark, FACTS[table])
+        reader = self._spark.read.schema(FACTS[table]).option("basePath", base)
+        return reader.parquet(*folders).select(FACTS[table].fieldNames())
+
+    def all_cells(self, runs: DataFrame) -> DataFrame:
+        """Read the cells of all runs ever.
+
+        Args:
+            runs: as `State.runs`.
+        """
+        return self._facts_table("cells", batches_of(runs))
+
+    def commit(self, batch: Batch, state: State) -> State:
+        """Write the state after a batch, and make both the newest.
+
+        Raises:
+            HistoryMoved: somebody else did so meanwhile.
+        """
+        for name, frame in state.by_name().items():
+            frame.coalesce(1).write.parquet(self._storage.uri(_STATES, batch.name, name))
+        text = json.dumps({"batch": batch.name, "replaces": batch.replaces}) + "\n"
+        commit = f"{batch.number:08}.json"
+        try:
+            self._storage.publish_text(
+                f"{_COMMITS}/{commit}", text, draft=f"drafts/{batch.name}.json"
+            )
+        except AlreadyThere as error:
+            raise HistoryMoved(
+                "another roll-up added to the history meanwhile; run it again"
+            ) from error
+        self._newest = commit
+        self._remove_leftovers(batch)
+        return self.state()
+
+    def _remove_leftovers(self, batch: Batch) -> None:
+        """Remove what no later roll-up reads: attempts at this commit, old states, and what was replaced."""
+        for name in self._storage.names(_STATES):
+            # The state before this one stays, for a reader that has begun with it.
+            if _number(name) < batch.number - 1 or _is_attempt(name, batch):
+                self._storage.delete(f"{_STATES}/{name}")
+        for table in FACTS:
+            for folder in self._storage.names(f"{_FACTS}/{table}"):
+                name = folder.removeprefix("batch=")
+                if _is_attempt(name, batch) or (batch.replaces and _number(name) < batch.number):
+                    self._storage.delete(f"{_FACTS}/{table}/{folder}")
+
+    def drop_days(self, state: State) -> None:
+        """Remove the facts of days of which no run is kept, but for the cells."""
+        oldest = state.runs.where("kept").agg(F.min("day")).first()
+        if oldest is None or oldest[0] is None:
+            return
+        first_day = f"day={oldest[0].isoformat()}"
+        for table in FACTS:
+            if table == _KEPT_FOR_GOOD:
+                continue
+            for folder in self._storage.names(f"{_FACTS}/{table}"):
+                place = f"{_FACTS}/{table}/{folder}"
+                days = self._storage.names(place)
+                for day in days:
+                    if day.startswith("day=") and day < first_day:
+                        self._storage.delete(f"{place}/{day}")
+                if not any(day >= first_day for day in days if day.startswith("day=")):
+                    self._storage.delete(place)
+
+
+def batches_of(runs: DataFrame) -> list[str]:
+    """Name the batches that runs came with: folders to read, a few, and never their rows."""
+    return [row.batch for row in runs.select("batch").distinct().collect()]
+
+
+def _number(name: str) -> int:
+    number = name.removesuffix(".json").partition("-")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _is_attempt(name: str, batch: Batch) -> bool:
+    return _number(name) == batch.number and name != batch.name

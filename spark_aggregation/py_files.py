@@ -1,0 +1,50 @@
+"""Packs what the roll-up needs of the suite into one archive for `spark-submit --py-files`.
+
+    python -m spark_aggregation.py_files suite.zip
+
+The same sources give the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+import click
+
+PACKAGES = ("clauses", "reference_model", "reports", "spark_aggregation", "wire")
+_SUFFIXES = (".py", ".toml", ".csv", ".json", ".properties")
+_ROOT = Path(__file__).parents[1]
+
+
+def _sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        for path in sorted((_ROOT / package).rglob("*")):
+            if path.suffix in _SUFFIXES:
+                yield path
+
+
+def write_archive(archive: Path) -> None:
+    """Write the archive, or write over it."""
+    with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+        for path in _sources():
+            # Without a time of its own an entry has the earliest that the format knows.
+            entry = ZipInfo(path.relative_to(_ROOT).as_posix())
+            packed.writestr(entry, path.read_bytes(), compress_type=ZIP_DEFLATED)
+
+
+@click.command(name="spark_aggregation.py_files")
+@click.argument("archive", type=click.Path(path_type=Path, dir_okay=False))
+def command(archive: Path) -> None:
+    """Write ARCHIVE: the packages that the roll-up needs, for spark-submit --py-files."""
+    write_archive(archive)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command; `argv` is without the program's name, None means this process's own."""
+    command.main(args=None if argv is None else list(argv))
+
+
+if __name__ == "__main__":
+    main()

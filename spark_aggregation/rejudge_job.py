@@ -1,0 +1,192 @@
+"""Judges stored exchanges again by the oracle of today, without a target.
+
+    python -m spark_aggregation.rejudge_job RUN... --out FILE
+
+Exit status: 0 when the oracle allows everything, 1 when it does not, 2 on wrong usage, 3 when Spark does not start
+here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    IntegerType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from reference_model.rejudging import (
+    JUDGED_IMPLEMENTATIONS,
+    RecordedExchange,
+    differences,
+    oracles_for,
+)
+from reports.records import Phase
+from spark_aggregation.frames import empty_frame
+from spark_aggregation.ingest import Ingested, ingest
+from spark_aggregation.job import is_small
+from spark_aggregation.partials import CELL, with_folder
+from spark_aggregation.run_files import read_answers
+from spark_aggregation.session import SparkUnavailable, start_session
+from spark_aggregation.storage import Storage
+
+_EXAMPLE = ("run_id", *CELL, "property", "example_number")
+_FACTS = StructType(
+    [
+        StructField("run_id", StringType()),
+        StructField("clause", StringType()),
+        StructField("target", StringType()),
+        StructField("listener", StringType()),
+        StructField("property", StringType()),
+        StructField("example_number", IntegerType()),
+        StructField("recorded_verdict", StringType()),
+    ]
+)
+DIFFERENCES = StructType(
+    [
+        *_FACTS,
+        StructField("step", ShortType()),
+        StructField("sent", StringType()),
+        StructField("recorded_outcome", StringType()),
+        StructField("recorded_answer", StringType()),
+        StructField("allowed", StringType()),
+    ]
+)
+"""One row per exchange that is not allowed; bytes in hexadecimal, null where no answer came."""
+
+_KNOWN_RUNS = StructType(
+    [StructField(name, StringType()) for name in ("run_id", "known_folder", "known_sha256")]
+)
+
+
+def stored_examples(ingested: Ingested, answers: DataFrame) -> DataFrame:
+    """Put the exchanges of each example together.
+
+    Args:
+        ingested: what was read of run folders.
+        answers: answers with their `folder`, each distinct one of a run at least once.
+
+    Returns:
+        One row per kept example of a target with a profile: `run_id`, `clause`, `target`, `listener`,
+        `property`, `example_number`, `recorded_verdict`, `implementation`, `release`, and `exchanges`, an
+        array of (step, sent, outcome, received) in order.
+    """
+    targets = ingested.accepted.select("folder", F.inline("header.targets")).select(
+        "folder", F.col("id").alias("target"), "implementation", "release"
+    )
+    judged = targets.where(F.col("implementation").isin(*JUDGED_IMPLEMENTATIONS))
+    distinct = answers.groupBy("folder", "answer_sha256").agg(F.max("received").alias("received"))
+    exchange = F.struct("step", "sent", "outcome", "received")
+    examples = (
+        ingested.exchanges.join(judged, on=["folder", "target"], how="inner")
+        .join(distinct, on=["folder", "answer_sha256"], how="left")
+        .groupBy(*_EXAMPLE, "implementation", "release")
+        .agg(F.array_sort(F.collect_list(exchange)).alias("exchanges"))
+    )
+    verdicts = ingested.examples.where(F.col("phase") == Phase.GENERATE.value).select(
+        *_EXAMPLE, F.col("verdict").alias("recorded_verdict")
+    )
+    return examples.join(verdicts, on=list(_EXAMPLE), how="left").select(
+        *_FACTS.fieldNames(), "implementation", "release", "exchanges"
+    )
+
+
+def judge_again(examples: DataFrame) -> DataFrame:
+    """Ask the oracle about examples, on the executors.
+
+    Args:
+        examples: as `stored_examples` gives them.
+
+    Returns:
+        As `DIFFERENCES` says.
+    """
+    return examples.mapInArrow(_judge_batches, DIFFERENCES)
+
+
+def _judge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema = pa.schema(
+        [
+            *((name, pa.string()) for name in _FACTS.fieldNames()[:5]),
+            ("example_number", pa.int32()),
+            ("recorded_verdict", pa.string()),
+            ("step", pa.int16()),
+            *((name, pa.string()) for name in DIFFERENCES.fieldNames()[8:]),
+        ]
+    )
+    for batch in batches:
+        rows = [row for example in batch.to_pylist() for row in _judge(example)]
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _judge(example: dict[str, object]) -> Iterator[dict[str, object]]:
+    facts = {name: example[name] for name in _FACTS.fieldNames()}
+    names = ("target", "implementation", "release", "listener")
+    oracles = oracles_for(*(str(example[name]) for name in names))
+    recorded = example["exchanges"]
+    assert isinstance(recorded, list)
+    for found in differences(oracles, [RecordedExchange(**each) for each in recorded]):
+        received = found.exchange.received
+        yield {
+            **facts,
+            "step": found.exchange.step,
+            "sent": found.exchange.sent.hex(),
+            "recorded_outcome": found.exchange.outcome,
+            "recorded_answer": None if received is None else received.hex(),
+            "allowed": found.allowed,
+        }
+
+
+def write_differences(found: DataFrame, out: Storage, name: str) -> None:
+    """Write differences as one file of JSON lines, sorted."""
+    parts = f"{name}.parts"
+    ordered = found.coalesce(1).sortWithinPartitions(*_EXAMPLE, "step")
+    ordered.write.mode("overwrite").option("ignoreNullFields", False).json(out.uri(parts))
+    out.take_only_part(parts, name)
+
+
+@click.command(name="spark_aggregation.rejudge_job")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--out", required=True, help="File for the differences, as JSON lines.")
+def command(runs: tuple[str, ...], out: str) -> None:
+    """Judge the stored exchanges of run folders again, by the oracle of today."""
+    try:
+        spark = start_session(quick=is_small(runs))
+        judged, found = _rejudge(spark, runs, out)
+    except SparkUnavailable as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(3)
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        raise click.UsageError(error.getMessage()) from error
+    click.echo(json.dumps({"examples": judged, "differences": found}))
+    if found:
+        sys.exit(1)
+
+
+def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, int]:
+    ingested = ingest(spark, runs, empty_frame(spark, _KNOWN_RUNS))
+    examples = stored_examples(ingested, with_folder(read_answers(spark, runs))).cache()
+    found = judge_again(examples).cache()
+    folder, _, name = out.rpartition("/")
+    write_differences(found, Storage(spark, folder or "."), name)
+    return examples.count(), found.count()
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command; `argv` is without the program's name, None means this process's own."""
+    command.main(args=None if argv is None else list(argv))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""What is known of all runs ever, small enough to be read and written whole each night."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    BooleanType,
+    IntegerType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from spark_aggregation.columns import COLUMN, columns_of_runs, giving_columns
+from spark_aggregation.facts import RUNS, Facts, describe_runs
+from spark_aggregation.frames import as_table, empty_frame, settled
+from spark_aggregation.measures import flaky_cells, speed
+from spark_aggregation.tables import TABLES
+from spark_aggregation.transitions import (
+    append_transitions,
+    reopened_columns,
+    transitions_between,
+)
+
+_TEXT = StringType()
+
+STATE: Mapping[str, StructType] = MappingProxyType(
+    {
+        "runs": StructType([*RUNS, StructField("kept", BooleanType())]),
+        "columns": StructType(
+            [
+                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN)),
+                StructField("started_at", TimestampType()),
+                StructField("run_class", IntegerType()),
+                StructField("corrects", _TEXT),
+                StructField("gives", BooleanType()),
+            ]
+        ),
+        "transitions": TABLES["transitions"],
+        "flaky": StructType(
+            [
+                *(StructField(name, _TEXT) for name in ("run_id", "clause", *COLUMN)),
+                StructField("failed", IntegerType()),
+                StructField("repeats", IntegerType()),
+            ]
+        ),
+        "speed": TABLES["speed"],
+    }
+)
+"""Columns of the state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """All that is known beside the facts; each frame has the columns that `STATE` gives it.
+
+    Attributes:
+        runs: one row per run ever; `kept` says whether retention left its facts.
+        columns: one row per run and column that it planned; `gives` as `columns.giving_columns` says.
+        transitions: as `transitions.transitions_between` gives them.
+        flaky: as `measures.flaky_cells` gives them.
+        speed: as `measures.speed` gives it.
+    """
+
+    runs: DataFrame
+    columns: DataFrame
+    transitions: DataFrame
+    flaky: DataFrame
+    speed: DataFrame
+
+    def by_name(self) -> Mapping[str, DataFrame]:
+        """Give the frames by their names."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def known(self) -> DataFrame:
+        """The runs as `ingest.ingest` asks for them."""
+        return self.runs.select(
+            "run_id",
+            F.col("folder").alias("known_folder"),
+            F.col("run_json_sha256").alias("known_sha256"),
+        )
+
+
+def empty_state(spark: SparkSession) -> State:
+    """Give what is known before the first run."""
+    return State(**{name: empty_frame(spark, schema) for name, schema in STATE.items()})
+
+
+def fold(
+    state: State,
+    new: Facts,
+    *,
+    batch: str,
+    all_cells: Callable[[], DataFrame],
+    keep_days: int | None = None,
+) -> State:
+    """Add a batch of runs to what is known.
+
+    Args:
+        state: what is known so far.
+        new: facts of the new runs.
+        batch: the batch's name.
+        all_cells: reads the cells of all earlier runs; asked only where a column's past changes.
+        keep_days: how many days of runs are kept, that of the newest run included; None for all.
+
+    Returns:
+        What is known with them: the same whatever the batches and their order were.
+    """
+    described = describe_runs(new.headers, batch).withColumn("kept", F.lit(True))
+    columns = _with_past(state.columns, columns_of_runs(new.headers))
+    columns = settled(columns)
+    frames = {
+        "runs": _with_kept(state.runs.unionByName(described), keep_days),
+        "columns": columns,
+        "transitions": _transitions(state.transitions, new.cells, columns, all_cells),
+        "flaky": state.flaky.unionByName(flaky_cells(new.headers)),
+        "speed": state.speed.unionByName(speed(new.headers, new.cells)),
+    }
+    return State(**{name: as_table(frame, STATE[name]) for name, frame in frames.items()})
+
+
+def _with_kept(runs: DataFrame, keep_days: int | None) -> DataFrame:
+    if keep_days is None:
+        return runs
+    newest = runs.agg(F.max("day").alias("newest_day"))
+    # What was dropped once does not come back when more days are kept later.
+    kept = F.col("kept") & (F.date_diff("newest_day", "day") < keep_days)
+    return runs.crossJoin(F.broadcast(newest)).withColumn("kept", kept)
+
+
+def _with_past(known: DataFrame, new: DataFrame) -> DataFrame:
+    """Say of all columns whether their run gives them, and in `gave` whether it did before; null if it is new."""
+    before = known.withColumnRenamed("gives", "gave")
+    after = new.withColumn("gave", F.lit(None).cast("boolean"))
+    return giving_columns(before.unionByName(after))
+
+
+def _transitions(
+    known: DataFrame, new_cells: DataFrame, columns: DataFrame, all_cells: Callable[[], DataFrame]
+) -> DataFrame:
+    key = ["run_id", *COLUMN]
+    giving = columns.where("gives")
+    reopened = settled(reopened_columns(columns))
+    added = new_cells.join(giving, on=key, how="left_semi")
+    if reopened.isEmpty():
+        return known.unionByName(append_transitions(known, added))
+    unchanged = known.join(reopened, on=list(COLUMN), how="left_anti")
+    appended = append_transitions(unchanged, added.join(reopened, on=list(COLUMN), how="left_anti"))
+    past = all_cells().unionByName(new_cells)
+    redone = past.join(reopened, on=list(COLUMN), how="left_semi").join(
+        giving, on=key, how="left_semi"
+    )
+    return unchanged.unionByName(appended).unionByName(transitions_between(redone))

@@ -1,0 +1,115 @@
+"""Files on any Hadoop file system: the few things that a history does beside reading and writing tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+_IS_URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class AlreadyThere(Exception):
+    """A file that must be new exists."""
+
+
+class Storage:
+    """A folder on any file system that Hadoop knows.
+
+    Attributes:
+        root: the folder, as it was given.
+    """
+
+    def __init__(self, spark: SparkSession, root: str) -> None:
+        # Spark has no way of its own to list, rename and delete; its gateway to Hadoop's is what it uses itself.
+        gateway: Any = spark.sparkContext._gateway
+        self.root = root.rstrip("/") if len(root) > 1 else root
+        self._gateway = gateway
+        self._hadoop = gateway.jvm.org.apache.hadoop.fs
+        self._configuration = spark.sparkContext._jsc.hadoopConfiguration()
+        self._files = self._path("").getFileSystem(self._configuration)
+
+    def uri(self, *names: str) -> str:
+        """Give the URI of a file or folder below the root."""
+        return "/".join((self.root, *names))
+
+    def _path(self, name: str) -> Any:
+        return self._hadoop.Path(self.uri(name) if name else self.root)
+
+    def names(self, folder: str) -> list[str]:
+        """List a folder's entries, sorted; none where it does not exist."""
+        path = self._path(folder)
+        if not self._files.exists(path):
+            return []
+        return sorted(status.getPath().getName() for status in self._files.listStatus(path))
+
+    def read_text(self, name: str) -> str:
+        """Read a small file."""
+        stream = self._files.open(self._path(name))
+        try:
+            text: str = self._gateway.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8")
+            return text
+        finally:
+            stream.close()
+
+    def write_text(self, name: str, text: str) -> None:
+        """Write, or write over, a small file."""
+        stream = self._files.create(self._path(name), True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()
+
+    def publish_text(self, name: str, text: str, *, draft: str) -> None:
+        """Make a small file appear at once and whole, or not at all.
+
+        Args:
+            name: the file.
+            text: what it holds.
+            draft: where it is written first; a name that nobody else uses.
+
+        Raises:
+            AlreadyThere: the file exists; nothing is changed.
+        """
+        self.write_text(draft, text)
+        self._files.mkdirs(self._path(name).getParent())
+        if self._files.exists(self._path(name)):
+            self.delete(draft)
+            raise AlreadyThere(self.uri(name))
+        # Renaming without the option to write over fails where somebody else was faster.
+        context = self._hadoop.FileContext.getFileContext(
+            self._path("").toUri(), self._configuration
+        )
+        rename = getattr(self._hadoop, "Options$Rename")
+        options = self._gateway.new_array(rename, 1)
+        options[0] = rename.NONE
+        try:
+            context.rename(self._qualified(draft), self._qualified(name), options)
+        except Exception as error:
+            if self._files.exists(self._path(draft)) and self._files.exists(self._path(name)):
+                self.delete(draft)
+                raise AlreadyThere(self.uri(name)) from error
+            raise
+
+    def _qualified(self, name: str) -> Any:
+        return self._files.makeQualified(self._path(name))
+
+    def take_only_part(self, folder: str, name: str) -> None:
+        """Make the one file that Spark wrote into a folder a file by itself, and remove the folder."""
+        parts = [part for part in self.names(folder) if part.startswith("part-")]
+        self.delete(name)
+        if parts:
+            self._files.rename(self._path(f"{folder}/{parts[0]}"), self._path(name))
+        else:
+            self.write_text(name, "")
+        self.delete(folder)
+
+    def delete(self, name: str) -> None:
+        """Delete a file or folder, if it is there."""
+        self._files.delete(self._path(name), True)
+
+
+def is_uri(path: str) -> bool:
+    """Tell whether a path names its file system."""
+    return _IS_URI.match(path) is not None

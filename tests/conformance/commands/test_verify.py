@@ -1,0 +1,76 @@
+"""`verify` computes a grid again from its runs, and says whether the published one is true."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.__main__ import main
+from tests.run_folders import example_row, planned_cell, run_header, write_run
+
+pytestmark = pytest.mark.timeout(600)
+
+
+def _kafka_conformance(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with `runs` and the `site` that `grid` made of them."""
+    root = tmp_path_factory.mktemp("published")
+    for number, target in enumerate(("apache-kafka-3.9.2", "apache-kafka-4.4.0")):
+        header = run_header([planned_cell(target=target)], run_id=f"r{number}")
+        rows = [
+            example_row(header, 1, verdict="violates", failure_signature="0123456789abcdef"),
+            example_row(header, 2),
+        ]
+        write_run(root / "runs" / f"r{number}", header, rows)
+    ended = _kafka_conformance("grid", root / "runs", "--out", root / "site")
+    assert ended.exit_code == 0, ended.output
+    return root
+
+
+def test_true_grid_is_called_true(published: Path) -> None:
+    """From the site or its tables, with the runs one by one: the same, and status 0."""
+    runs = [published / "runs" / name for name in ("r1", "r0")]
+    ended = _kafka_conformance("verify", published / "site" / "tables", *runs)
+    assert ended.output.splitlines()[-1].startswith("the published grid is true")
+    assert ended.exit_code == 0
+
+
+def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> None:
+    """A cell painted green, a row of a run changed, a run removed: each has its lines, and the status is 1."""
+    for name in ("site", "runs"):
+        shutil.copytree(published / name, tmp_path / name)
+    _paint(next((tmp_path / "site" / "tables" / "cells.parquet").glob("*.parquet")))
+    _paint(tmp_path / "runs" / "r0" / "examples" / "part-0.parquet")
+    shutil.rmtree(tmp_path / "runs" / "r1")
+    ended = _kafka_conformance("verify", tmp_path / "site", tmp_path / "runs")
+    assert ended.exit_code == 1
+    for line in (
+        "has changed since the grid was written",
+        "run: r1 is missing among the runs given",
+        "cells: KIP-35.keys-unique / apache-kafka-4.4.0 / plaintext: is published, and",
+        "cells: KIP-35.keys-unique / apache-kafka-3.9.2 / plaintext: conforms is 1, and the runs say 2",
+    ):
+        assert line in ended.output
+
+
+def _paint(path: Path) -> None:
+    table = pq.read_table(path)
+    place = table.schema.get_field_index("verdict")
+    green = pa.array(["conforms"] * table.num_rows, table.schema.field(place).type)
+    pq.write_table(table.set_column(place, table.schema.field(place), green), path)
+
+
+def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
+    """What has no table of cells is wrong input, not an untrue grid."""
+    ended = _kafka_conformance("verify", tmp_path, tmp_path)
+    assert ended.exit_code == 4
+    assert "is no folder that `grid` wrote" in ended.output

@@ -1,0 +1,77 @@
+"""Says whether a command that a document names exists, with the options that it is given."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import click
+
+from conformance.__main__ import main as console_script
+from tests.conformance.suite_runs import REPOSITORY
+
+CONSOLE_SCRIPT = "kafka-conformance"
+SUITE = "conformance/"
+OWN_MODULES = ("spark_aggregation.", "workflows.", "benchmarks.")
+_SEPARATORS = ";&|\n"
+_BEFORE_A_PROGRAM = re.compile(r"\w+=.*|exec|do|then|until|while|if")
+
+
+def simple_commands(script: str) -> Iterator[list[str]]:
+    """Give the simple commands of a script, each as its words, without what stands before the program."""
+    lexer = shlex.shlex(script.replace("\\\n", " "), posix=True, punctuation_chars=_SEPARATORS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
+    for is_separator, tokens in groupby(lexer, key=lambda token: set(token) <= set(_SEPARATORS)):
+        words = list(tokens)
+        while words and _BEFORE_A_PROGRAM.fullmatch(words[0]):
+            words.pop(0)
+        if words and not is_separator:
+            yield words
+
+
+def faults_of(words: Sequence[str]) -> list[str]:
+    """Return what is wrong with a command of ours; nothing for one of somebody else."""
+    program = words[0].rsplit("/", 1)[-1]
+    if program == CONSOLE_SCRIPT:
+        return _faults_of_click(console_script, words[1:])
+    if program == "pytest" and SUITE in words:
+        return _unknown(words[1:], suite_options(), "pytest conformance/")
+    if program == "python" and words[1:2] == ["-m"] and words[2].startswith(OWN_MODULES):
+        return _faults_of_module(words[2], words[3:])
+    return []
+
+
+def _faults_of_module(name: str, words: Sequence[str]) -> list[str]:
+    module = importlib.import_module(name)
+    command = getattr(module, "command", None) or getattr(module, "main", None)
+    return _faults_of_click(command, words) if isinstance(command, click.Command) else []
+
+
+def _faults_of_click(command: click.Command, words: Sequence[str]) -> list[str]:
+    rest = list(words)
+    while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
+        name = rest.pop(0)
+        if name not in command.commands:
+            return [f"{command.name} has no command {name}"]
+        command = command.commands[name]
+    known = {option for parameter in command.params for option in parameter.opts}
+    return _unknown(rest, {*known, "--help", "-h"}, str(command.name))
+
+
+def _unknown(words: Sequence[str], known: set[str] | frozenset[str], command: str) -> list[str]:
+    given = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return [f"{command} has no option {option}" for option in given if option not in known]
+
+
+@functools.cache
+def suite_options() -> frozenset[str]:
+    """Return the options that `pytest conformance/ --help` lists."""
+    command = [sys.executable, "-m", "pytest", SUITE, "--help", "-p", "no:cacheprovider"]
+    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return frozenset(re.findall(r"(?<![\w-])--[a-z][\w-]*", told.stdout))

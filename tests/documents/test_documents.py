@@ -1,0 +1,133 @@
+"""Every command in the documents runs, or, where it needs what is not here, exists; every link leads somewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.suite_runs import REPOSITORY
+from tests.documents.documents import (
+    DOCUMENTS,
+    anchors_of,
+    blocks_of,
+    inline_code_of,
+    links_of,
+    name_of,
+)
+from tests.documents.named_commands import CONSOLE_SCRIPT, SUITE, faults_of, simple_commands
+
+TIME_LIMIT_S = 300
+NOT_COPIED = shutil.ignore_patterns(
+    *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__"),
+    *("runs", "report", "tests"),
+)
+WITH_COMMANDS = [path for path in DOCUMENTS if path.name not in ("ARCHITECTURE.md", "CHANGELOG.md")]
+all_documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+
+
+@pytest.fixture(scope="session")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository to work in, without its own tests; what one document leaves the next one finds."""
+    folder = tmp_path_factory.mktemp("documents") / "repository"
+    shutil.copytree(REPOSITORY, folder, ignore=NOT_COPIED)
+    return folder
+
+
+@pytest.mark.parametrize("document", WITH_COMMANDS, ids=name_of)
+def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
+    """The blocks of a document run one after the other, as a reader would run them."""
+    programs = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        # In front of the installed suite: what a command changes, it changes in the copy.
+        "PYTHONPATH": str(copy),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    for block in blocks_of(document.read_text(encoding="utf-8"), name_of(document)):
+        if block.not_run:
+            continue
+        finished = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block.script],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+        )
+        told = f"{block.place}\n{finished.stdout[-4000:]}\n{finished.stderr[-4000:]}"
+        assert finished.returncode == block.status, told
+
+
+@all_documents
+def test_commands_exist(document: Path) -> None:
+    """A command of ours that a block names has that form, and the options that it is given, run or not."""
+    text = document.read_text(encoding="utf-8")
+    for block in blocks_of(text, name_of(document)):
+        for words in simple_commands(block.script):
+            assert faults_of(words) == [], block.place
+
+
+@all_documents
+def test_commands_in_sentences_exist(document: Path) -> None:
+    """So does one that stands in a sentence or a table."""
+    ours = (f"{CONSOLE_SCRIPT} ", f"pytest {SUITE}", "python -m ")
+    for code in inline_code_of(document.read_text(encoding="utf-8")):
+        if code.startswith(ours):
+            for words in simple_commands(code):
+                assert faults_of(words) == [], code
+
+
+@all_documents
+def test_links_lead_somewhere(document: Path) -> None:
+    """A link to another document, or to a heading, finds it."""
+    for link in links_of(document.read_text(encoding="utf-8")):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        place = document.parent / path if path else document
+        assert place.exists(), link
+        if anchor:
+            assert anchor in anchors_of(place.read_text(encoding="utf-8")), link
+
+
+def test_every_document_is_linked_from_the_readme() -> None:
+    """Who reads the README finds all of them."""
+    readme = DOCUMENTS[0].read_text(encoding="utf-8")
+    linked = {(REPOSITORY / link.partition("#")[0]).resolve() for link in links_of(readme)}
+    assert [name_of(path) for path in DOCUMENTS[1:] if path not in linked] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        ("kafka-conformance grid runs --oat x", "grid has no option --oat"),
+        ("kafka-conformance gird runs", "main has no command gird"),
+        (
+            "cd x && CI=1 .venv/bin/pytest conformance/ --brokr a",
+            "pytest conformance/ has no option --brokr",
+        ),
+        (
+            "python -m spark_aggregation.job runs --output x",
+            "spark_aggregation.job has no option --output",
+        ),
+    ],
+    ids=["option", "command", "suite", "module"],
+)
+def test_a_wrong_command_is_caught(code: str, fault: str) -> None:
+    """The checks are awake."""
+    faults = [found for words in simple_commands(code) for found in faults_of(words)]
+    assert faults == [fault]
+
+
+def test_blocks_say_how_they_are_treated() -> None:
+    """A comment above a block says whether it is run and how it ends."""
+    text = "<!-- not run here: no engine -->\n\n```sh\na\n```\n\n<!-- ends with: 1 -->\n```sh\nb\n```\n```sh\nc\n```\n"
+    found = [(block.script, block.status, block.not_run) for block in blocks_of(text, "x.md")]
+    assert found == [("a\n", 0, "no engine"), ("b\n", 1, ""), ("c\n", 0, "")]

@@ -1,0 +1,76 @@
+"""Recorded exchanges are judged again as far as the record says enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_model.profile import CONTROLLER, PLAINTEXT
+from reference_model.rejudging import RecordedExchange, differences, oracles_for
+from reference_model.server import broker_behind
+
+RELEASE = "4.4.0"
+PROBE = bytes.fromhex("0000000b 0012 0000 00000007 0001 61".replace(" ", ""))
+
+
+def _answer(listener: str = PLAINTEXT) -> bytes:
+    connection = broker_behind(listener, release=RELEASE).connect()
+    connection.receive_data(PROBE)
+    return connection.data_to_send()
+
+
+def _found(
+    *exchanges: tuple[str, bytes | None], listener: str = PLAINTEXT, sent: bytes = PROBE
+) -> list[int]:
+    recorded = [
+        RecordedExchange(step=step, sent=sent, outcome=outcome, received=received)
+        for step, (outcome, received) in enumerate(exchanges)
+    ]
+    oracles = oracles_for("reference", "reference", RELEASE, listener)
+    return [found.exchange.step for found in differences(oracles, recorded)]
+
+
+def test_what_the_model_answers_is_no_difference() -> None:
+    """On its own listener, and on the controller's for either table."""
+    assert _found(("answer", _answer())) == []
+    assert _found(("answer", _answer()), ("answer", _answer(CONTROLLER)), listener=CONTROLLER) == []
+
+
+@pytest.mark.parametrize(
+    ("outcome", "received"),
+    [
+        pytest.param("closed", None, id="closed"),
+        pytest.param("silent", None, id="silent"),
+        pytest.param("answer", _answer()[:-1], id="cut short"),
+        pytest.param(
+            "answer", _answer()[:4] + bytes(4) + _answer()[8:], id="another correlation id"
+        ),
+        pytest.param("answer", _answer()[:8] + b"\0\x23" + _answer()[10:], id="another error"),
+    ],
+)
+def test_what_the_model_would_not_do_is_a_difference(outcome: str, received: bytes | None) -> None:
+    """Where it is all that the example did."""
+    assert _found((outcome, received)) == [0]
+
+
+def test_end_of_a_connection_is_judged_alone() -> None:
+    """Beside other exchanges, or on a TLS listener, the record does not say what it came from."""
+    assert _found(("answer", _answer()), ("closed", None)) == []
+    assert _found(("closed", None), listener="ssl") == []
+
+
+def test_later_exchanges_of_a_sasl_listener_are_left_out() -> None:
+    """How far the authentication got is not in the record."""
+    assert _found(("answer", _answer()), ("answer", b"\0\0\0\0"), listener="sasl_plaintext") == []
+
+
+def test_what_is_no_single_frame_is_left_out() -> None:
+    """A part of a frame, two frames, and a request of another API have no judgement here."""
+    other = PROBE[:4] + b"\0\x03" + PROBE[6:]
+    for sent in (PROBE[:-1], PROBE + PROBE, other):
+        assert _found(("closed", None), sent=sent) == []
+
+
+def test_release_without_kraft_is_judged_with_zookeeper() -> None:
+    """A run does not say how its target was put together, but old releases have but one way."""
+    (oracle,) = oracles_for("apache-kafka-0.10.0.1", "apache-kafka", "0.10.0.1", PLAINTEXT)
+    assert oracle.profile.api_keys

@@ -1,0 +1,97 @@
+"""Grid folders for tests of the exports: a small one, and one whose every name and message is hostile."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reports.exports.writing import write_exports
+from reports.grid_summary import summarise
+from reports.grid_tables import read_grid
+from reports.history_tables import read_history_tables
+from tests.reports.roll_up_tables import (
+    RUN_ID,
+    cell_row,
+    clause_row,
+    failure_row,
+    range_row,
+    target_row,
+    write_tables,
+)
+
+NEW, OLD = "apache-kafka-4.4.0", "apache-kafka-3.9.2"
+CLAUSE, OTHER = "KIP-511.names-refused", "KIP-35.keys-unique"
+SIGNATURE = "0123456789abcdef"
+HOSTILE = (
+    '=cmd|"/c calc"!A1 @everyone #1 https://evil.example www.evil.example ``` | <script>alert(1)</script>'
+    " ]]> --> </title> \x1b[2J\x00\x9b31m\u202egnp \\| [x](javascript:y) &amp; ~~~ \ufffe\r\nend"
+)
+"""A name that acts in one format or another wherever it is not escaped."""
+TERMINAL_ESCAPES = ("\x1b", "\x00", "\x9b", "\u202e", "\ufffe")
+"""Characters of it that must not come out as they are."""
+CAME = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+
+
+def transition_row(clause: str, target: str, kind: str, **changes: Any) -> dict[str, Any]:
+    """Give one row of the transitions."""
+    return {
+        "clause": clause,
+        "target": target,
+        "listener": "plaintext",
+        "at": CAME,
+        "run_id": RUN_ID,
+        "from_verdict": None if kind == "appeared" else "conforms",
+        "to_verdict": "violates",
+        "kind": kind,
+    } | changes
+
+
+def small_tables(out_dir: Path) -> Path:
+    """Write the tables of two clauses on two targets: one MUST is violated on one listener of the older one."""
+    return write_tables(
+        out_dir,
+        targets=[target_row(OLD), target_row(OLD, listener="ssl"), target_row(NEW)],
+        clauses=[clause_row(CLAUSE), clause_row(OTHER, 1, level="SHOULD")],
+        cells=[
+            cell_row(CLAUSE, OLD),
+            cell_row(CLAUSE, OLD, "violates", listener="ssl", failures=[SIGNATURE]),
+            cell_row(CLAUSE, NEW, "known_violation", known_violation="open as KAFKA-1"),
+            cell_row(OTHER, OLD, "violates"),
+            cell_row(OTHER, NEW, "not_applicable", reason="it lists nothing"),
+        ],
+        ranges=[range_row(CLAUSE, "apache-kafka", "since 4.4.0, not before")],
+        transitions=[
+            transition_row(CLAUSE, OLD, "regressed", listener="ssl"),
+            transition_row(CLAUSE, OLD, "regressed", listener="plaintext"),
+            transition_row(CLAUSE, NEW, "appeared"),
+            transition_row(OTHER, NEW, "appeared"),
+        ],
+        failures=[failure_row(SIGNATURE, CLAUSE, OLD, listener="ssl")],
+    )
+
+
+def hostile_tables(out_dir: Path) -> Path:
+    """Write tables in which a target chose every text that a target can choose, and more."""
+    return write_tables(
+        out_dir,
+        targets=[target_row(HOSTILE, implementation=HOSTILE, release=HOSTILE, launcher=HOSTILE)],
+        clauses=[clause_row(CLAUSE, statement=HOSTILE, meaning=HOSTILE, location=HOSTILE)],
+        cells=[cell_row(CLAUSE, HOSTILE, "violates", reason=HOSTILE, failures=[SIGNATURE])],
+        ranges=[range_row(CLAUSE, HOSTILE, HOSTILE)],
+        refused=[{"folder": HOSTILE, "refusal": "cut_off", "reason": HOSTILE}],
+        transitions=[transition_row(CLAUSE, HOSTILE, "regressed")],
+        failures=[
+            failure_row(
+                SIGNATURE, CLAUSE, HOSTILE, message=HOSTILE, hex_dump=HOSTILE, reproducer=HOSTILE
+            )
+        ],
+    )
+
+
+def export(out_dir: Path) -> Path:
+    """Write the exports of a folder with tables, and give the folder back."""
+    grid = read_grid(out_dir)
+    summary = summarise(grid, out_dir / "index.html")
+    write_exports(grid, read_history_tables(out_dir), summary, out_dir)
+    return out_dir

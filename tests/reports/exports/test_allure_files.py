@@ -1,0 +1,64 @@
+"""Allure gets one result per clause and target, labelled as the suite labels its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from reports.exports.links import ALLURE_RESULTS
+from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, OTHER, export
+
+
+def _results(folder: Path) -> dict[str, dict[str, Any]]:
+    with ZipFile(folder / ALLURE_RESULTS) as archive:
+        names = [name for name in archive.namelist() if name.endswith("-result.json")]
+        assert all(name.startswith("allure-results/") for name in archive.namelist())
+        found = [json.loads(archive.read(name)) for name in names]
+    return {result["name"]: result for result in found}
+
+
+def test_each_clause_and_target_is_one_result(small: Path) -> None:
+    """The worst listener speaks, and every listener is a parameter."""
+    results = _results(small)
+    assert set(results) == {
+        f"{clause} on {target}" for clause in (CLAUSE, OTHER) for target in (NEW, OLD)
+    }
+    violated = results[f"{CLAUSE} on {OLD}"]
+    assert violated["status"] == "failed"
+    assert violated["parameters"] == [
+        {"name": "plaintext", "value": "conforms"},
+        {"name": "ssl", "value": "violates"},
+    ]
+    known = results[f"{CLAUSE} on {NEW}"]
+    assert (known["status"], known["statusDetails"]["known"]) == ("skipped", True)
+    labels = {(label["name"], label["value"]) for label in violated["labels"]}
+    assert {("tag", CLAUSE), ("tag", "MUST"), ("severity", "critical")} <= labels
+
+
+def test_violation_carries_its_evidence(small: Path) -> None:
+    """The attached files are in the archive, with the bytes and the script."""
+    attached = _results(small)[f"{CLAUSE} on {OLD}"]["attachments"]
+    with ZipFile(small / ALLURE_RESULTS) as archive:
+        texts = {
+            each["name"]: archive.read(f"allure-results/{each['source']}").decode()
+            for each in attached
+        }
+    assert set(texts) == {"exchange.txt", "reproducer.py", "example.txt"}
+    assert texts["reproducer.py"] == "print('again')\n"
+
+
+def test_same_grid_gives_the_same_archive(small: Path) -> None:
+    """Names, times and contents follow from the grid alone."""
+    before = (small / ALLURE_RESULTS).read_bytes()
+    assert (export(small) / ALLURE_RESULTS).read_bytes() == before
+
+
+def test_hostile_names_stay_in_their_texts(hostile: Path) -> None:
+    """Files are named by us, and texts hold nothing that acts on a terminal."""
+    (result,) = _results(hostile).values()
+    assert result["name"].startswith(f"{CLAUSE} on =cmd")
+    assert result["name"].isprintable()
+    with ZipFile(hostile / ALLURE_RESULTS) as archive:
+        assert not any(HOSTILE[:4] in name for name in archive.namelist())

@@ -1,0 +1,81 @@
+"""Badges: the endpoint and the picture say the same, and the text fits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from reports.exports.badges import Badge, badge_svg, text_width_px
+from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
+from tests.reports.exports.grids import HOSTILE, NEW, OLD
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize(
+    ("address", "label", "message", "is_error"),
+    [
+        (BADGE_OF_ALL, "Kafka conformance", "✕ violates 1", True),
+        (badge_of_target(OLD), "Apache Kafka 3.9.2", "✕ violates 1", True),
+        (badge_of_target(NEW), "Apache Kafka 4.4.0", "✓ 0, ⚑ known 1", False),
+        (badge_of_source("KIP-511"), "KIP-511", "✕ violates 1", True),
+        (badge_of_source("KIP-35"), "KIP-35", "– n/a", False),
+    ],
+)
+def test_badge_says_the_gravest_of_its_must_clauses(
+    address: str, label: str, message: str, is_error: bool, small: Path
+) -> None:
+    """The endpoint is what shields.io reads; the picture's title and texts are the same words."""
+    document = json.loads((small / f"{address}.json").read_text())
+    assert document["schemaVersion"] == 1
+    assert (document["label"], document["message"]) == (label, message)
+    assert document["isError"] is is_error
+    picture = ET.parse(small / f"{address}.svg").getroot()
+    assert picture.findtext(f"{SVG}title") == f"{label}: {message}"
+    assert [text.text for text in picture.iter(f"{SVG}text")] == [label, message]
+
+
+@pytest.mark.parametrize("label", ["i", "Apache Kafka 4.4.0", "WWWWWWWW", "日本語", ""])
+def test_text_fits_its_field(label: str) -> None:
+    """Each text states its length, and lies inside its half with room on both sides."""
+    picture = ET.fromstring(
+        badge_svg(Badge(label=label, message="✓ conforms 9", colour="1a6e3c", is_error=False))
+    )
+    fields = list(picture.iter(f"{SVG}rect"))
+    texts = list(picture.iter(f"{SVG}text"))
+    assert int(picture.get("width", "0")) == sum(int(field.get("width", "0")) for field in fields)
+    for field, text in zip(fields, texts, strict=True):
+        left = int(text.get("x", "0")) - int(field.get("x", "0"))
+        right = int(field.get("width", "0")) - left - int(text.get("textLength", "0"))
+        assert left >= 5
+        assert right >= 5
+
+
+def test_wider_letters_are_wider() -> None:
+    """The measure tells narrow letters from wide ones."""
+    assert text_width_px("iiii") < text_width_px("nnnn") < text_width_px("WWWW")
+
+
+def test_colours_carry_white_text() -> None:
+    """White on each colour has a contrast of at least 4.5 to 1."""
+    for colour in ("b3261e", "8a4b00", "1f5fa8", "1a6e3c", "4a4f55"):
+        channels = (int(colour[place : place + 2], 16) / 255 for place in (0, 2, 4))
+        red, green, blue = (
+            value / 12.92 if value <= 0.03928 else ((value + 0.055) / 1.055) ** 2.4
+            for value in channels
+        )
+        assert 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 4.5
+
+
+def test_hostile_name_is_text_in_the_picture(hostile: Path) -> None:
+    """The picture stays well-formed, is short, and holds no element of the name's."""
+    picture = ET.parse(hostile / f"{badge_of_target(HOSTILE)}.svg").getroot()
+    assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {
+        *("svg", "title", "rect", "g", "text")
+    }
+    label = json.loads((hostile / f"{badge_of_target(HOSTILE)}.json").read_text())["label"]
+    assert len(label) == 60
+    assert label.isprintable()

@@ -1,0 +1,144 @@
+"""What changed between two grids, and how it is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.exports.comparison import ChangeKind, Comparison, compare
+from reports.exports.comparison_texts import comparison_markdown, rows_of
+from reports.grid_tables import Grid, read_grid
+from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD
+from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
+
+
+def _grid(folder: Path, *cells: dict[str, Any], level: str = "MUST") -> Grid:
+    targets = {(cell["target"], cell["listener"]) for cell in cells}
+    write_tables(
+        folder,
+        targets=[target_row(target, listener=listener) for target, listener in sorted(targets)],
+        clauses=[
+            clause_row(clause, level=level) for clause in sorted({cell["clause"] for cell in cells})
+        ],
+        cells=cells,
+    )
+    return read_grid(folder)
+
+
+def _compared(
+    tmp_path: Path, before: dict[str, Any], after: dict[str, Any], level: str = "MUST"
+) -> Comparison:
+    return compare(
+        _grid(tmp_path / "a", cell_row(CLAUSE, OLD, **before), level=level),
+        _grid(tmp_path / "b", cell_row(CLAUSE, OLD, **after), level=level),
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "regressed", "untold"),
+    [
+        ("conforms", "violates", ChangeKind.REGRESSED, True, False),
+        ("known_violation", "violates", ChangeKind.REGRESSED, True, False),
+        ("conforms", "flaky", ChangeKind.NEWLY_FLAKY, True, False),
+        ("violates", "flaky", ChangeKind.NEWLY_FLAKY, True, False),
+        ("violates", "conforms", ChangeKind.FIXED, False, False),
+        ("known_violation", "unexpected_pass", ChangeKind.FIXED, False, False),
+        ("violates", "known_violation", ChangeKind.CHANGED, False, False),
+        ("conforms", "not_applicable", ChangeKind.CHANGED, False, False),
+        ("conforms", "inconclusive", ChangeKind.CHANGED, False, True),
+        ("conforms", "not_run", ChangeKind.CHANGED, False, True),
+        ("inconclusive", "not_run", ChangeKind.CHANGED, False, False),
+    ],
+)
+def test_change_of_a_verdict_has_one_kind(
+    before: str, after: str, kind: ChangeKind, regressed: bool, untold: bool, tmp_path: Path
+) -> None:
+    """The kinds are those of the roll-up's transitions; only violations that are new regress."""
+    comparison = _compared(tmp_path, {"verdict": before}, {"verdict": after})
+    (change,) = comparison.changes
+    assert change.kind is kind
+    assert (bool(comparison.regressed), bool(comparison.untold)) == (regressed, untold)
+
+
+@pytest.mark.parametrize(("level", "gates"), [("MUST", 1), ("PIN", 1), ("SHOULD", 0), ("MAY", 0)])
+def test_only_binding_levels_regress(level: str, gates: int, tmp_path: Path) -> None:
+    """What would not fail a run is listed, and is no regression."""
+    comparison = _compared(tmp_path, {"verdict": "conforms"}, {"verdict": "violates"}, level)
+    assert len(comparison.of_kind(ChangeKind.REGRESSED)) == 1
+    assert len(comparison.regressed) == gates
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "differs"),
+    [
+        ({"reason": "a"}, {"reason": "b"}, True),
+        (
+            {"verdict": "known_violation", "known_violation": "a"},
+            {"verdict": "known_violation"},
+            True,
+        ),
+        (
+            {"verdict": "violates", "failures": ["f1"]},
+            {"verdict": "violates", "failures": ["f2"]},
+            True,
+        ),
+        ({"verdict": "informational", "failures": ["f1"]}, {"verdict": "informational"}, False),
+        ({"examples": 100}, {"examples": 99}, False),
+    ],
+)
+def test_same_verdict_for_another_reason_is_told(
+    before: dict[str, Any], after: dict[str, Any], differs: bool, tmp_path: Path
+) -> None:
+    """Reasons, declarations and the failures of an undeclared violation count; numbers of examples do not."""
+    kinds = [change.kind for change in _compared(tmp_path, before, after).changes]
+    assert kinds == ([ChangeKind.REASON] if differs else [])
+
+
+def test_nothing_changed_is_said(tmp_path: Path) -> None:
+    """A grid compared with itself has no change."""
+    grid = _grid(tmp_path / "a", cell_row(CLAUSE, OLD), cell_row(CLAUSE, NEW))
+    assert compare(grid, grid).sentence == "✓ Nothing changed in 2 cells."
+
+
+def test_new_and_gone_targets_are_told_as_a_whole(tmp_path: Path) -> None:
+    """Many cells of one target are one row; listeners with the same change stand together."""
+    clauses = [f"KIP-1.clause-{number}" for number in range(20)]
+    before = _grid(
+        tmp_path / "a",
+        *(cell_row(clause, OLD) for clause in clauses),
+        cell_row(CLAUSE, OLD, listener="ssl"),
+        cell_row(CLAUSE, OLD),
+    )
+    after = _grid(
+        tmp_path / "b",
+        *(cell_row(clause, NEW, "violates") for clause in clauses),
+        cell_row(CLAUSE, OLD, "violates", listener="ssl"),
+        cell_row(CLAUSE, OLD, "violates"),
+    )
+    comparison = compare(before, after)
+    (regressed,) = rows_of(comparison, ChangeKind.REGRESSED)
+    assert regressed.listeners == ("plaintext", "ssl")
+    assert regressed.step == "✓ conforms → ✕ violates"
+    (new,) = rows_of(comparison, ChangeKind.NEW)
+    assert (new.target, new.cells, new.why) == (NEW, 20, "20 cells, 20 violated")
+    (gone,) = rows_of(comparison, ChangeKind.GONE)
+    assert (gone.target, gone.cells, gone.why) == (OLD, 20, "20 cells")
+    assert comparison.sentence == (
+        "✕ 1 binding clause regressed on 1 target (cells: 2 regressed, 20 new, 20 gone)."
+    )
+
+
+def test_markdown_is_bounded_and_harmless(tmp_path: Path) -> None:
+    """Thousands of changes of hostile targets fit into a comment, with no tag or link of theirs."""
+    names = [f"{HOSTILE} {number}" for number in range(2_000)]
+    before = _grid(tmp_path / "a", *(cell_row(CLAUSE, name) for name in names))
+    after = _grid(tmp_path / "b", *(cell_row(CLAUSE, name, "violates") for name in names))
+    text = comparison_markdown(compare(before, after), (HOSTILE, HOSTILE))
+    assert len(text.encode()) <= 65_536
+    assert "more rows do not fit here." in text
+    rendered = RenderedTags(text)
+    assert set(rendered.tags) <= EXPECTED_TAGS
+    assert rendered.links == []

@@ -1,0 +1,80 @@
+"""JUnit XML: a case per clause, target and listener, and the gate's meaning of failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from reports.exports.junit import result_of
+from reports.exports.links import JUNIT
+from reports.records import Verdict
+from tests.reports.exports.grids import CLAUSE, NEW, OLD
+
+CHILDREN = {
+    "testsuites": {"testsuite"},
+    "testsuite": {"testcase"},
+    "testcase": {"failure", "error", "skipped", "system-out"},
+}
+ATTRIBUTES = {
+    "testsuites": {"name", "tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped", "timestamp", "time"},
+    "testcase": {"classname", "name", "time"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "skipped": {"message"},
+    "system-out": set(),
+}
+
+
+@pytest.mark.parametrize("folder", ["small", "hostile"])
+def test_document_has_the_common_shape(folder: str, request: pytest.FixtureRequest) -> None:
+    """Elements, attributes and their places are those of the schema that Jenkins' plugin publishes; counts are true."""
+    root = ET.parse(request.getfixturevalue(folder) / JUNIT).getroot()
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        assert set(element.attrib) == ATTRIBUTES[element.tag]
+        assert {child.tag for child in element} <= CHILDREN.get(element.tag, set())
+    for suite in root:
+        assert int(suite.get("tests", "")) == len(suite)
+        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(suite.get(name, "")) == len(suite.findall(f"testcase/{tag}"))
+    for name in ("tests", "failures", "errors"):
+        assert int(root.get(name, "")) == sum(int(suite.get(name, "")) for suite in root)
+
+
+def test_each_cell_is_a_case(small: Path) -> None:
+    """The name is the clause, the class target and listener; a known violation is skipped with its reason."""
+    root = ET.parse(small / JUNIT).getroot()
+    cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
+    assert len(cases) == 5
+    failed = cases[f"{OLD}.ssl", CLAUSE].find("failure")
+    assert failed is not None
+    assert failed.get("type") == "MUST violates"
+    assert "violates: assert NONE (0) is INVALID_REQUEST (42)" in str(failed.get("message"))
+    assert "client_software_name = ''" in (failed.text or "")
+    skipped = cases[f"{NEW}.plaintext", CLAUSE].find("skipped")
+    assert skipped is not None
+    assert skipped.get("message") == "known: open as KAFKA-1"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "level", "result"),
+    [
+        ("violates", "MUST", "failure"),
+        ("violates", "PIN", "failure"),
+        ("violates", "SHOULD", "skipped"),
+        ("flaky", "MUST", "failure"),
+        ("unexpected_pass", "SHOULD", "failure"),
+        ("known_violation", "MUST", "skipped"),
+        ("not_applicable", "MUST", "skipped"),
+        ("inconclusive", "MUST", "error"),
+        ("not_run", "MUST", "error"),
+        ("informational", "PIN", ""),
+        ("conforms", "MUST", ""),
+    ],
+)
+def test_failed_is_what_fails_a_run(verdict: str, level: str, result: str) -> None:
+    """A case fails where the cell would fail a run, and is an error where nobody could tell."""
+    assert result_of(Verdict(verdict), level) == result

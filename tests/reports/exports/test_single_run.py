@@ -1,0 +1,90 @@
+"""A run folder alone says what the roll-up would say of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reports.errors import RunRefused
+from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.records import Verdict
+from tests.run_folders import example_row, planned_cell, run_header, write_run
+
+SIGNATURE = "0123456789abcdef"
+FACTS = {
+    "property_name": "test_x",
+    "kind": "AssertionError",
+    "message": "m",
+    "example": "{}",
+    "verdict": "violates",
+}
+
+
+def _run(folder: Path, signature: str = SIGNATURE) -> Path:
+    header = run_header(
+        [planned_cell(), planned_cell(listener="ssl", applicable=False, reason="r")]
+    )
+    rows = [
+        example_row(header, 1),
+        example_row(header, 2, verdict="violates", failure_signature=signature),
+        example_row(header, 3, verdict="violates", failure_signature=signature),
+        example_row(header, 9, phase="shrink", verdict="violates", failure_signature=signature),
+        example_row(header, 1, phase="shrink", verdict="conforms"),
+    ]
+    return write_run(folder, header, rows)
+
+
+def test_cells_are_folded_as_the_roll_up_folds_them(tmp_path: Path) -> None:
+    """Shrinking counts for failures, not for examples; a cell without examples keeps its reason."""
+    judged, other = grid_of_run(_run(tmp_path / "run")).cells
+    assert (judged.verdict, judged.examples, judged.conforms, judged.violates) == (
+        Verdict.VIOLATES,
+        3,
+        1,
+        2,
+    )
+    (failure,) = judged.failures
+    assert (failure.signature, failure.smallest_example, failure.examples) == (SIGNATURE, 2, 3)
+    assert (other.verdict, other.reason, other.listener) == (Verdict.NOT_APPLICABLE, "r", "ssl")
+
+
+def test_target_and_run_are_described(tmp_path: Path) -> None:
+    """A target's release sorts by its numbers, and the run is the one of the header."""
+    grid = grid_of_run(_run(tmp_path / "run"))
+    assert [(entry.listener, entry.release_order) for entry in grid.targets] == [
+        ("plaintext", (4, 4, 0)),
+        ("ssl", (4, 4, 0)),
+    ]
+    assert [run.run_id for run in grid.runs] == ["20261121T143000Z-1a2b3c4d"]
+
+
+def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
+    """Texts come from the failure's folder; one that is not there is empty."""
+    folder = _run(tmp_path / "run")
+    place = folder / "failures" / SIGNATURE
+    place.mkdir(parents=True)
+    (place / "failure.json").write_text(json.dumps(FACTS))
+    (place / "exchange.txt").write_bytes(b"00 12 \xff")
+    (failure,) = failures_of_run(folder, grid_of_run(folder))
+    assert (failure.property, failure.hex_dump, failure.reproducer) == ("test_x", "00 12 \\xff", "")
+
+
+@pytest.mark.parametrize("text", ["no JSON", "[]", "{}"])
+def test_damaged_failure_is_refused_by_name(text: str, tmp_path: Path) -> None:
+    """A failure.json without its facts names its folder."""
+    folder = _run(tmp_path / "run")
+    place = folder / "failures" / SIGNATURE
+    place.mkdir(parents=True)
+    (place / "failure.json").write_text(text)
+    with pytest.raises(RunRefused, match=rf"failures/{SIGNATURE}/failure\.json is damaged"):
+        failures_of_run(folder, grid_of_run(folder))
+
+
+def test_signature_that_is_none_leads_nowhere(tmp_path: Path) -> None:
+    """Rows are not trusted: what is no signature is not looked for on disk."""
+    folder = _run(tmp_path / "run", signature="../../outside")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "failure.json").write_text(json.dumps(FACTS))
+    assert failures_of_run(folder, grid_of_run(folder)) == ()

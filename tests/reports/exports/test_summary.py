@@ -1,0 +1,86 @@
+"""The summary fits under a pull request: bounded, worst first, details folded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.exports.links import SUMMARY
+from reports.exports.summary import MOST_BYTES, summary_markdown
+from reports.grid_summary import summarise
+from reports.grid_tables import read_grid
+from reports.grid_view import FoldedGrid
+from reports.history_tables import read_history_tables
+from tests.reports.exports.grids import HOSTILE
+from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.roll_up_tables import cell_row, clause_row, failure_row, target_row, write_tables
+
+
+def _summary(folder: Path, most_bytes: int = MOST_BYTES, pages: str | None = "") -> str:
+    grid = read_grid(folder)
+    failures = read_history_tables(folder).failures or ()
+    summary = summarise(grid, folder / "index.html")
+    return summary_markdown(FoldedGrid(grid), summary, failures, pages=pages, most_bytes=most_bytes)
+
+
+def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
+    """The sentence, the violations with their level, then the known ones, folded; links are relative."""
+    text = (small / SUMMARY).read_text(encoding="utf-8")
+    assert text.splitlines()[2] == "**✕ 1 MUST clause is violated on 1 of 2 targets.**"
+    assert (
+        text.index("✕ violates MUST") < text.index("✕ violates SHOULD") < text.index("⚑ known: 1")
+    )
+    rendered = RenderedTags(text)
+    assert set(rendered.tags) <= EXPECTED_TAGS
+    assert rendered.tags.count("details") == text.count("</details>") == 2
+    assert all(link.startswith("../") for link in rendered.links)
+    assert all(
+        (small / "exports" / link).resolve().is_relative_to(small) for link in rendered.links
+    )
+
+
+def test_run_without_pages_has_no_links(small: Path) -> None:
+    """Where nothing is published, nothing is linked."""
+    assert RenderedTags(_summary(small, pages=None)).links == []
+
+
+@pytest.fixture(scope="module")
+def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """120 clauses, all violated on 40 targets, each with its bytes."""
+    clauses = [f"KIP-1.clause-{number}" for number in range(120)]
+    targets = [f"apache-kafka-4.{number}.0" for number in range(40)]
+    pairs = [(clause, target) for clause in clauses for target in targets]
+    signatures = [f"{number:016x}" for number in range(len(pairs))]
+    return write_tables(
+        tmp_path_factory.mktemp("summary") / "grid",
+        targets=[target_row(target) for target in targets],
+        clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
+        cells=[
+            cell_row(*pair, "violates", failures=[signature])
+            for pair, signature in zip(pairs, signatures, strict=True)
+        ],
+        failures=[
+            failure_row(signature, *pair, message=HOSTILE * 5)
+            for pair, signature in zip(pairs, signatures, strict=True)
+        ],
+    )
+
+
+@pytest.mark.parametrize("most_bytes", [MOST_BYTES, 3_000])
+def test_summary_is_bounded_and_says_what_is_missing(
+    most_bytes: int, everything_violated: Path
+) -> None:
+    """However much is violated, it fits, its HTML is closed, and what is left out is counted."""
+    text = _summary(everything_violated, most_bytes)
+    assert len(text.encode()) <= most_bytes
+    assert text.count("<details>") == text.count("</details>")
+    assert "Not shown here, for want of space: " in text
+    assert "**✕ 120 MUST clauses are violated on 40 of 40 targets.**" in text
+
+
+def test_hostile_names_do_not_act(hostile: Path) -> None:
+    """Rendered, the summary has our tags and relative links alone."""
+    rendered = RenderedTags((hostile / SUMMARY).read_text(encoding="utf-8"))
+    assert set(rendered.tags) <= EXPECTED_TAGS
+    assert all(link.startswith("../") for link in rendered.links)

@@ -1,0 +1,61 @@
+"""Violations are listed once per clause and target, with all that an issue needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from reports.exports.links import VIOLATIONS
+from reports.exports.violations import marker, violations_of
+from reports.grid_tables import read_grid
+from reports.grid_view import FoldedGrid
+from reports.history_tables import read_history_tables
+from tests.reports.exports.grids import CLAUSE, OLD, OTHER, SIGNATURE
+from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+
+
+def test_binding_violations_come_first(small: Path) -> None:
+    """The file beside the tables lists MUST before SHOULD, each with its stable key."""
+    found = json.loads((small / VIOLATIONS).read_text())
+    assert [(each["key"], each["level"]) for each in found] == [
+        (f"{CLAUSE} on {OLD}", "MUST"),
+        (f"{OTHER} on {OLD}", "SHOULD"),
+    ]
+    assert found[0]["listeners"] == ["ssl"]
+    assert found[0]["title"] == "Apache Kafka 3.9.2 violates KIP-511.names-refused"
+    assert found[0]["link"] == f"../failures/{SIGNATURE}.html"
+    assert found[1]["link"] == f"../cells/{OTHER}/{OLD}-plaintext.html"
+
+
+def test_body_has_clause_bytes_script_and_link(small: Path) -> None:
+    """An issue says what is broken, shows the bytes, and how to see it again; its key is hidden in it."""
+    body = json.loads((small / VIOLATIONS).read_text())[0]["body"]
+    rendered = RenderedTags(body)
+    assert set(rendered.tags) <= EXPECTED_TAGS
+    assert "> What KIP-511.names-refused says." in body
+    assert "client_software_name = ''" in body
+    assert f"kafka-conformance replay runs/20261121T143000Z-1a2b3c4d/failures/{SIGNATURE}" in body
+    assert "print('again')" in body
+    assert rendered.links == [f"../failures/{SIGNATURE}.html"]
+    assert rendered.comments == [f" kafka-conformance: {CLAUSE} on {OLD} "]
+
+
+def test_pages_stand_before_the_links(small: Path) -> None:
+    """Links lead to where the pages are published, or there are none where there are no pages."""
+    folded, failures = FoldedGrid(read_grid(small)), read_history_tables(small).failures or ()
+    published = violations_of(folded, failures, pages="https://pages.example/")
+    assert published[0].link == f"https://pages.example/failures/{SIGNATURE}.html"
+    unpublished = violations_of(folded, failures, pages=None)
+    assert {violation.link for violation in unpublished} == {""}
+
+
+def test_hostile_target_cannot_leave_its_texts(hostile: Path) -> None:
+    """No tag, link, mention or end of a comment comes from a name, a message or what was received."""
+    (found,) = json.loads((hostile / VIOLATIONS).read_text())
+    rendered = RenderedTags(found["body"])
+    assert set(rendered.tags) <= EXPECTED_TAGS
+    assert [link for link in rendered.links if not link.startswith("../failures/")] == []
+    assert len(rendered.comments[-1]) > 40
+    assert "-->" not in marker(found["key"])
+    assert found["title"].isprintable()
+    assert len(found["title"]) <= 200

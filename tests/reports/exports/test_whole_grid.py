@@ -1,0 +1,49 @@
+"""grid.json, grid.csv and grid.md say what the home page says."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+from tests.reports.exports.grids import HOSTILE
+
+
+def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
+    """grid.json begins with its version and holds everything that the page shows."""
+    document = json.loads((small / "grid.json").read_text(encoding="utf-8"))
+    assert next(iter(document.items())) == ("grid_schema_version", 1)
+    assert document["counts"] == {"violates": 2, "known_violation": 1, "not_applicable": 1}
+    assert document["cells"][0]["verdict"] == "known_violation"
+    assert document["ranges"][0]["statement"] == "since 4.4.0, not before"
+    assert document["runs"][0]["started_at"] == "2026-11-21T14:30:00+00:00"
+    assert [entry["release"] for entry in document["targets"]] == ["4.4.0", "3.9.2", "3.9.2"]
+
+
+def test_csv_is_the_table_of_the_page(small: Path) -> None:
+    """grid.csv has a row per clause and a column per target, with the page's words."""
+    with (small / "grid.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["clause", "level", "Apache Kafka 4.4.0", "Apache Kafka 3.9.2"],
+        ["KIP-511.names-refused", "MUST", "⚑ known", "✕ violates 1"],
+        ["KIP-35.keys-unique", "SHOULD", "– n/a", "✕ violates"],
+    ]
+
+
+def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
+    """grid.md has the sentence, the cells in the page's words and the ranges."""
+    lines = (small / "grid.md").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "**✕ 1 MUST clause is violated on 1 of 2 targets.**"
+    assert lines[2] == "| clause | level | Apache Kafka 4.4.0 | Apache Kafka 3.9.2 |"
+    assert lines[4] == "| KIP-511.names-refused | MUST | ⚑ known | ✕ violates 1 |"
+    assert "| KIP-511.names-refused | apache-kafka | since 4.4.0, not before |" in lines
+
+
+def test_hostile_names_do_not_act(hostile: Path) -> None:
+    """Refused folders and names of targets are escaped in Markdown and whole in JSON."""
+    text = (hostile / "grid.md").read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "\n## " not in text
+    document = json.loads((hostile / "grid.json").read_text(encoding="utf-8"))
+    assert document["refused"][0]["folder"] == HOSTILE

@@ -1,0 +1,182 @@
+"""A small site with every kind of page on it and every verdict, and names that try to break out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reports.grid_page import write_grid
+from reports.records import Verdict
+from tests.reports.roll_up_tables import (
+    RUN_ID,
+    cell_row,
+    clause_row,
+    failure_row,
+    range_row,
+    run_row,
+    target_row,
+    write_tables,
+)
+
+NEW, MIDDLE, OLD = "apache-kafka-4.4.0", "apache-kafka-3.9.2", "apache-kafka-2.8.2"
+OTHER = "other-1.0"
+HOSTILE = "<script>alert(1)</script>\"'& {{ 7*7 }}"
+TARGETS = (NEW, MIDDLE, OLD, OTHER, HOSTILE)
+NAMES, KEYS, ORDER, WIDE = "KIP-511.names", "KIP-35.keys", "KIP-35.order", "PROTOCOL.wide"
+CLAUSES = (KEYS, ORDER, NAMES, WIDE)
+SIGNATURE, KNOWN_SIGNATURE, FLAKY_SIGNATURE = "0123456789abcdef", "fedcba9876543210", "a" * 16
+DECLARED = "It is so on purpose. (https://issues.example/browse/KAFKA-1)"
+BEFORE = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
+NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
+
+
+def site_tables() -> dict[str, list[dict[str, Any]]]:
+    """Give all tables of the small site."""
+    return {
+        "runs": [run_row()],
+        "targets": [
+            *(target_row(target) for target in TARGETS[:-1]),
+            target_row(NEW, listener="ssl"),
+            target_row(HOSTILE, implementation="hostile", release="1", release_order=[1]),
+        ],
+        "clauses": [
+            clause_row(KEYS, 0),
+            clause_row(ORDER, 1, level="SHOULD"),
+            clause_row(NAMES, 2, statement=HOSTILE, meaning=HOSTILE),
+            clause_row(WIDE, 3, level="PIN"),
+        ],
+        "cells": _cells(),
+        "ranges": [
+            range_row(KEYS, "apache-kafka", "since 2.8.2, the oldest"),
+            range_row(NAMES, "apache-kafka", "since 3.9.2, not before; known violation 4.4.0"),
+            range_row(NAMES, "apache-kafka", "4.4.0, the only one", listener="ssl"),
+            range_row(NAMES, "hostile", HOSTILE),
+        ],
+        "failures": [
+            failure_row(SIGNATURE, NAMES, HOSTILE, message=HOSTILE, example=HOSTILE, pcap=b"pcap"),
+            failure_row(KNOWN_SIGNATURE, NAMES, NEW),
+            failure_row(FLAKY_SIGNATURE, ORDER, MIDDLE),
+        ],
+        **_history(),
+    }
+
+
+def _cells() -> list[dict[str, Any]]:
+    return [
+        *(cell_row(KEYS, target) for target in TARGETS),
+        cell_row(ORDER, NEW, "inconclusive"),
+        cell_row(ORDER, MIDDLE, "flaky", failures=[FLAKY_SIGNATURE]),
+        cell_row(ORDER, OLD, "not_run", examples=0),
+        cell_row(ORDER, OTHER, "unexpected_pass", known_violation="declared, but gone"),
+        cell_row(ORDER, HOSTILE, "informational"),
+        cell_row(
+            NAMES,
+            NEW,
+            "known_violation",
+            known_violation=DECLARED,
+            failures=[KNOWN_SIGNATURE],
+            first_seen=NOW,
+            last_changed=NOW,
+            previous_verdict="violates",
+        ),
+        cell_row(NAMES, NEW, listener="ssl"),
+        cell_row(NAMES, MIDDLE),
+        cell_row(NAMES, OLD, "not_applicable", reason="no v3 is advertised"),
+        cell_row(NAMES, OTHER),
+        cell_row(NAMES, HOSTILE, "violates", failures=[SIGNATURE], reason=HOSTILE),
+        cell_row(WIDE, NEW, listener="ssl"),
+    ]
+
+
+def _history() -> dict[str, list[dict[str, Any]]]:
+    cell = {"clause": NAMES, "target": NEW, "listener": "plaintext"}
+    step = {"from_verdict": "violates", "to_verdict": "known_violation"}
+    return {
+        "transitions": [
+            {**cell, **step, "at": NOW, "run_id": RUN_ID, "kind": "changed"},
+            {**cell, "from_verdict": "conforms", "to_verdict": "violates", "at": BEFORE}
+            | {"run_id": "20261120T143000Z-00000000", "kind": "regressed"},
+        ],
+        "release_steps": [
+            {"clause": NAMES, "implementation": "apache-kafka", "listener": "plaintext"}
+            | {"from_target": MIDDLE, "to_target": NEW}
+            | {"from_verdict": "conforms", "to_verdict": "known_violation"}
+        ],
+        "flakes": [
+            {"clause": ORDER, "target": MIDDLE, "listener": "plaintext", "failed": 3}
+            | {"repeats": 20, "runs": 1, "rate": 0.15, "low": 0.05, "high": 0.36}
+        ],
+        "coverage": [
+            {"clause": NAMES, "property": "test_x", "listener": "plaintext", "targets": 5}
+            | {"examples": 500, "answered": 480, "closed": 20, "silent": 0, "none": 0}
+            | {"error_codes": [0, 42]}
+        ],
+        "latency": [
+            {"target": NEW, "listener": "plaintext", "bucket": bucket, "examples": 10}
+            for bucket in (32, 36, 40)
+        ],
+        "speed": [
+            {"run_id": RUN_ID, "target": NEW, "tier": "standard", "launcher": "process"}
+            | {"started_at": NOW, "duration_s": 10.0, "examples": 1000, "examples_per_s": 100.0}
+        ],
+        "mutation": [
+            {"clause": NAMES, "defect": "names-are-not-checked", "seeds": 30, "killed": 30}
+            | {"certain": True, "median_examples": 1.0, "p95_examples": 2.0}
+        ],
+        "release_changes": [
+            {"listener": "plaintext", "clause": NAMES, "from_release": "3.9.2", "inputs": 3}
+            | {"to_release": "4.4.0", "predicted": False, "shortest": "00120003"}
+            | {"before": "closed", "after": "INVALID_REQUEST"}
+        ],
+        "neighbours": [
+            {"signature": SIGNATURE, "target": target, "listener": "plaintext", "outcome": "answer"}
+            | {
+                "verdict": verdict,
+                "answer_sha256": None,
+                "release_order": order,
+                "error_code": code,
+            }
+            for target, verdict, order, code in (
+                (NEW, "conforms", [4, 4, 0], 42),
+                (MIDDLE, "conforms", [3, 9, 2], 42),
+                (HOSTILE, "violates", [1], 0),
+            )
+        ],
+    }
+
+
+def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
+    """Write the small site, with other tables where they are given, and give its folder back."""
+    refused = [{"folder": f"/runs/{HOSTILE}", "refusal": "cut_off", "reason": "it was cut off"}]
+    write_tables(out_dir, refused=refused, **{**site_tables(), **changes})
+    write_grid(out_dir)
+    return out_dir
+
+
+def write_large_site(out_dir: Path) -> Path:
+    """Write a grid of 120 clauses and 40 targets: of all cells a fifth does not apply, 2 in 100 are violated."""
+    targets = [f"apache-kafka-{4 - number // 10}.{9 - number % 10}.2" for number in range(40)]
+    clauses = [f"KIP-{number // 20}11.clause-of-usual-length-{number}" for number in range(120)]
+    cells = []
+    for row, clause in enumerate(clauses):
+        for column, target in enumerate(targets):
+            if (row * 40 + column) % 50 == 0:
+                declared = {"known_violation": "KAFKA-1", "failures": [SIGNATURE]}
+                cells.append(cell_row(clause, target, Verdict.KNOWN_VIOLATION.value, **declared))
+            elif (row * 7 + column) % 5 == 0:
+                cells.append(cell_row(clause, target, "not_applicable", reason="no v3"))
+            else:
+                cells.append(cell_row(clause, target))
+    write_tables(
+        out_dir,
+        targets=[target_row(target) for target in targets],
+        clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
+        cells=cells,
+        ranges=[
+            range_row(clause, "apache-kafka", "since 2.4.1, not before; known violation 2.9.2")
+            for clause in clauses
+        ],
+    )
+    write_grid(out_dir)
+    return out_dir

@@ -1,0 +1,34 @@
+"""Addresses are plain wherever names are, and safe wherever they are not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.site import addresses
+
+
+def test_plain_names_stay(tmp_path: object) -> None:
+    """Ids of clauses and targets are what an address shows."""
+    assert addresses.clause_page("KIP-511.names-refused") == "clauses/KIP-511.names-refused.html"
+    cell = addresses.cell_page("KIP-35.keys", "apache-kafka-4.4.0", "ssl")
+    assert cell == "cells/KIP-35.keys/apache-kafka-4.4.0-ssl.html"
+    assert addresses.root_of(cell) == "../../"
+
+
+@given(name=st.text())
+def test_any_name_is_one_safe_part_of_a_path(name: str) -> None:
+    """No separator, no dots alone, nothing that has to be quoted, never empty."""
+    part = addresses.file_name(name)
+    assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", part)
+    assert len(PurePosixPath(part).parts) == 1
+    assert len(part) <= 120
+
+
+@given(one=st.text(), other=st.text())
+def test_different_names_have_different_addresses(one: str, other: str) -> None:
+    """What is left of a name is told apart by a hash."""
+    assert (addresses.file_name(one) == addresses.file_name(other)) == (one == other)

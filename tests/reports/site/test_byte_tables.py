@@ -1,0 +1,64 @@
+"""A stored hex dump reads back as what was dumped."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.hex_dump import dump_answer, dump_bare, dump_request
+from reports.site.byte_tables import first_divergence, read_dump, rows_of
+from tests.reports.roll_up_tables import REFUSED_REQUEST, WRONG_ANSWER
+
+
+def test_whole_conversation_reads_back() -> None:
+    """Frames keep their bytes, what happened in between its words."""
+    text = "\n".join(
+        (
+            "connection 0: written in pieces of 3, 33 bytes",
+            "connection 0: sent (with a reason)",
+            *dump_request(REFUSED_REQUEST),
+            "connection 0: answer",
+            *dump_answer(WRONG_ANSWER, api_version=3),
+            "  the request behind it: answered",
+            "",
+            "connection 0: closed by us",
+        )
+    )
+    parts = read_dump(text)
+    assert [(part.what, part.data) for part in parts] == [
+        ("written in pieces of 3, 33 bytes", b""),
+        ("sent (with a reason)", REFUSED_REQUEST),
+        ("answer", WRONG_ANSWER),
+        ("closed by us", b""),
+    ]
+    assert [part.sent for part in parts] == [False, True, False, False]
+    assert parts[2].notes == ["the request behind it: answered"]
+
+
+@given(data=st.binary(min_size=4, max_size=80))
+def test_any_dump_keeps_every_byte(data: bytes) -> None:
+    """Whatever a frame holds, its rows hold the same, each at its offset."""
+    for lines in (dump_bare(data, "token"), dump_request(data), dump_answer(data, api_version=3)):
+        rows = rows_of(lines)
+        assert b"".join(row.data for row in rows) == data
+        for row in rows:
+            assert data[row.offset : row.offset + len(row.data)] == row.data
+
+
+def test_place_where_decoding_ends_is_marked() -> None:
+    """A frame that ends inside a field has its mark there, with the reason as value."""
+    rows = rows_of(dump_answer(WRONG_ANSWER[:-3], api_version=3))
+    assert [row.marked for row in rows].index(True) == len(rows) - 1
+    assert rows[-1].value
+
+
+def test_first_divergence_leaves_the_size_aside() -> None:
+    """The first field with other bytes counts; an answer that only ends too early diverges at its end."""
+    right = WRONG_ANSWER[:8] + b"\x00\x2a" + WRONG_ANSWER[10:]
+    wanted = rows_of(dump_answer(right, api_version=3))
+    rows = rows_of(dump_answer(WRONG_ANSWER, api_version=3))
+    place = first_divergence(rows, wanted)
+    assert place is not None
+    assert rows[place].path == "error_code"
+    assert first_divergence(rows, rows) is None
+    assert first_divergence(rows[:-1], rows) == len(rows) - 2

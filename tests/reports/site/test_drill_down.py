@@ -1,0 +1,75 @@
+"""Clause, target and cell each have a page that says all there is about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.site import addresses
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, NAMES, NEW, OLD, ORDER
+
+
+def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
+    """Each target and each of its listeners can be linked to."""
+    page = parse(small_site / addresses.clause_page(NAMES))
+    ids = {element.get("id"): text_of(element) for element in page.iter() if element.get("id")}
+    assert ids[f"{NEW}-plaintext"] == "⚑ known 1"
+    assert ids[f"{NEW}-ssl"] == "✓ conforms 100"
+    assert ids[f"{OLD}-plaintext"] == "– n/a no v3 is advertised"
+    assert NEW in ids
+    assert "no such listener" in text_of(page)
+
+
+def test_clause_page_says_what_it_is_and_what_was_done(small_site: Path) -> None:
+    """Statement, meaning, ranges per listener, tests, defects and transitions stand on it."""
+    text = text_of(parse(small_site / addresses.clause_page(NAMES)))
+    for part in (
+        HOSTILE,
+        "Proposed Changes",
+        "since 3.9.2, not before; known violation 4.4.0 on plaintext",
+        "4.4.0, the only one on ssl",
+        "test_x plaintext 5 500 480 20 0 0 0, 42",
+        "names-are-not-checked ✓ always",
+        "2026-11-21 Apache Kafka 4.4.0, plaintext: ✕ violates became ⚑ known",
+    ):
+        assert part in text, part
+
+
+def test_target_page_has_every_clause_on_every_listener(small_site: Path) -> None:
+    """The target's artefacts and run stand beside its verdicts."""
+    page = parse(small_site / addresses.target_page(NEW))
+    text = text_of(page)
+    assert "Listeners plaintext, ssl" in text
+    assert "1,000 examples in 10 s: 100 a second" in text
+    assert "ab" * 32 in text
+    heads = [text_of(head) for head in all_of(page, "th", scope="row")]
+    assert f"{KEYS} MUST" in heads
+
+
+def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> None:
+    """A known violation says who declared it, and leads to the bytes."""
+    page = parse(small_site / addresses.cell_page(NAMES, NEW, "plaintext"))
+    text = text_of(page)
+    assert "Expectation entry It is so on purpose. (KAFKA-1)" in text
+    assert "So since 2026-11-21 14:30 UTC, before that ✕ violates" in text
+    goals = [link.get("href") for link in all_of(page, "a", class_="card")]
+    assert goals == [f"../../failures/{KNOWN_SIGNATURE}.html"]
+
+
+def test_flaky_cell_says_how_often(small_site: Path) -> None:
+    """The rate stands with its interval."""
+    page = parse(small_site / addresses.cell_page(ORDER, "apache-kafka-3.9.2", "plaintext"))
+    assert "3 of 20 repeats failed again: 15 % (95 % interval 5 to 36 %)" in text_of(page)
+
+
+def test_bytes_of_a_violation_are_two_links_from_home(small_site: Path) -> None:
+    """From the grid to the cell, from the cell to the bytes."""
+    home = parse(small_site / "index.html")
+    cell = next(
+        link.get("href", "")
+        for link in all_of(home, "a")
+        if f"{NAMES} on {HOSTILE}" in (link.get("aria-label") or "")
+    )
+    card = next(all_of(parse(small_site / cell), "a", class_="card"))
+    failure = parse((small_site / cell).parent / card.get("href", ""))
+    assert "00 00 00 20" in text_of(failure)

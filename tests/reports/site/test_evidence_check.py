@@ -1,0 +1,44 @@
+"""A partial range statement without a note or without evidence fails the build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.errors import StatementWithoutEvidence
+from tests.reports.site.sites import KNOWN_SIGNATURE, NAMES, NEW, OLD, site_tables, write_small_site
+
+
+def _cells(target: str, **changes: Any) -> list[dict[str, Any]]:
+    return [
+        cell | changes
+        if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, target, "plaintext")
+        else cell
+        for cell in site_tables()["cells"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "changes"),
+    [(NEW, {"known_violation": ""}), (OLD, {"reason": ""})],
+    ids=["known violation", "not applicable"],
+)
+def test_missing_note_is_refused(target: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    """The cell is named, and no page is written."""
+    with pytest.raises(StatementWithoutEvidence, match=f"{NAMES} on {target}.*without a note"):
+        write_small_site(tmp_path, cells=_cells(target, **changes))
+    assert not (tmp_path / "index.html").exists()
+
+
+@pytest.mark.parametrize("kept", ["no row", "no bytes"])
+def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
+    """A failure that nothing was kept of is no evidence."""
+    failures = site_tables()["failures"]
+    if kept == "no row":
+        failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]
+    else:
+        failures = [row | {"hex_dump": None} for row in failures]
+    with pytest.raises(StatementWithoutEvidence, match="without evidence"):
+        write_small_site(tmp_path, failures=failures)

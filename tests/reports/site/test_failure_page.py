@@ -1,0 +1,127 @@
+"""The page of a failure: bytes as a table, both answers side by side, and what else was kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.sites import (
+    DECLARED,
+    HOSTILE,
+    KNOWN_SIGNATURE,
+    NEW,
+    SIGNATURE,
+    site_tables,
+    write_small_site,
+)
+
+
+@pytest.fixture(scope="module")
+def page(small_site: Path) -> Element:
+    """The failure of a release of Apache Kafka."""
+    return parse(small_site / "failures" / f"{KNOWN_SIGNATURE}.html")
+
+
+def _rows(page: Element, caption: str) -> list[list[str]]:
+    for table in all_of(page, "table"):
+        if caption in text_of(next(all_of(table, "caption"))):
+            return [[text_of(cell) for cell in row] for row in all_of(table, "tr")][1:]
+    raise LookupError(caption)
+
+
+def test_bytes_are_a_table(page: Element) -> None:
+    """Offset, bytes, field path and value of everything that was sent."""
+    rows = _rows(page, "sent, 36 bytes")
+    assert rows[0] == ["0", "00 00 00 20", "size", "32"]
+    client_id = "00 11 6b 61 66 6b 61 2d 63 6f 6e 66 6f 72 6d 61 6e 63 65"
+    assert ["12", client_id, "client_id", "'kafka-conformance'"] in rows
+    assert rows[-2] == ["33", "02 31", "client_software_version", "'1'"]
+
+
+def test_first_divergence_is_marked(page: Element) -> None:
+    """The answer's first field that the reference broker has otherwise says so, in words."""
+    rows = _rows(page, "answer, 23 bytes")
+    assert [row[2] for row in rows if "divergence" in row[2]] == ["error_code ▶ first divergence"]
+
+
+def test_answers_stand_side_by_side(page: Element) -> None:
+    """Expected and actual bytes and values of each field that differs."""
+    rows = _rows(page, "field by field")
+    assert ["error_code ≠ differs", "00 2a", "INVALID_REQUEST (42)", "00 00", "NONE (0)"] in rows
+    assert ["api_keys[0].api_key ≠ differs", "not there", "00 12", "18"] in rows
+    assert "The reference broker: answer, INVALID_REQUEST (42)" in text_of(page)
+    assert "Apache Kafka 4.4.0: answer, NONE (0)" in text_of(page)
+
+
+def test_message_example_and_script_are_shown(page: Element) -> None:
+    """The assertion's first line, the example as Hypothesis takes it, the reproducer and the expectation."""
+    text = text_of(page)
+    for part in (
+        "assert NONE (0) is INVALID_REQUEST (42)",
+        "@example(**{'name': ''})",
+        "print('again')",
+        "Expectation entry It is so on purpose. (KAFKA-1)",
+    ):
+        assert part in text, part
+
+
+def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
+    """Targets with the same outcome, error code and verdict stand together."""
+    page = parse(small_site / "failures" / f"{SIGNATURE}.html")
+    groups = [
+        (text_of(term), text_of(entry))
+        for term, entry in zip(all_of(page, "dt"), all_of(page, "dd"), strict=True)
+    ]
+    assert groups[0] == (
+        "✓ conforms answer, error code 42",
+        "Apache Kafka 4.4.0, Apache Kafka 3.9.2",
+    )
+    assert groups[1] == ("✕ violates answer, error code 0", f"{HOSTILE} (with this target)")
+
+
+def test_files_stand_beside_the_page(small_site: Path) -> None:
+    """What was kept can be taken away as files; what was not has none."""
+    files = {path.name for path in (small_site / "failures" / SIGNATURE).iterdir()}
+    assert files == {"reproducer.py", "exchange.txt", "capture.pcap", "example.txt", "failure.json"}
+    without = {path.name for path in (small_site / "failures" / KNOWN_SIGNATURE).iterdir()}
+    assert without == files - {"capture.pcap"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hex_dump": "connection 0: closed", "facts": "", "reproducer": "", "message": ""},
+        {"hex_dump": "no dump at all\n\x00", "facts": "[1, 2]"},
+        {"facts": '{"sent": [{"connection": 0, "data": "zz"}]}'},
+        {"facts": '{"sent": [{"connection": 0, "data": "ffff"}]}'},
+        {"facts": '{"sent": []}'},
+    ],
+    ids=["hardly anything", "foreign", "no hex", "half a frame", "no request"],
+)
+def test_page_is_written_whatever_was_kept(changes: dict[str, str], tmp_path: Path) -> None:
+    """Broken or missing evidence leaves a page without a comparison, never no page."""
+    tables = site_tables()
+    known = next(row for row in tables["failures"] if row["signature"] == KNOWN_SIGNATURE)
+    kept = known | changes
+    others = [row for row in tables["failures"] if row["signature"] != KNOWN_SIGNATURE]
+    write_small_site(tmp_path, failures=[*others, kept])
+    page = parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html")
+    assert NEW.rpartition("-")[2] in text_of(page)
+
+
+@pytest.mark.parametrize("signature", ["..", "../../escape", "a/b", "", "x" * 200])
+def test_signature_is_no_path(signature: str, tmp_path: Path) -> None:
+    """A signature that is no plain name has no page and no folder."""
+    tables = site_tables()
+    row = tables["failures"][1] | {"signature": signature}
+    cells = [dict(cell) for cell in tables["cells"]]
+    for cell in cells:
+        if cell["known_violation"] == DECLARED:
+            cell["failures"] = [{"signature": signature, "smallest_example": 1, "examples": 1}]
+    others = [each for each in tables["failures"] if each["signature"] != KNOWN_SIGNATURE]
+    out_dir = write_small_site(tmp_path / "out", failures=[*others, row], cells=cells)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(list((out_dir / "failures").glob("*.html"))) == 2

@@ -1,0 +1,178 @@
+"""The home page: the verdict, the grid with one column per target, its filters, and its size."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from reports.site import addresses
+from tests.reports.roll_up_tables import cell_row
+from tests.reports.site.parsed_pages import all_of, classes_of, grid_row, parse, text_of
+from tests.reports.site.sites import (
+    HOSTILE,
+    KEYS,
+    NAMES,
+    NEW,
+    ORDER,
+    WIDE,
+    site_tables,
+    write_large_site,
+    write_small_site,
+)
+
+MOST_BYTES = 150_000
+
+
+@pytest.fixture(scope="module")
+def home(small_site: Path) -> Element:
+    """The home page of the small site."""
+    return parse(small_site / "index.html")
+
+
+def test_page_begins_with_the_verdict(home: Element) -> None:
+    """One sentence says what matters most, in the title too; targets are counted, not listeners."""
+    sentence = "✕ 1 MUST clause is violated on 1 of 5 targets."
+    assert text_of(next(all_of(home, "h1"))) == sentence
+    assert text_of(next(all_of(home, "title"))).startswith(sentence)
+
+
+def test_table_has_headers_in_both_directions(home: Element) -> None:
+    """Sources head row groups, clauses rows, releases columns, majors column groups; runs the whole."""
+    assert [text_of(head) for head in all_of(home, "th", scope="rowgroup")] == [
+        "KIP-35",
+        "KIP-511",
+        "PROTOCOL",
+    ]
+    groups = [text_of(head) for head in all_of(home, "th", scope="colgroup")]
+    assert groups == ["Kafka 4.x", "Kafka 3.x", "Kafka 2.x", "hostile", "other"]
+    rows = [text_of(head) for head in all_of(home, "th", scope="row")]
+    assert rows == [
+        "The target as a whole",
+        f"{KEYS} MUST",
+        f"{ORDER} SHOULD",
+        f"{NAMES} MUST",
+        f"{WIDE} PIN",
+    ]
+    columns = [text_of(head) for head in all_of(home, "th", scope="col")]
+    assert columns[:5] == ["Clause", "Apache Kafka holds it", "4.4.0", "3.9.2", "2.8.2"]
+    caption = text_of(next(all_of(home, "caption")))
+    assert "20261121T143000Z-1a2b3c4d, 2026-11-21, suite 0.1.0, commit 0123456789ab" in caption
+
+
+def test_cell_is_symbol_word_and_count(home: Element) -> None:
+    """The worst of a target's listeners speaks, the number of failures where it helps."""
+    assert [text_of(cell) for cell in grid_row(home, NAMES)] == [
+        "⚑ known 1",
+        "✓ conforms",
+        "– n/a",
+        "✕ violates 1",
+        "✓ conforms",
+    ]
+
+
+def test_clause_that_is_not_about_a_listener_is_not_applicable(home: Element) -> None:
+    """Only where the target has a listener that the clause is about, a cell that no run planned is not run."""
+    assert [text_of(cell) for cell in grid_row(home, WIDE)] == ["✓ conforms", *["– n/a"] * 4]
+
+
+def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
+    """A listener that the clause is about elsewhere, and that the target has, was left out."""
+    cells = [
+        cell for cell in site_tables()["cells"] if (cell["clause"], cell["target"]) != (KEYS, NEW)
+    ]
+    page = parse(write_small_site(tmp_path, cells=cells) / "index.html")
+    assert text_of(grid_row(page, KEYS)[0]) == "○ not run"
+
+
+def test_only_cells_with_more_to_say_are_links(home: Element) -> None:
+    """What conforms or does not apply is text; anything else leads to its page and says all of it by name."""
+    links = {
+        link.get("aria-label"): link.get("href")
+        for cell in grid_row(home, NAMES)
+        for link in cell.iter("a")
+    }
+    assert links == {
+        f"{NAMES} on Apache Kafka 4.4.0: known violation, 1 distinct failure, first seen 4.4.0": (
+            f"cells/{NAMES}/{NEW}-plaintext.html"
+        ),
+        f"{NAMES} on {HOSTILE}: violates, 1 distinct failure": (
+            addresses.cell_page(NAMES, HOSTILE, "plaintext")
+        ),
+    }
+
+
+def test_cells_have_a_label_on_narrow_screens(small_site: Path, home: Element) -> None:
+    """A target's own cell carries its name; for those of clauses a rule per column says it."""
+    wholes = next(body for body in all_of(home, "tbody") if "targets" in classes_of(body))
+    labels = [cell.get("data-label") for cell in wholes.iter("td") if cell.get("data-label")]
+    assert labels == ["Kafka 4.4.0", "Kafka 3.9.2", "Kafka 2.8.2", HOSTILE, "other 1.0"]
+    text = (small_site / "index.html").read_text(encoding="utf-8")
+    rules = re.findall(r'td:nth-child\((\d)\)::before\{content:"([^"]*)"', text)
+    assert [place for place, _ in rules] == ["3", "4", "5", "6", "7"]
+    assert rules[1] == ("4", "Kafka 3.9.2")
+    assert "<script>" not in rules[3][1]
+
+
+def test_every_target_has_a_verdict_of_its_own(home: Element) -> None:
+    """The first row says the worst of each target and in how many clauses, and leads to its page."""
+    row = next(row for row in all_of(home, "tr") if "The target as a whole" in text_of(row))
+    links = {text_of(link): link.get("aria-label") for link in row.iter("a")}
+    assert (
+        links["? inconclusive 1"] == "Apache Kafka 4.4.0 as a whole: inconclusive in 1 of 4 clauses"
+    )
+    assert next(link.get("href") for link in row.iter("a")) == f"targets/{NEW}.html"
+
+
+def test_row_knows_when_it_changed(home: Element) -> None:
+    """The day on which a cell last became another verdict can be chosen, and the row carries it."""
+    assert [option.get("value") for option in all_of(home, "option")] == ["", "2026-11-21"]
+    changed = [row for row in all_of(home, "tr") if row.get("data-changed")]
+    assert [row.get("data-changed") for row in changed] == ["2026-11-21"]
+    assert NAMES in text_of(changed[0])
+
+
+def test_filters_are_boxes_with_rules(small_site: Path, home: Element) -> None:
+    """State, level, source and release have a box per value, and a rule of style for each."""
+    text = (small_site / "index.html").read_text(encoding="utf-8")
+    boxes = [box for box in all_of(home, "input") if box.get("name") != "view"]
+    assert {box.get("name") for box in boxes} == {"state", "level", "source", "release"}
+    for box in boxes:
+        escaped = str(box.get("id")).replace(".", r"\.")
+        assert f"#{escaped}:checked" in text, box.get("id")
+
+
+def test_every_verdict_has_a_style(small_site: Path, home: Element) -> None:
+    """No class of a cell is without its rule."""
+    style = (small_site / addresses.STYLE_SHEET).read_text(encoding="utf-8")
+    used = {name for cell in all_of(home, "td") for name in classes_of(cell)}
+    assert {"violates", "known_violation", "informational", "inconclusive", "flaky"} <= used
+    for name in used:
+        assert f".{name}" in style
+
+
+def test_large_grid_stays_small(tmp_path: Path) -> None:
+    """Home has at most 150 kB for 120 clauses and 40 targets, one cell of fifty with evidence."""
+    write_large_site(tmp_path)
+    assert (tmp_path / "index.html").stat().st_size <= MOST_BYTES
+
+
+def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
+    """Where no implementation has two releases there is nothing to say about ranges."""
+    tables = site_tables()
+    targets = [entry for entry in tables["targets"] if entry["target"] == NEW]
+    page = parse(
+        write_small_site(
+            tmp_path,
+            targets=targets,
+            cells=[cell_row(KEYS, NEW)],
+            ranges=[],
+            transitions=[],
+            release_steps=[],
+            failures=[],
+        )
+        / "index.html"
+    )
+    assert "Apache Kafka holds it" not in [text_of(head) for head in all_of(page, "th")]

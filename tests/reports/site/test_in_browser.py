@@ -1,0 +1,280 @@
+"""The site in a real browser, from files: accessible, usable by keyboard, and filtered with and without its script.
+
+Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+
+from reports.site import addresses
+from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, NAMES, NEW, ORDER, WIDE
+
+pytestmark = pytest.mark.browser
+
+SIZES: Mapping[str, ViewportSize] = {
+    "desktop": {"width": 1500, "height": 1000},
+    "phone": {"width": 320, "height": 640},
+}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+KINDS = (
+    "index.html",
+    "index.html?view=compact",
+    "index.html?state=known_violation&view=all",
+    "findings.html",
+    "ranges.html",
+    "releases.html",
+    "since.html",
+    "advertised.html",
+    "mutation.html",
+    "speed.html",
+    "about.html",
+    addresses.clause_page(NAMES),
+    addresses.target_page(NEW),
+    addresses.target_page(HOSTILE),
+    addresses.cell_page(NAMES, NEW, "plaintext"),
+    addresses.cell_page(ORDER, "apache-kafka-3.9.2", "plaintext"),
+    addresses.failure_page(KNOWN_SIGNATURE),
+)
+SNAPSHOT = Path(__file__).parent / "home_in_w3m.txt"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, started once."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def _open(browser: Browser, url: str, **settings: Any) -> Page:
+    settings.setdefault("viewport", SIZES["desktop"])
+    page = browser.new_context(**settings).new_page()
+    page.goto(url)
+    return page
+
+
+@pytest.fixture
+def home(browser: Browser, small_site: Path) -> Iterator[Page]:
+    """The home page of the small site."""
+    page = _open(browser, (small_site / "index.html").as_uri())
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def home_without_script(browser: Browser, small_site: Path) -> Iterator[Page]:
+    """The home page in a browser that runs no script."""
+    page = _open(browser, (small_site / "index.html").as_uri(), java_script_enabled=False)
+    yield page
+    page.context.close()
+
+
+def _rows(page: Page) -> list[str]:
+    """Give the clauses whose rows are shown."""
+    rows = page.locator(".clauses tr:not(.source):visible th a")
+    return [text.strip() for text in rows.all_text_contents()]
+
+
+def _tick(page: Page, name: str, value: str) -> None:
+    page.locator(f'input[name={name}][value="{value}"]').check(force=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", list(SIZES))
+def test_no_page_has_an_accessibility_fault(
+    size: str, scheme: str, browser: Browser, small_site: Path
+) -> None:
+    """Axe finds nothing against WCAG 2 A and AA on any kind of page, and no page is wider than its window."""
+    faults = []
+    for address in KINDS:
+        file, _, query = address.partition("?")
+        url = (small_site / file).as_uri() + (f"?{query}" if query else "")
+        page = _open(browser, url, viewport=SIZES[size], color_scheme=scheme)
+        found = Axe().run(page, options={"runOnly": RULES}).response
+        faults += [
+            (address, fault["id"], node["target"], node.get("failureSummary", "")[:200])
+            for fault in found["violations"]
+            for node in fault["nodes"]
+        ]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            faults.append((address, "wider than the window", [], ""))
+        page.context.close()
+    assert faults == []
+
+
+def test_no_page_logs_an_error_or_asks_the_network(browser: Browser, small_site: Path) -> None:
+    """From file: every page loads its own style sheet and script and nothing else."""
+    context = browser.new_context()
+    page = context.new_page()
+    errors: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    for address in KINDS:
+        page.goto((small_site / address.partition("?")[0]).as_uri())
+    context.close()
+    assert errors == []
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data"}
+
+
+@pytest.mark.parametrize(
+    ("boxes", "rows"),
+    [
+        ([], [KEYS, ORDER, NAMES, WIDE]),
+        ([("state", "known_violation")], [NAMES]),
+        ([("state", "flaky"), ("state", "violates")], [ORDER, NAMES]),
+        ([("level", "SHOULD")], [ORDER]),
+        ([("source", "KIP-35")], [KEYS, ORDER]),
+        ([("source", "KIP-35"), ("level", "MUST")], [KEYS]),
+    ],
+    ids=["none", "state", "states", "level", "source", "source and level"],
+)
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_boxes_filter_with_and_without_the_script(
+    boxes: list[tuple[str, str]],
+    rows: list[str],
+    script: bool,
+    home: Page,
+    home_without_script: Page,
+) -> None:
+    """Values of one kind widen the choice, kinds narrow it; the script is not needed for it."""
+    page = home if script else home_without_script
+    for name, value in boxes:
+        _tick(page, name, value)
+    assert _rows(page) == rows
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_release_and_day_filter_with_and_without_the_script(
+    script: bool, home: Page, home_without_script: Page
+) -> None:
+    """A release hides the other columns, a day the rows that have not changed since."""
+    page = home if script else home_without_script
+    _tick(page, "release", "Kafka 4.x")
+    heads = page.locator("thead tr:last-child th:visible").all_text_contents()
+    assert [head.strip() for head in heads] == ["4.4.0"]
+    page.locator("#since").select_option("2026-11-21")
+    assert _rows(page) == [NAMES]
+
+
+def test_state_counts_only_in_the_releases_shown(home: Page) -> None:
+    """A violation on a release that is filtered out keeps no row."""
+    _tick(home, "state", "known_violation")
+    _tick(home, "release", "Kafka 3.x")
+    assert _rows(home) == []
+
+
+def test_filters_stand_in_the_address(browser: Browser, small_site: Path, home: Page) -> None:
+    """An address that was copied shows the same again, from a file too."""
+    _tick(home, "state", "known_violation")
+    _tick(home, "level", "MUST")
+    assert home.url.endswith("?state=known_violation&level=MUST")
+    again = _open(browser, home.url)
+    assert _rows(again) == [NAMES]
+    again.get_by_role("button", name="Show all").click()
+    again.wait_for_function("!location.search")
+    assert len(_rows(again)) == 4
+    again.context.close()
+    since = _open(browser, (small_site / "index.html").as_uri() + "#?since=2026-11-21")
+    assert _rows(since) == [NAMES]
+    since.context.close()
+
+
+def test_live_region_announces_the_count(home: Page) -> None:
+    """What the filters leave is said in a status."""
+    status = home.get_by_role("status")
+    assert status.text_content() == "4 clauses, 5 targets shown."
+    _tick(home, "source", "KIP-35")
+    assert status.text_content() == "2 of 4 clauses, 5 targets shown."
+
+
+def test_click_on_any_cell_leads_to_its_clause(home: Page) -> None:
+    """A cell without a link of its own leads to its place on the clause's page."""
+    home.locator("tr", has_text=KEYS).locator("td:not(.range)").nth(1).click()
+    assert home.url.endswith(f"{addresses.clause_page(KEYS)}#apache-kafka-3.9.2")
+
+
+def test_keyboard_reaches_the_bytes_in_three_steps(home: Page) -> None:
+    """Skip link first; then cell, failure, bytes, each by Enter on what has the focus."""
+    home.keyboard.press("Tab")
+    assert home.evaluate("document.activeElement.textContent") == "Skip to the content"
+    name = f"{NAMES} on Apache Kafka 4.4.0"
+    link = home.locator(f'a[aria-label^="{name}"]')
+    link.focus()
+    home.keyboard.press("Enter")
+    home.wait_for_url("**/cells/**")
+    home.locator("a.card").focus()
+    home.keyboard.press("Enter")
+    home.wait_for_url("**/failures/**")
+    assert "00 00 00 20" in (home.locator("main").text_content() or "")
+
+
+def test_keyboard_order_is_reading_order(home: Page) -> None:
+    """Tab goes through links and boxes as they stand on the page, and skips none."""
+    expected = home.evaluate(
+        "[...document.querySelectorAll('a,input,select,button,[tabindex=\"0\"]')]"
+        ".filter((each) => each.getClientRects().length).map((each) => each.outerHTML)"
+    )
+    found = []
+    for _ in expected:
+        home.keyboard.press("Tab")
+        found.append(home.evaluate("document.activeElement.outerHTML"))
+    assert found == expected
+
+
+def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
+    """At 320 px a target's verdict and a clause's exceptions stand below each other, with their names."""
+    page = _open(browser, (small_site / "index.html").as_uri(), viewport=SIZES["phone"])
+    row = page.locator("tr", has_text=NAMES)
+    shown = row.locator("td:visible").all_text_contents()
+    assert [text for text in shown if "✓" in text] == []
+    assert "⚑ known 1" in shown
+    _tick(page, "view", "all")
+    assert "✓ conforms" in row.locator("td:visible").all_text_contents()
+    label = row.locator("td.known_violation").evaluate(
+        "(cell) => getComputedStyle(cell, '::before').content"
+    )
+    assert label == '"Kafka 4.4.0"'
+    page.context.close()
+
+
+def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
+    """In forced colours verdicts keep their outline; on paper the whole table is there."""
+    page = _open(browser, (small_site / "index.html").as_uri(), forced_colors="active")
+    outline = page.locator("td.violates").first.evaluate(
+        "(cell) => getComputedStyle(cell).outlineStyle"
+    )
+    assert outline == "solid"
+    page.emulate_media(media="print", forced_colors="none")
+    assert page.locator("#g").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
+    assert len(_rows(page)) == 4
+    page.context.close()
+
+
+def test_text_browser_shows_the_same(small_site: Path) -> None:
+    """Home in w3m: the sentence, the filters as a legend, and the grid with its words, as stored."""
+    shown = subprocess.run(
+        ["w3m", "-dump", "-cols", "160", "-T", "text/html", "index.html"],
+        cwd=small_site,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    ).stdout
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        SNAPSHOT.write_text(shown, encoding="utf-8")
+    assert shown == SNAPSHOT.read_text(encoding="utf-8")

@@ -1,0 +1,87 @@
+"""The pages over the whole grid: findings, ranges, changes, measurements, and how it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.site.measurements import quantile_ms
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.sites import HOSTILE, KNOWN_SIGNATURE, NAMES
+
+
+def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
+    """The worst first, and nothing that conforms or does not apply."""
+    page = parse(small_site / "findings.html")
+    titles = [text_of(title) for title in all_of(page, "h2")]
+    assert titles == [
+        "✕ violates 1 clause",
+        "! unexpected pass 1 clause",
+        "? inconclusive 1 clause",
+        "~ flaky 1 clause",
+        "○ not run 1 clause",
+        "⚑ known 1 clause",
+        "≈ informational 1 clause",
+    ]
+
+
+def test_partial_range_has_its_note_and_evidence(small_site: Path) -> None:
+    """A statement with an exception leads to what explains it; listeners stand where they differ."""
+    page = parse(small_site / "ranges.html")
+    row = next(row for row in all_of(page, "tr") if "not before; known violation" in text_of(row))
+    assert "⚑ known: It is so on purpose. (KAFKA-1) Evidence" in text_of(row)
+    assert "– n/a: no v3 is advertised" in text_of(row)
+    assert "Apache Kafka plaintext" in text_of(row)
+
+
+def test_releases_say_what_changed_and_what_was_predicted(small_site: Path) -> None:
+    """Adjacent releases with their clauses, and the bytes that changed without being predicted."""
+    text = text_of(parse(small_site / "releases.html"))
+    assert "Apache Kafka 3.9.2 to Apache Kafka 4.4.0" in text
+    assert f"{NAMES} ✓ conforms ⚑ known plaintext" in text
+    assert "closed INVALID_REQUEST ✕ no: news 00120003" in text
+
+
+def test_since_says_what_the_latest_runs_changed(small_site: Path) -> None:
+    """Changes of the runs that the grid shows come first, older ones behind."""
+    text = text_of(parse(small_site / "since.html"))
+    assert text.index("✕ violates became ⚑ known") < text.index("Before that")
+    assert text.index("Before that") < text.index("✓ conforms became ✕ violates")
+
+
+def test_advertised_tables_have_names_ranges_and_what_is_common(small_site: Path) -> None:
+    """ApiVersions is on every release, from v0; each release has a column."""
+    page = parse(small_site / "advertised.html")
+    row = next(row for row in all_of(page, "tr") if text_of(row).startswith("ApiVersions 18"))
+    cells = [text_of(cell) for cell in row]
+    assert cells[1] == "0"
+    assert cells[2] == "0–5"
+    assert "metadata.version" in text_of(page)
+
+
+def test_mutation_score_lists_clause_by_defect(small_site: Path) -> None:
+    """Caught always, sometimes or never, and the clauses without a score."""
+    text = text_of(parse(small_site / "mutation.html"))
+    assert "1 of 1 planted defect" in text
+    assert "names-are-not-checked ✓ always" in text
+
+
+def test_speed_has_quantiles_and_runs(small_site: Path) -> None:
+    """Latency is read off the buckets; the latest run of each target has its speed."""
+    text = text_of(parse(small_site / "speed.html"))
+    assert "Apache Kafka 4.4.0 plaintext 30" in text
+    assert "1,000 10.0 100" in text
+
+
+def test_quantile_is_the_upper_end_of_its_bucket() -> None:
+    """Bucket 40 ends at 2**10.25 microseconds."""
+    buckets = {32: 10, 40: 10}
+    assert round(quantile_ms(buckets, 0.5), 3) == round(2**8.25 / 1000, 3)
+    assert round(quantile_ms(buckets, 0.95), 3) == round(2**10.25 / 1000, 3)
+
+
+def test_about_says_how_it_was_made(small_site: Path) -> None:
+    """Versions, hashes, seed, and every refused run with its reason."""
+    text = text_of(parse(small_site / "about.html"))
+    for part in ("6.170.15", "cdcdcdcdcdcd", "random", f"/runs/{HOSTILE}", "it was cut off"):
+        assert part in text, part
+    assert KNOWN_SIGNATURE not in text

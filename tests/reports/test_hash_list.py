@@ -1,0 +1,58 @@
+"""A folder's files are hashed, listed and compared."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from reports.hash_list import (
+    HASH_LIST,
+    InvalidHashList,
+    altered_files,
+    hashes_of,
+    read_hash_list,
+    write_hash_list,
+)
+
+
+def _folder(tmp_path: Path) -> Path:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "cells.parquet").write_bytes(b"cells")
+    (tmp_path / "tables" / ".cells.parquet.crc").write_bytes(b"crc")
+    (tmp_path / "index.html").write_bytes(b"page")
+    return tmp_path
+
+
+def test_list_is_that_of_sha256sum(tmp_path: Path) -> None:
+    """Each line is hash, two spaces and name; hidden files and the list itself are left out."""
+    write_hash_list(_folder(tmp_path))
+    write_hash_list(tmp_path)
+    assert (tmp_path / HASH_LIST).read_text().splitlines() == [
+        f"{hashlib.sha256(b'page').hexdigest()}  index.html",
+        f"{hashlib.sha256(b'cells').hexdigest()}  tables/cells.parquet",
+    ]
+    assert read_hash_list(tmp_path) == hashes_of(tmp_path)
+
+
+def test_parts_choose_what_is_hashed(tmp_path: Path) -> None:
+    """Of the parts named, a missing one is left out."""
+    folder = _folder(tmp_path)
+    assert list(hashes_of(folder, ["tables", "nothing"])) == ["tables/cells.parquet"]
+    assert list(hashes_of(folder, ["index.html"])) == ["index.html"]
+
+
+def test_altered_files_are_named(tmp_path: Path) -> None:
+    """A changed file and a missing one are told apart; an equal one is not named."""
+    expected = {**hashes_of(_folder(tmp_path)), "gone.csv": "00"}
+    assert list(altered_files(tmp_path, expected)) == [("gone.csv", "is missing")]
+    (tmp_path / "index.html").write_bytes(b"another page")
+    assert ("index.html", "has changed") in list(altered_files(tmp_path, expected))
+
+
+def test_line_that_is_none_is_named(tmp_path: Path) -> None:
+    """What `sha256sum --check` could not read is refused with its place."""
+    (tmp_path / HASH_LIST).write_text(f"{'a' * 64}  fine\nnonsense\n")
+    with pytest.raises(InvalidHashList, match="line 2"):
+        read_hash_list(tmp_path)

@@ -1,0 +1,153 @@
+"""Every way in which a published grid can differ from its runs is named."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reports.hash_list import HASH_LIST, hashes_of, write_hash_list
+from reports.verification import (
+    GIVEN_TABLES,
+    ROW_KEYS,
+    differing_files,
+    differing_rows,
+    differing_runs,
+    run_folders,
+)
+from spark_aggregation.tables import TABLES
+from tests.broken_run_folders import write_whole_run
+from tests.run_folders import write_header
+
+RUN_ID = "r1"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Give a run whose footer has the hashes of its files."""
+    folder = write_whole_run(tmp_path / "runs" / RUN_ID, run_id=RUN_ID)
+    header = json.loads((folder / "run.json").read_text())
+    header["footer"]["files"] = dict(hashes_of(folder, ["examples"]))
+    write_header(folder, header)
+    return folder
+
+
+@pytest.fixture
+def site(tmp_path: Path, run: Path) -> Path:
+    """Give a published grid of that run."""
+    root = tmp_path / "site"
+    cell = {"clause": "C.a", "target": "t", "listener": "plaintext", "verdict": "violates"}
+    digest = hashlib.sha256((run / "run.json").read_bytes()).hexdigest()
+    named = {"run_id": RUN_ID, "folder": run.as_uri(), "run_json_sha256": digest}
+    for table, key in ROW_KEYS.items():
+        _write(root, table, [dict.fromkeys(key, "x")])
+    _write(root, "cells", [cell, {**cell, "clause": "C.b"}])
+    _write(root, "inputs", [named])
+    write_hash_list(root)
+    return root
+
+
+def _write(site: Path, table: str, rows: list[dict[str, Any]]) -> None:
+    path = site / "tables" / f"{table}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+def _rows(site: Path, table: str) -> list[dict[str, Any]]:
+    read: list[dict[str, Any]] = pq.read_table(site / "tables" / f"{table}.parquet").to_pylist()
+    return read
+
+
+def _sentences(found: Any) -> list[str]:
+    return [f"{difference.place}: {difference.sentence}" for difference in found]
+
+
+def test_every_table_is_compared_or_taken_over() -> None:
+    """A new table has its key here, and the columns of each key exist."""
+    assert {*ROW_KEYS, *GIVEN_TABLES} == set(TABLES)
+    for table, key in ROW_KEYS.items():
+        assert set(key) <= set(TABLES[table].fieldNames())
+
+
+def test_true_grid_has_no_difference(site: Path, run: Path, tmp_path: Path) -> None:
+    """Files, runs and rows agree, in whatever order the rows stand and wherever the runs lie."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    _write(again, "cells", _rows(site, "cells")[::-1])
+    _write(again, "inputs", [{**_rows(site, "inputs")[0], "folder": "elsewhere"}])
+    found = [
+        *differing_files(site),
+        *differing_runs(site, run_folders([run.parent])),
+        *differing_rows(site, again),
+    ]
+    assert found == []
+
+
+def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
+    """A cell that was painted green: the file has another hash, and the row another verdict."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    _write(site, "cells", [{**first, "verdict": "conforms"}, second])
+    assert _sentences(differing_files(site)) == [
+        "file: tables/cells.parquet has changed since the grid was written"
+    ]
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: C.a / t / plaintext: verdict is conforms, and the runs say violates"
+    ]
+
+
+def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None:
+    """A row that was left out or added, and a table that is gone."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    _write(site, "cells", [second, {**first, "clause": "C.c"}])
+    (site / "tables" / "flakes.parquet").unlink()
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: C.a / t / plaintext: is not published, and the runs have it",
+        "cells: C.c / t / plaintext: is published, and the runs do not have it",
+        "flakes: the table is missing",
+    ]
+
+
+def test_file_that_was_not_written_is_named(site: Path) -> None:
+    """A second file in a table's folder would be read as part of it."""
+    (site / "tables" / "more.parquet").write_bytes(b"")
+    assert "tables/more.parquet is not among those" in _sentences(differing_files(site))[0]
+    (site / HASH_LIST).unlink()
+    assert "SHA256SUMS is missing" in _sentences(differing_files(site))[0]
+
+
+def test_removed_run_is_named(site: Path, run: Path, tmp_path: Path) -> None:
+    """A run that the grid names and that is not given; and one that is given and not named."""
+    shutil.move(run, tmp_path / "away")
+    write_whole_run(tmp_path / "runs" / "r2", run_id="r2")
+    assert _sentences(differing_runs(site, run_folders([tmp_path / "runs"]))) == [
+        "run: r1 is missing among the runs given",
+        "run: r2 is given, and the published grid does not count it",
+    ]
+
+
+def test_changed_header_is_named(site: Path, run: Path) -> None:
+    """A run whose `run.json` is not the one that the grid was made from."""
+    header = json.loads((run / "run.json").read_text())
+    write_header(run, {**header, "tier": "deep"})
+    assert _sentences(differing_runs(site, [run])) == [
+        "run: r1 has another run.json than the grid was made from"
+    ]
+
+
+def test_changed_row_is_named(site: Path, run: Path) -> None:
+    """A row of a run that says something else: its file has not the hash of the footer any more."""
+    path = run / "examples" / "part-0.parquet"
+    rows = pq.read_table(path)
+    place = rows.schema.get_field_index("verdict")
+    greener = pa.array(["informational"] * rows.num_rows)
+    pq.write_table(rows.set_column(place, rows.schema.field(place), greener), path)
+    assert _sentences(differing_runs(site, [run])) == [
+        "run: r1 counts no more: examples/part-0.parquet has changed since the run was written"
+    ]

@@ -1,0 +1,140 @@
+"""Generated histories of small runs, and the tables of a grid as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_aggregation.job import Request, aggregate
+from spark_aggregation.tables import TABLES
+from tests.run_folders import example_row, planned_cell, run_header, write_run
+
+FIRST_DAY = datetime(2026, 3, 1, 4, tzinfo=UTC)
+CLAUSES = ("C.a", "C.b")
+TARGETS = ("apache-kafka-3.9.2", "apache-kafka-4.4.0")
+FLAKE_RATE = {"failed": 3, "repeats": 10, "rate": 0.3, "low": 0.1078, "high": 0.6032}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallRun:
+    """A run of one or two cells.
+
+    Attributes:
+        number: its place among the generated runs, which makes its id.
+        day: on which it began.
+        target: what it judged.
+        tier: how thoroughly.
+        whole: whether all of it.
+        verdicts: one for the example of each cell, None for a cell that no example reached.
+        flaky: whether failures came and went.
+        corrects: number of the run that it takes the place of, if any.
+        broken: whether it was cut off.
+    """
+
+    number: int
+    day: int
+    target: str = TARGETS[0]
+    tier: str = "standard"
+    whole: bool | None = True
+    verdicts: tuple[str | None, ...] = ("conforms",)
+    flaky: bool = False
+    corrects: int | None = None
+    broken: bool = False
+
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+        return f"run-{self.number}"
+
+    def write(self, root: Path) -> Path:
+        """Write its folder."""
+        planned = [
+            planned_cell(clause, self.target, flaky=FLAKE_RATE if self.flaky else None)
+            for clause, _ in zip(CLAUSES, self.verdicts, strict=False)
+        ]
+        started_at = FIRST_DAY + timedelta(days=self.day)
+        header = run_header(
+            planned,
+            run_id=self.run_id,
+            started_at=started_at.isoformat(),
+            tier=self.tier,
+            whole=self.whole,
+            corrects=None if self.corrects is None else f"run-{self.corrects}",
+        )
+        rows = [
+            example_row(
+                header,
+                1,
+                clause=clause,
+                verdict=verdict,
+                failure_signature=f"{self.target}-{clause}" if verdict == "violates" else None,
+            )
+            for clause, verdict in zip(CLAUSES, self.verdicts, strict=False)
+            if verdict is not None
+        ]
+        folder = write_run(root / self.run_id, header, rows)
+        if self.broken:
+            (folder / "run.json").write_text('{"record_schema_version": 1')
+        return folder
+
+
+_VERDICTS = st.sampled_from(["conforms", "violates", "informational", None])
+
+
+@st.composite
+def small_runs(draw: st.DrawFn) -> list[SmallRun]:
+    """Runs that collide on purpose: few targets, few days around the limits of the rules."""
+    days = draw(st.lists(st.sampled_from([0, 1, 2, 13, 14, 15, 30]), min_size=2, max_size=7))
+    return [
+        SmallRun(
+            number=number,
+            day=day,
+            target=draw(st.sampled_from(TARGETS)),
+            tier=draw(st.sampled_from(["standard", "smoke"])),
+            whole=draw(st.sampled_from([True, True, False, None])),
+            verdicts=tuple(draw(st.lists(_VERDICTS, min_size=1, max_size=2))),
+            flaky=draw(st.booleans()),
+            corrects=draw(st.sampled_from([None, None, *range(len(days))])),
+            broken=draw(st.sampled_from([False, False, False, True])),
+        )
+        for number, day in enumerate(days)
+    ]
+
+
+@st.composite
+def nights_of(draw: st.DrawFn, runs: Sequence[SmallRun]) -> list[list[SmallRun]]:
+    """All runs in nights: in any order, some of them given twice."""
+    given = [*draw(st.permutations(runs)), *draw(st.lists(st.sampled_from(runs), max_size=2))]
+    cuts = draw(st.lists(st.integers(1, len(given)), max_size=2))
+    bounds = [0, *sorted(set(cuts)), len(given)]
+    nights = [given[start:end] for start, end in pairwise(bounds)]
+    return [list({run.number: run for run in night}.values()) for night in nights if night]
+
+
+Tables = Mapping[str, list[str]]
+
+
+def values_of(tables: Mapping[str, DataFrame]) -> Tables:
+    """Give the rows of tables as texts, sorted; columns in the order of their schema."""
+    return {
+        name: sorted(str(row.asDict(True)) for row in table.collect())
+        for name, table in tables.items()
+    }
+
+
+def roll_up_into(spark: SparkSession, out: Path, *roots: Path, **asked: Any) -> Tables | None:
+    """Roll runs up, and give the tables that are written; None where none are."""
+    aggregate(spark, Request(roots=[str(root) for root in roots], out=str(out), **asked))
+    written = out / "tables"
+    if not written.exists():
+        return None
+    return values_of(
+        {name: spark.read.parquet(str(written / f"{name}.parquet")) for name in TABLES}
+    )

@@ -1,0 +1,108 @@
+"""The roll-up runs on a cluster unchanged: submitted with one archive, over any Hadoop URI, with equal tables."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_aggregation.job
+from reports.verification import differing_rows
+from spark_aggregation.job import Request, aggregate
+from spark_aggregation.py_files import write_archive
+from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Give the URL of a cluster's master."""
+    with standalone_cluster(tmp_path_factory.mktemp("cluster")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write three nights of two targets; one run was cut off."""
+    root = tmp_path_factory.mktemp("runs")
+    for night in range(3):
+        for target in ("apache-kafka-3.9.2", "apache-kafka-4.4.0"):
+            header = run_header(
+                [planned_cell(clause, target) for clause in ("C.a", "C.b")],
+                run_id=f"night-{night}-{target}",
+                started_at=f"2026-11-0{night + 1}T02:00:00+00:00",
+            )
+            verdict = "violates" if night == 1 else "conforms"
+            signature = "0123456789abcdef" if night == 1 else None
+            rows = [
+                example_row(header, number, verdict=verdict, failure_signature=signature)
+                for number in range(50)
+            ]
+            write_run(root / header["run_id"], header, rows)
+    header = run_header([planned_cell()], run_id="cut-off")
+    del header["footer"]
+    (root / "cut-off").mkdir()
+    (root / "cut-off" / "run.json").write_text("{")
+    return root
+
+
+@pytest.fixture(scope="module")
+def local_grid(spark: SparkSession, runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a grid that this process made."""
+    out = tmp_path_factory.mktemp("local")
+    aggregate(spark, Request(roots=[str(runs)], out=str(out)))
+    return out
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """Give the job's script in a folder where none of its packages is."""
+    return Path(shutil.copy(spark_aggregation.job.__file__, tmp_path / "job.py"))
+
+
+def test_submitted_job_makes_the_same_tables(
+    cluster: str, runs: Path, local_grid: Path, job: Path, tmp_path: Path
+) -> None:
+    """With a history on a `file:` URI and as many executors as workers, each row is that of `local[*]`."""
+    archive = tmp_path / "suite.zip"
+    write_archive(archive)
+    out, history = tmp_path / "grid", (tmp_path / "history").as_uri()
+    given = [runs.as_uri(), "--history", history, "--out", out.as_uri()]
+    ended = submit(
+        cluster, job, given, py_files=archive, settings={"spark.cores.max": str(WORKERS)}
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert list(differing_rows(out, local_grid)) == []
+    assert "refused" in ended.stderr
+
+
+def test_history_and_tables_lie_on_any_hadoop_file_system(
+    cluster: str, runs: Path, local_grid: Path, job: Path, tmp_path: Path
+) -> None:
+    """Runs, history and tables may be named by another scheme: here Hadoop's own view of several file systems."""
+    archive = tmp_path / "suite.zip"
+    write_archive(archive)
+    places = {"runs": runs, "kept": tmp_path / "kept"}
+    places["kept"].mkdir()
+    mounts = {
+        f"spark.hadoop.fs.viewfs.mounttable.all.link./{name}": place.as_uri()
+        for name, place in places.items()
+    }
+    given = ["viewfs://all/runs", "--history", "viewfs://all/kept/history"]
+    for _ in range(2):
+        ended = submit(
+            cluster,
+            job,
+            [*given, "--out", "viewfs://all/kept/grid"],
+            py_files=archive,
+            settings=mounts,
+        )
+        assert ended.returncode == 0, ended.stderr
+    assert list(differing_rows(tmp_path / "kept" / "grid", local_grid)) == []
+    commits = tmp_path / "kept" / "history" / "commits"
+    assert [path.name for path in commits.glob("*.json")] == ["00000001.json"]

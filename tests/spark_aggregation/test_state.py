@@ -1,0 +1,92 @@
+"""What is known of all runs does not depend on how they came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_aggregation.facts import Facts, facts_of
+from spark_aggregation.frames import settled
+from spark_aggregation.ingest import ingest
+from spark_aggregation.roll_up import shown
+from spark_aggregation.state import State, empty_state, fold
+from tests.spark_aggregation.histories import (
+    SmallRun,
+    Tables,
+    nights_of,
+    small_runs,
+    values_of,
+)
+
+HISTORIES = 12
+"""Each takes some seconds."""
+
+
+def _facts(spark: SparkSession, runs: Sequence[SmallRun]) -> Facts:
+    with TemporaryDirectory() as folder:
+        for run in runs:
+            run.write(Path(folder) / "runs")
+        read = ingest(spark, [folder], empty_state(spark).known)
+        return _all_settled(facts_of(read))
+
+
+def _all_settled(facts: Facts) -> Facts:
+    return Facts(**{name: settled(frame) for name, frame in facts.by_name().items()})
+
+
+def _facts_of(facts: Facts, run_ids: Sequence[str]) -> Facts:
+    chosen = F.col("run_id").isin(list(run_ids))
+    return Facts(**{name: frame.where(chosen) for name, frame in facts.by_name().items()})
+
+
+def _known_after(state: State) -> Tables:
+    frames = {**state.by_name(), "runs": state.runs.drop("batch"), "shown": shown(state)}
+    return values_of(frames)
+
+
+@given(data=st.data())
+@settings(
+    max_examples=HISTORIES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    # A failing history is small already, and making it smaller takes minutes.
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(
+    spark: SparkSession, data: st.DataObject
+) -> None:
+    """Shuffled and repeated nights, late, corrected and cut-off runs, with and without retention."""
+    nights = data.draw(small_runs().flatmap(nights_of))
+    keep_days = data.draw(st.sampled_from([None, None, 2, 14]))
+    runs = {run.number: run for night in nights for run in night}
+    facts = _facts(spark, list(runs.values()))
+    state, known = empty_state(spark), set[str]()
+    for night in nights:
+        # A run that is known is left out where folders are read.
+        new = [run.run_id for run in night if run.run_id not in known]
+        before = _facts_of(facts, sorted(known)).cells
+        folded = fold(
+            state,
+            _facts_of(facts, new),
+            batch="",
+            all_cells=lambda before=before: before,  # type: ignore[misc]
+            keep_days=keep_days,
+        )
+        state = State(**{name: settled(frame) for name, frame in folded.by_name().items()})
+        known.update(new)
+    at_once = fold(
+        empty_state(spark),
+        facts,
+        batch="",
+        all_cells=lambda: facts.cells,
+        keep_days=keep_days,
+    )
+    assert _known_after(state) == _known_after(at_once)

@@ -1,0 +1,117 @@
+"""The tables are what the report reads, and each schema holds for what is written."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from reports import grid_tables, history_tables
+from reports.repeats import wilson_interval
+from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.ingest import changed_clauses
+from spark_aggregation.tables import TABLES
+from tests.run_folders import clause_entry, planned_cell, run_header, write_run
+from tests.spark_aggregation.histories import FLAKE_RATE, SmallRun
+from tests.spark_aggregation.rolled_up import ingested, tables_of
+
+ROW_TYPES: dict[str, type] = {
+    "cells": grid_tables.GridCell,
+    "targets": grid_tables.GridTarget,
+    "clauses": grid_tables.GridClause,
+    "ranges": grid_tables.GridRange,
+    "runs": grid_tables.GridRun,
+    **history_tables.ROW_TYPES,
+}
+
+
+@pytest.mark.parametrize("name", ROW_TYPES)
+def test_every_column_that_the_report_reads_is_written(name: str) -> None:
+    """A class of the report names columns of its table and no others."""
+    assert {field.name for field in fields(ROW_TYPES[name])} <= set(TABLES[name].fieldNames())
+
+
+def test_columns_that_must_be_there_hold_no_null(spark: SparkSession, tmp_path: Path) -> None:
+    """In the tables of runs with failures, flakes and a target that was never reached."""
+    runs = [
+        SmallRun(number=1, day=0, verdicts=("violates", None), flaky=True),
+        SmallRun(number=2, day=1, target="apache-kafka-4.4.0", verdicts=("conforms", "conforms")),
+    ]
+    for run in runs:
+        run.write(tmp_path)
+    for name, table in tables_of(spark, tmp_path).items():
+        needed = [field.name for field in TABLES[name] if not field.nullable]
+        rows = table.select(needed).collect()
+        assert all(value is not None for row in rows for value in row), name
+
+
+def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    """A verdict that differs from the release before is a step; repeats are summed with their interval."""
+    old, new = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
+    for number in (1, 2):
+        SmallRun(number=number, day=number, target=old, verdicts=("violates",), flaky=True).write(
+            tmp_path
+        )
+    SmallRun(number=3, day=0, target=new).write(tmp_path)
+    SmallRun(number=4, day=0, target=f"{old}-zookeeper").write(tmp_path)
+    tables = tables_of(spark, tmp_path)
+    steps = tables["release_steps"].select("from_target", "to_target", "from_verdict", "to_verdict")
+    assert [tuple(row) for row in steps.collect()] == [(old, new, "flaky", "conforms")]
+    failed, repeats = (2 * int(FLAKE_RATE[name]) for name in ("failed", "repeats"))
+    low, high = wilson_interval(failed, repeats)
+    flakes = tables["flakes"].select("failed", "repeats", "rate", "low", "high", "runs").collect()
+    assert [tuple(row) for row in flakes] == [
+        (failed, repeats, 0.3, round(low, 4), round(high, 4), 2)
+    ]
+
+
+def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A whole standard run stands for 14 days against anything less, and not for one more."""
+    young, old = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
+    SmallRun(number=1, day=0, target=young).write(tmp_path)
+    SmallRun(number=2, day=14, target=young, tier="smoke").write(tmp_path)
+    SmallRun(number=3, day=0, target=old).write(tmp_path)
+    SmallRun(number=4, day=15, target=old, whole=False).write(tmp_path)
+    targets = tables_of(spark, tmp_path)["targets"].select("target", "run_id").collect()
+    assert {tuple(row) for row in targets} == {(young, "run-1"), (old, "run-4")}
+
+
+def test_clause_of_another_level_is_noticed_and_counts(spark: SparkSession, tmp_path: Path) -> None:
+    """The run is not refused; who reads the grid is told."""
+    clauses = [clause_entry("C.a"), clause_entry("C.b")]
+    planned = [planned_cell("C.a"), planned_cell("C.b")]
+    write_run(tmp_path / "run", run_header(planned, clauses=clauses))
+    read = ingested(spark, tmp_path)
+    today = spark.createDataFrame(
+        [("C.a", ["broker"], "SHOULD"), ("C.b", ["broker", "client"], "MUST")],
+        "id string, roles array<string>, level string",
+    )
+    notices = changed_clauses(read.accepted, today).collect()
+    assert [row.notice for row in notices] == [
+        "role or level is not that of the catalogue of today: C.a"
+    ]
+    assert read.refused.isEmpty()
+
+
+def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: Path) -> None:
+    """The mutation score and the log of changes are taken over row by row."""
+    (tmp_path / "mutation.json").write_text(
+        '{"seeds": 30, "kills": [{"clause": "C.a", "defect": "d", "median": 2, "percentile_95": null,'
+        ' "survived_seeds": 3, "pinned": true}]}'
+    )
+    (tmp_path / "changes.json").write_text(
+        '{"changes": [{"listener": "plaintext", "before": "a-1", "since": "a-2", "was": "closed",'
+        ' "became": "answer", "clauses": ["C.a", "C.b"], "predicted": true, "inputs": 4,'
+        ' "shortest": "00"}]}'
+    )
+    score = mutation_score(spark, str(tmp_path / "mutation.json")).collect()
+    assert [tuple(row) for row in score] == [("C.a", "d", 30, 27, True, 2.0, None)]
+    changes = release_changes(spark, str(tmp_path / "changes.json")).collect()
+    assert [(row.clause, row.from_release, row.before) for row in changes] == [
+        ("C.a", "a-1", "closed"),
+        ("C.b", "a-1", "closed"),
+    ]

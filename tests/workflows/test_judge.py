@@ -1,0 +1,138 @@
+"""What `action.yml` runs: its inputs become the suite's options, and a run its outputs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from fixtures.targets import BROKERS_FOLDER, load_target
+from tests.conformance.suite_runs import REPOSITORY
+from workflows.judge import (
+    IMAGE_TARGET,
+    WrongInput,
+    image_entry,
+    suite_environment,
+    suite_options,
+)
+
+WORKSPACE = "/somewhere/project"
+
+
+def options(**inputs: str) -> list[str]:
+    """Return the suite's options for these inputs, without the folder of runs."""
+    given = {f"INPUT_{name.upper()}": value for name, value in inputs.items()}
+    chosen = suite_options({"GITHUB_WORKSPACE": WORKSPACE, **given})
+    assert chosen[-2:] == ["--runs", f"{WORKSPACE}/kafka-conformance-runs"]
+    return chosen[:-2]
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        ({"bootstrap_server": "localhost:9092"}, ["--bootstrap-server", "localhost:9092"]),
+        ({"broker": "a-1 b-*"}, ["--broker", "a-1", "--broker", "b-*"]),
+        ({"image": "some/broker:1"}, ["--broker", IMAGE_TARGET, "--launcher", "container"]),
+        (
+            {"broker": "a", "tier": "smoke", "listener": "ssl", "strict_should": "true"},
+            ["--broker", "a", "--tier", "smoke", "--listener", "ssl", "--strict-should"],
+        ),
+        (
+            {"broker": "a", "expectations": "ci/known.toml", "strict_should": "false"},
+            ["--broker", "a", "--expectations", f"{WORKSPACE}/ci/known.toml"],
+        ),
+    ],
+    ids=["address", "ids", "image", "options", "expectations"],
+)
+def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:
+    """Each input is one option of the suite, and paths are those of the project's workspace."""
+    assert options(**inputs) == expected
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [{}, {"broker": "a", "image": "b"}, {"broker": "a", "strict_should": "yes"}],
+    ids=["nothing", "two-targets", "no-boolean"],
+)
+def test_inputs_that_do_not_fit_are_refused(inputs: dict[str, str]) -> None:
+    """Nothing is judged by guessing."""
+    with pytest.raises(WrongInput):
+        options(**inputs)
+
+
+def test_an_image_becomes_a_registry_entry(tmp_path: Path) -> None:
+    """The registry reads what the inputs about an image say, quotes and line ends included."""
+    inputs = {
+        "INPUT_IMAGE": 'some/broker:"1"',
+        "INPUT_IMAGE_PORT": "19092",
+        "INPUT_IMAGE_COMMAND": "serve\n--advertise\n{address}",
+        "INPUT_IMAGE_ENVIRONMENT": "LISTEN=0.0.0.0:19092\n\nOPTIONS=a=b",
+    }
+    path = tmp_path / "given.toml"
+    path.write_text(image_entry(inputs))
+    assert load_target(path).launchers["container"] == {
+        "image": 'some/broker:"1"',
+        "port": 19092,
+        "command": ("serve", "--advertise", "{address}"),
+        "environment": {"LISTEN": "0.0.0.0:19092", "OPTIONS": "a=b"},
+    }
+
+
+def test_an_image_alone_is_enough() -> None:
+    """Port 9092 is the default, and nothing else is set."""
+    table = tomllib.loads(image_entry({"INPUT_IMAGE": "some/broker"}))["container"]
+    assert table == {"image": "some/broker", "port": 9092}
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [{"INPUT_IMAGE_PORT": "kafka"}, {"INPUT_IMAGE_ENVIRONMENT": "LISTEN"}],
+    ids=["port", "environment"],
+)
+def test_a_wrong_input_about_an_image_is_refused(inputs: dict[str, str]) -> None:
+    """The message names the input."""
+    with pytest.raises(WrongInput, match="the input image-"):
+        image_entry({"INPUT_IMAGE": "some/broker", **inputs})
+
+
+@pytest.mark.parametrize(("ref", "commit"), [("a" * 40, "a" * 40), ("v1", None), ("", None)])
+def test_commit_in_the_records_is_the_suites_own(ref: str, commit: str | None) -> None:
+    """GITHUB_SHA is the project's commit; the suite's is known only where the action is pinned by one."""
+    environment = {"GITHUB_SHA": "b" * 40, "GITHUB_ACTION_REF": ref}
+    assert suite_environment(environment).get("GITHUB_SHA") == commit
+
+
+@pytest.mark.parametrize(
+    ("target", "status"), [("reference", 0), ("reference+tags-descend", 1), ("nothing-1", 4)]
+)
+def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, status: int) -> None:
+    """The step ends with the suite's status and leaves outputs and a summary, also where it judged nothing."""
+    outputs, summary = tmp_path / "outputs", tmp_path / "summary"
+    environment = {
+        **os.environ,
+        "GITHUB_OUTPUT": str(outputs),
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "INPUT_BROKER": target,
+        "INPUT_LISTENER": "plaintext",
+        "INPUT_TIER": "smoke",
+    }
+    command = [sys.executable, "-m", "workflows.judge"]
+    finished = subprocess.run(
+        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == status, finished.stdout + finished.stderr
+    values = dict(re.findall(r"^(\w+)<<\S+\n(.*)\n", outputs.read_text(), re.MULTILINE))
+    assert values["status"] == str(status)
+    if status == 4:
+        assert "judged nothing; its exit status is 4" in summary.read_text()
+    else:
+        assert f"Exit status: {status}" in summary.read_text()
+        assert (Path(values["run"]) / "run.json").is_file()
+        assert Path(values["summary"]).read_text() in summary.read_text()
+    assert not (BROKERS_FOLDER / f"{IMAGE_TARGET}.toml").exists()

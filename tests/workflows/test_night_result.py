@@ -1,0 +1,54 @@
+"""A night whose targets were not all judged is red, and says which were not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.run_folders import planned_cell, run_header, write_run
+from workflows.night_result import main
+
+
+def write(runs: Path, target: str, status: int, *, run: str = "1") -> Path:
+    """Write one whole run of a target."""
+    header = run_header([planned_cell(target=target)], run_id=f"run-{target}-{run}")
+    header["footer"]["exit_status"] = status
+    return write_run(runs / header["run_id"], header)
+
+
+@pytest.mark.parametrize("status", [0, 1, 12])
+def test_whatever_was_found_out_is_a_result(tmp_path: Path, status: int) -> None:
+    """A violation and a stale expectation are results: the night is whole."""
+    write(tmp_path, "a", status)
+    result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a"])
+    assert result.exit_code == 0
+    assert "1 of 1 planned targets were judged" in result.output
+
+
+@pytest.mark.parametrize("status", [2, 3, 10, 11, -9])
+def test_a_run_that_could_not_tell_is_named(tmp_path: Path, status: int) -> None:
+    """A harness error, an incomplete run and a crash are not."""
+    write(tmp_path, "a", 0)
+    write(tmp_path, "b", status)
+    result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
+    assert result.exit_code == 1
+    assert f"b: its run ended with status {status}" in result.output
+
+
+def test_a_target_without_a_whole_run_is_named(tmp_path: Path) -> None:
+    """Neither a folder that was cut off nor a missing one is a run."""
+    cut_off = write(tmp_path, "a", 0)
+    (cut_off / "run.json").write_text("{")
+    result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
+    assert result.exit_code == 1
+    assert "a: no whole run" in result.output
+    assert "b: no whole run" in result.output
+
+
+def test_a_later_run_of_the_same_target_counts(tmp_path: Path) -> None:
+    """Where a shard was run again, its newest whole run does."""
+    write(tmp_path, "a", 10, run="1")
+    write(tmp_path, "a", 0, run="2")
+    assert CliRunner().invoke(main, [str(tmp_path), "--targets", "a"]).exit_code == 0

@@ -1,0 +1,10 @@
+"""The document about the records says what the code says."""
+
+from __future__ import annotations
+
+from workflows.records_document import DOCUMENT, document
+
+
+def test_document_is_current() -> None:
+    """Writing it anew would change nothing: `python -m workflows.records_document` does that."""
+    assert DOCUMENT.read_text(encoding="utf-8") == document()

@@ -1,0 +1,179 @@
+"""The workflows and the action follow their schemas, pin what they use and ask for no more than they need."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.conformance.suite_runs import REPOSITORY
+
+GITHUB = REPOSITORY / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+ACTIONS = [REPOSITORY / "action.yml", *sorted((GITHUB / "actions").glob("*/action.yml"))]
+SCHEMAS = {
+    **dict.fromkeys(WORKFLOWS, "vendor.github-workflows"),
+    **dict.fromkeys(ACTIONS, "vendor.github-actions"),
+    GITHUB / "dependabot.yml": "vendor.dependabot",
+}
+ACTIONLINT = Path(__file__).parent / "actionlint"
+PINNED = re.compile(r"uses: [\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
+FROM_OUTSIDE = re.compile(r"\$\{\{.*(inputs|github|needs|matrix|steps)\..*\}\}")
+WRITES = {
+    ("nightly.yml", "sign"): {"attestations", "id-token"},
+    ("nightly.yml", "publish"): {"id-token", "pages"},
+    ("nightly.yml", "issues"): {"issues"},
+}
+"""Job to the permissions to write that it has; no other job has any."""
+
+WRONG_WORKFLOW = """
+name: wrong
+on: push
+jobs:
+  first:
+    needs: nobody
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v5
+      - run: echo ${{ github.event.pull_request.title }}
+"""
+
+
+def name_of(path: Path) -> str:
+    """Give a file's place in the repository, for the test's id."""
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def read(path: Path) -> Mapping[str, Any]:
+    """Read a YAML file."""
+    content: Mapping[str, Any] = YAML(typ="safe").load(path)
+    return content
+
+
+def check_schema(path: Path, schema: str) -> subprocess.CompletedProcess[str]:
+    """Check a file against one of the schemas that check-jsonschema brings along."""
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def lint(*paths: Path) -> subprocess.CompletedProcess[str]:
+    """Run actionlint, without the shell checker that not every machine has."""
+    command = ["go", "-C", str(ACTIONLINT), "tool", "actionlint", "-shellcheck=", "-no-color"]
+    return subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False)
+
+
+def unpinned(text: str) -> list[str]:
+    """Return the lines that use an action of somebody else without a commit and its version beside it."""
+    uses = [line.strip().removeprefix("- ") for line in text.splitlines() if "uses: " in line]
+    return [line for line in uses if not line.startswith("uses: ./") and not PINNED.match(line)]
+
+
+def steps_of(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Give every step of a workflow or an action."""
+    for job in content["jobs"].values() if "jobs" in content else [content["runs"]]:
+        yield from job["steps"]
+
+
+@pytest.mark.parametrize(("path", "schema"), SCHEMAS.items(), ids=map(name_of, SCHEMAS))
+def test_file_follows_its_schema(path: Path, schema: str) -> None:
+    """Each file has the form that GitHub reads."""
+    checked = check_schema(path, schema)
+    assert checked.returncode == 0, checked.stdout
+
+
+needs_go = pytest.mark.skipif(
+    shutil.which("go") is None, reason="actionlint is built with Go; CI's machines have it"
+)
+
+
+@needs_go
+def test_actionlint_finds_nothing() -> None:
+    """Expressions, job dependencies and outputs of the workflows fit together."""
+    checked = lint(*WORKFLOWS)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=name_of)
+def test_what_is_used_is_pinned(path: Path) -> None:
+    """Every action of somebody else is pinned by its commit, with the version beside it."""
+    assert unpinned(path.read_text()) == []
+
+
+def test_one_action_has_one_pin() -> None:
+    """No file is left behind at another version."""
+    pins: dict[str, set[str]] = {}
+    for path in (*WORKFLOWS, *ACTIONS):
+        for action, pin in re.findall(r"uses: ([^\s@.]\S*)@(\S+ # \S+)", path.read_text()):
+            pins.setdefault(action, set()).add(pin)
+    assert pins
+    assert {action: found for action, found in pins.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=name_of)
+def test_each_job_states_what_it_may(path: Path) -> None:
+    """A workflow grants nothing, each job what it needs, and only the three that must may write."""
+    content = read(path)
+    assert content["permissions"] == {}
+    for name, job in content["jobs"].items():
+        assert isinstance(job["permissions"], dict), name
+        writes = {scope for scope, access in job["permissions"].items() if access == "write"}
+        assert writes == WRITES.get((path.name, name), set()), name
+        assert "timeout-minutes" in job, name
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=name_of)
+def test_no_expression_stands_in_a_script(path: Path) -> None:
+    """What comes from outside reaches a shell as a variable, never as part of its script."""
+    for step in steps_of(read(path)):
+        assert not FROM_OUTSIDE.search(step.get("run", "")), step
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=name_of)
+def test_no_checkout_leaves_its_token(path: Path) -> None:
+    """The suite starts other people's programs; none of them finds a token in the checkout."""
+    for step in steps_of(read(path)):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_every_variable_of_the_action_is_an_input() -> None:
+    """The action hands on each of its inputs that the suite reads, by its name."""
+    content = read(REPOSITORY / "action.yml")
+    judge = next(step for step in content["runs"]["steps"] if step.get("id") == "judge")
+    handed_on = {
+        name.removeprefix("INPUT_").lower().replace("_", "-"): value
+        for name, value in judge["env"].items()
+        if name.startswith("INPUT_")
+    }
+    assert handed_on == {name: f"${{{{ inputs.{name} }}}}" for name in handed_on}
+    assert set(content["inputs"]) == {*handed_on, "artifact", "python-version"}
+
+
+def test_a_wrong_workflow_is_caught(tmp_path: Path) -> None:
+    """The checks are awake: a planted workflow fails each of them."""
+    path = tmp_path / "wrong.yml"
+    path.write_text(WRONG_WORKFLOW)
+    assert unpinned(WRONG_WORKFLOW) == ["uses: actions/checkout@v5"]
+    assert "permissions" not in read(path)
+    (_, step) = steps_of(read(path))
+    assert FROM_OUTSIDE.search(step["run"])
+    path.write_text(WRONG_WORKFLOW.replace("runs-on", "runs-of"))
+    assert check_schema(path, "vendor.github-workflows").returncode == 1
+
+
+@needs_go
+def test_actionlint_catches_a_wrong_workflow(tmp_path: Path) -> None:
+    """It sees the job that nobody waits for, and the title that anybody may write into a script."""
+    path = tmp_path / "wrong.yml"
+    path.write_text(WRONG_WORKFLOW)
+    checked = lint(path)
+    assert checked.returncode == 1
+    assert 'needs job "nobody"' in checked.stdout
+    assert "is potentially untrusted" in checked.stdout

@@ -1,0 +1,35 @@
+"""Asks GitHub through its own command line client, `gh`, which every hosted runner has; the token is its matter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import click
+
+
+def gh(*arguments: str) -> str:
+    """Run `gh` and return what it printed.
+
+    Raises:
+        click.ClickException: it is missing or failed; with its last words.
+    """
+    try:
+        finished = subprocess.run(
+            ["gh", *arguments],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise click.ClickException("gh is not installed") from error
+    if finished.returncode != 0:
+        raise click.ClickException(f"gh {arguments[0]} failed: {finished.stderr.strip()}")
+    return finished.stdout
+
+
+def gh_json(*arguments: str) -> Any:
+    """Run `gh` and read what it printed as JSON."""
+    return json.loads(gh(*arguments))

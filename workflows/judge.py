@@ -1,0 +1,175 @@
+"""What `action.yml` runs: the suite against one broker, in the workflow of the project that builds it.
+
+The inputs come as environment variables `INPUT_<NAME>`. Exactly one of INPUT_BOOTSTRAP_SERVER, INPUT_BROKER and
+INPUT_IMAGE says what is judged. Ends with the suite's own exit status.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from fixtures.targets import BROKERS_FOLDER
+from workflows.job_outputs import write_outputs, write_summary
+
+SUITE = Path(__file__).parent.parent / "conformance"
+KINDS = ("bootstrap-server", "broker", "image")
+IMAGE_TARGET = "given-image"
+USAGE_ERROR = 4
+_RECORDS = re.compile(r"^records: (.+)$", re.MULTILINE)
+_COMMIT = re.compile("[0-9a-f]{40}")
+
+
+class WrongInput(click.ClickException):
+    """The inputs of the action do not say what to do."""
+
+    exit_code = USAGE_ERROR
+
+
+def given(environment: Mapping[str, str], name: str) -> str:
+    """Return an input of the action; empty where it was not given."""
+    return environment.get("INPUT_" + name.upper().replace("-", "_"), "").strip()
+
+
+def target_options(environment: Mapping[str, str]) -> list[str]:
+    """Return the suite's options that choose the target.
+
+    Raises:
+        WrongInput: none or more than one is given.
+    """
+    kinds = [kind for kind in KINDS if given(environment, kind)]
+    if len(kinds) != 1:
+        raise WrongInput(f"give exactly one of the inputs {', '.join(KINDS)}; given: {kinds}")
+    kind = kinds[0]
+    if kind == "image":
+        return ["--broker", IMAGE_TARGET, "--launcher", "container"]
+    if kind == "bootstrap-server":
+        return ["--bootstrap-server", given(environment, kind)]
+    return [option for id_ in given(environment, kind).split() for option in ("--broker", id_)]
+
+
+def image_entry(environment: Mapping[str, str]) -> str:
+    """Return the registry entry of an image, in TOML.
+
+    Raises:
+        WrongInput: an input about the image does not fit.
+    """
+    port = given(environment, "image-port") or "9092"
+    if not port.isdecimal():
+        raise WrongInput(f"the input image-port is {port!r}; it must be a number")
+    # JSON's strings and arrays are TOML's.
+    lines = [
+        'implementation = "unknown"',
+        'release = "unknown"',
+        'listeners = ["plaintext"]',
+        "[container]",
+        f"image = {json.dumps(given(environment, 'image'))}",
+        f"port = {int(port)}",
+    ]
+    command = given(environment, "image-command").splitlines()
+    if command:
+        lines.append(f"command = {json.dumps(command)}")
+    variables = given(environment, "image-environment").splitlines()
+    lines += ["[container.environment]"] if variables else []
+    for line in filter(None, map(str.strip, variables)):
+        name, equals, value = line.partition("=")
+        if not equals:
+            raise WrongInput(f"the input image-environment has {line!r}; it must be NAME=VALUE")
+        lines.append(f"{json.dumps(name)} = {json.dumps(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def suite_options(environment: Mapping[str, str]) -> list[str]:
+    """Return what the suite is called with.
+
+    Raises:
+        WrongInput: the inputs do not fit together.
+    """
+    options = target_options(environment)
+    for name in ("tier", "listener"):
+        if given(environment, name):
+            options += [f"--{name}", given(environment, name)]
+    strict = given(environment, "strict-should") or "false"
+    if strict not in ("true", "false"):
+        raise WrongInput(f"the input strict-should is {strict!r}; it must be true or false")
+    options += ["--strict-should"] if strict == "true" else []
+    # Paths are those of the workflow that uses the action, not of the action's own folder.
+    workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
+    if given(environment, "expectations"):
+        options += ["--expectations", str(workspace / given(environment, "expectations"))]
+    runs = workspace / (given(environment, "runs") or "kafka-conformance-runs")
+    return [*options, "--runs", str(runs)]
+
+
+def suite_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the suite's environment: there, GITHUB_SHA is the suite's own commit and not its user's."""
+    commit = environment.get("GITHUB_ACTION_REF", "")
+    without = {name: value for name, value in environment.items() if name != "GITHUB_SHA"}
+    return {**without, "GITHUB_SHA": commit} if _COMMIT.fullmatch(commit) else without
+
+
+def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
+    """Run the suite, show what it prints, and return its exit status and its run folder."""
+    options = suite_options(environment)
+    entry = BROKERS_FOLDER / f"{IMAGE_TARGET}.toml"
+    if IMAGE_TARGET in options:
+        entry.write_text(image_entry(environment), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
+    try:
+        with subprocess.Popen(
+            [*command, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=suite_environment(environment),
+            cwd=SUITE.parent,
+        ) as process:
+            assert process.stdout is not None
+            printed = []
+            for line in process.stdout:
+                printed.append(line.decode(errors="replace"))
+                click.echo(printed[-1], nl=False)
+    finally:
+        entry.unlink(missing_ok=True)
+    found = _RECORDS.search("".join(printed))
+    return process.returncode, None if found is None else Path(found[1])
+
+
+def write_run_summary(folder: Path | None, status: int) -> Path | None:
+    """Show what a run found on the job's page, and keep it beside the run folder."""
+    if folder is None:
+        write_summary(f"The suite judged nothing; its exit status is {status}. The log says why.")
+        return None
+    command = [sys.executable, "-m", "conformance", "summary", str(folder)]
+    told = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=SUITE.parent, check=False
+    )
+    if told.returncode != 0:
+        write_summary(f"The run was cut off; its exit status is {status}. The log says why.")
+        return None
+    path = folder.with_name(f"{folder.name}.md")
+    path.write_text(told.stdout, encoding="utf-8")
+    write_summary(f"{told.stdout}\nExit status: {status}")
+    return path
+
+
+@click.command(name="workflows.judge")
+def main() -> None:
+    """Judge one broker as the action's inputs say."""
+    status, folder = judge(os.environ)
+    summary = write_run_summary(folder, status)
+    write_outputs(
+        {"status": str(status), "run": str(folder or ""), "summary": str(summary or "")},
+    )
+    raise SystemExit(status)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Opens an issue for each violation on the grid that has none yet: one for a clause and a target, never two.
+
+    python -m workflows.new_issues SITE --repository OWNER/NAME --page URL
+
+What is violated now decides, not what changed this night: where a night could not open its issues, the next one
+does. An issue that somebody closed stays closed, unless the violation was gone and came back this night.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from reports.exports.violations import VIOLATED, Violation, marker, violations_of
+from reports.grid_tables import Grid, read_grid
+from reports.grid_view import FoldedGrid
+from reports.history_tables import Transition, read_history_tables
+from workflows.github import gh, gh_json
+from workflows.job_outputs import write_summary
+
+LABEL = "violation"
+MOST_KNOWN = 1000
+"""How many issues with the label are looked at, the newest first."""
+_MARKER = re.compile(r"<!-- kafka-conformance: (.+?) -->")
+
+Key = tuple[str, str]
+"""Clause and target."""
+
+
+def keys_that_came_back(grid: Grid, transitions: Sequence[Transition]) -> set[Key]:
+    """Return what held before and began to be violated in the very run that the grid shows."""
+    shown = {(cell.clause, cell.target, cell.listener, cell.run_id) for cell in grid.cells}
+    return {
+        (each.clause, each.target)
+        for each in transitions
+        if each.from_verdict is not None
+        and each.from_verdict not in VIOLATED
+        and each.to_verdict in VIOLATED
+        and (each.clause, each.target, each.listener, each.run_id) in shown
+    }
+
+
+def known_issues(repository: str) -> Mapping[str, tuple[int, str]]:
+    """Return number and state of the issue of each violation by its marker; of two, the open one."""
+    listed = gh_json(
+        *("issue", "list", "--repo", repository, "--label", LABEL, "--state", "all"),
+        *("--limit", str(MOST_KNOWN), "--json", "number,state,body"),
+    )
+    found: dict[str, tuple[int, str]] = {}
+    for issue in sorted(listed, key=lambda issue: (issue["state"] == "OPEN", issue["number"])):
+        marked = _MARKER.search(issue["body"] or "")
+        if marked:
+            found[marked[1]] = issue["number"], issue["state"]
+    return found
+
+
+def open_issues(
+    violations: Sequence[Violation], came_back: Collection[Key], repository: str, most: int
+) -> Iterator[str]:
+    """Open and reopen what is to be; give a line of Markdown for each."""
+    known = known_issues(repository)
+    missing = [violation for violation in violations if marker(violation.key) not in known]
+    if missing:
+        about = ("--description", "A clause that a target violates", "--color", "B60205")
+        gh("label", "create", LABEL, "--repo", repository, "--force", *about)
+    for violation in missing[:most]:
+        url = gh(
+            *("issue", "create", "--repo", repository, "--label", LABEL),
+            *("--title", violation.title, "--body", violation.body),
+        )
+        yield f"- opened [{violation.key}]({url.strip()})"
+    for violation in missing[most:]:
+        yield f"- not opened yet, {most} a night are enough: {violation.key}"
+    for violation in violations:
+        number, state = known.get(marker(violation.key), (0, ""))
+        if state == "CLOSED" and (violation.clause, violation.target) in came_back:
+            words = "It was gone, and the newest run shows it again."
+            gh("issue", "reopen", str(number), "--repo", repository, "--comment", words)
+            yield f"- opened again: #{number} {violation.key}"
+
+
+@click.command(name="workflows.new_issues")
+@click.argument("site", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--repository", required=True, metavar="OWNER/NAME")
+@click.option("--page", required=True, metavar="URL", help="address of the published site")
+@click.option("--most", type=click.IntRange(1), default=20, show_default=True)
+def main(site: Path, repository: str, page: str, most: int) -> None:
+    """Open the issues of a night."""
+    grid, history = read_grid(site), read_history_tables(site)
+    pages = page.rstrip("/") + "/"
+    violations = violations_of(FoldedGrid(grid), history.failures or (), pages=pages)
+    came_back = keys_that_came_back(grid, history.transitions or ())
+    lines = list(open_issues(violations, came_back, repository, most))
+    write_summary("\n".join([f"{len(violations)} violations, by clause and target.", "", *lines]))
+
+
+if __name__ == "__main__":
+    main()

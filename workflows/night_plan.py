@@ -1,0 +1,80 @@
+"""Plans a night: which targets are judged, in how many shards, and how they are started.
+
+    python -m workflows.night_plan --shards 8
+
+Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image are insisted on as
+containers, so that an engine that is down is a failure and not another way of judging; those without one
+(packages, and the two oldest releases) are judged together in one further row.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from conformance.commands.matrix import shard_of
+from fixtures.targets import Target, load_targets
+from workflows.job_outputs import write_outputs
+
+
+def nightly_targets(registry: Sequence[Target], also: Sequence[str]) -> list[Target]:
+    """Return the targets that somebody has run before, and those named.
+
+    Raises:
+        click.BadParameter: a named target is not in the registry.
+    """
+    unknown = set(also) - {target.id for target in registry}
+    if unknown:
+        raise click.BadParameter(f"no target is named {', '.join(sorted(unknown))}")
+    return [target for target in registry if not target.not_tried or target.id in also]
+
+
+def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
+    """Return one row per job: its name, its targets, and the options that `kafka-conformance matrix` gets.
+
+    No row is empty: fewer targets than shards make fewer rows.
+    """
+    containers = [target.id for target in targets if "container" in target.launchers]
+    others = [target.id for target in targets if "container" not in target.launchers]
+    parts = min(shards, len(containers))
+    rows = [
+        {
+            "name": f"containers-{number}-of-{parts}",
+            # All targets, not the part: `matrix` takes its own part, as it would on anybody's machine.
+            "targets": " ".join(containers),
+            "judged": " ".join(shard_of(containers, number, parts)),
+            "shard": f"{number}/{parts}",
+            "launcher": "container",
+        }
+        for number in range(1, parts + 1)
+    ]
+    if others:
+        names = " ".join(others)
+        rows.append(
+            {
+                "name": "packages",
+                "targets": names,
+                "judged": names,
+                "shard": "1/1",
+                "launcher": "auto",
+            }
+        )
+    return rows
+
+
+@click.command(name="workflows.night_plan")
+@click.option("--shards", type=click.IntRange(1, 200), default=8, show_default=True)
+@click.option("--also", default="", metavar="IDS", help="targets that nobody has tried yet")
+def main(shards: int, also: str) -> None:
+    """Plan the jobs of a night."""
+    rows = matrix_rows(nightly_targets(load_targets(), also.split()), shards)
+    judged = [target for row in rows for target in row["judged"].split()]
+    write_outputs(
+        {"matrix": json.dumps({"include": rows}), "targets": " ".join(sorted(judged))},
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Adds a night's runs to the history and makes the site, with the hash of each of its files.
+
+    python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE
+
+DIR of `--kept` holds the earlier history as `history.tar`, if there is one, and afterwards the new one: as one
+file, because an artefact keeps neither empty folders nor hidden files.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import click
+
+from reports.hash_list import write_hash_list
+from workflows.job_outputs import write_summary
+
+ARCHIVE = "history.tar"
+HISTORY = "history"
+GIVEN_REPORTS = ("mutation", "changes")
+
+
+def unpack(kept: Path) -> Path:
+    """Return the folder of the history, filled from the archive if there is one."""
+    history = kept / HISTORY
+    if (kept / ARCHIVE).exists():
+        with tarfile.open(kept / ARCHIVE) as archive:
+            archive.extractall(kept, filter="data")
+    return history
+
+
+def pack(kept: Path) -> None:
+    """Put the history into the archive."""
+    with tarfile.open(kept / ARCHIVE, "w") as archive:
+        archive.add(kept / HISTORY, arcname=HISTORY)
+
+
+def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> list[str]:
+    """Return the command that rolls up; what another job of the night should have given may be missing."""
+    command = ["grid", str(runs), "--history", str(history), "--out", str(out)]
+    if given is not None:
+        for name in GIVEN_REPORTS:
+            path = given / f"{name}.json"
+            command += [f"--{name}", str(path)] if path.exists() else []
+    return [sys.executable, "-m", "conformance", *command]
+
+
+@click.command(name="workflows.night_roll_up")
+@click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.option("--kept", required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option("--given", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
+def main(runs: Path, kept: Path, given: Path | None, out: Path) -> None:
+    """Roll a night up."""
+    history = unpack(kept)
+    command = grid_command(runs, history, given, out)
+    finished = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    click.echo(finished.stdout, nl=False)
+    if finished.returncode != 0:
+        raise SystemExit(finished.returncode)
+    pack(kept)
+    write_hash_list(out)
+    summary = [sys.executable, "-m", "conformance", "summary", str(out)]
+    write_summary(subprocess.run(summary, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+if __name__ == "__main__":
+    main()

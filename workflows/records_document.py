@@ -1,0 +1,143 @@
+"""Writes docs/records-schema.md from the code: what a run folder holds, and which tables a grid folder has.
+
+python -m workflows.records_document
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reports.records import (
+    ANSWER_FIELDS,
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    RECORD_SCHEMA_VERSION,
+    Column,
+    Refusal,
+    Verdict,
+)
+from reports.run_folder import run_schema
+from reports.words import SYMBOLS, WORDS
+from spark_aggregation.tables import TABLES
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "records-schema.md"
+
+_BEGINNING = f"""# Records schema
+
+Made by `python -m workflows.records_document`; a test says when it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
+
+One run is one folder:
+
+| file | holds |
+|---|---|
+| `run.json` | versions, targets, clauses and planned cells, written before the first example; the footer, written last |
+| `examples/*.parquet` | one row per judged example and clause |
+| `exchanges/*.parquet` | what was sent, for every failure and a sample |
+| `answers/*.parquet` | what was received, each distinct answer once per file |
+| `failures/<signature>/` | hex dump, reproducer, drawn values and facts of one distinct failure |
+| `summary.md` | the verdicts, for people |
+
+A reader refuses a folder as a whole, by name, and lists why; no row of such a folder changes a cell:
+{", ".join(f"`{refusal}`" for refusal in Refusal)}.
+
+The version changes when a reader of the old one would misread the new one. A key or column may be added without that; a
+reader ignores what it does not know.
+"""
+_PARQUET = {
+    "examples": (
+        EXAMPLE_FIELDS,
+        "`outcome` is that of the example's last exchange: answer, closed, silent or none. `latency_bucket` is the "
+        "rounded-down binary logarithm of the first answer's latency in microseconds, times four.",
+    ),
+    "exchanges": (
+        EXCHANGE_FIELDS,
+        "`step` counts from 0; `answer_sha256` leads to the answer's bytes.",
+    ),
+    "answers": (ANSWER_FIELDS, "With the size prefix."),
+}
+
+
+def document() -> str:
+    """Return the whole document."""
+    return "\n".join([_BEGINNING, *_verdicts(), *_header(), *_parquet(), *_grid_tables()])
+
+
+def _verdicts() -> Iterator[str]:
+    yield "## Verdicts\n"
+    yield "| value | symbol | word |\n|---|---|---|"
+    for verdict in Verdict:
+        yield f"| `{verdict}` | {SYMBOLS[verdict]} | {WORDS[verdict]} |"
+    yield ""
+
+
+def _header() -> Iterator[str]:
+    yield "## run.json\n"
+    yield "The schema itself: [`reports/run_schema.json`](../reports/run_schema.json). \\* may be missing.\n"
+    yield "| key | type | meaning |\n|---|---|---|"
+    yield from _properties(run_schema(), "")
+    yield ""
+
+
+def _properties(schema: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    required = schema.get("required", ())
+    for name, described in schema["properties"].items():
+        entry = _resolved(described)
+        missing = "" if name in required else " \\*"
+        meaning = described.get("description") or entry.get("description", "")
+        yield f"| `{prefix}{name}`{missing} | {_json_type(entry)} | {meaning} |"
+        inner = entry.get("items", entry)
+        if "properties" in inner:
+            dots = "[]." if "items" in entry else "."
+            yield from _properties(inner, f"{prefix}{name}{dots}")
+
+
+def _resolved(described: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in described:
+        return described
+    found: Mapping[str, Any] = run_schema()["$defs"][described["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _json_type(entry: Mapping[str, Any]) -> str:
+    type_: str | Sequence[str] = entry.get("type", "")
+    return type_ if isinstance(type_, str) else " or ".join(type_)
+
+
+def _parquet() -> Iterator[str]:
+    for name, (columns, note) in _PARQUET.items():
+        yield f"## {name}/*.parquet\n"
+        yield f"{note}\n"
+        yield "| column | type | may be null |\n|---|---|---|"
+        yield from map(_record_column, columns)
+        yield ""
+
+
+def _record_column(column: Column) -> str:
+    words = ", dictionary-encoded" if column.dictionary else ""
+    return f"| `{column.name}` | {column.type.value}{words} | {'yes' if column.nullable else ''} |"
+
+
+def _grid_tables() -> Iterator[str]:
+    yield "## Tables of a grid folder\n"
+    yield "`kafka-conformance grid` writes each as `tables/<name>.parquet`. Instants are UTC; verdicts are the values above.\n"
+    for name, schema in TABLES.items():
+        yield f"### {name}\n"
+        yield "| column | type | may be null |\n|---|---|---|"
+        for field in schema.fields:
+            nullable = "yes" if field.nullable else ""
+            yield f"| `{field.name}` | `{field.dataType.simpleString()}` | {nullable} |"
+        yield ""
+
+
+@click.command(name="workflows.records_document")
+def main() -> None:
+    """Write docs/records-schema.md anew."""
+    DOCUMENT.write_text(document(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
