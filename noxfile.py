@@ -31,8 +31,7 @@ def tests(session: nox.Session) -> None:
     session.run(
         "pytest",
         "tests",
-        "-p",
-        "randomly",
+        *("-p", "randomly", "-n", "auto", "--dist", "loadfile"),
         *coverage,
         "--cov-report=term:skip-covered",
         *session.posargs,
@@ -59,6 +58,7 @@ def benchmarks(session: nox.Session) -> None:
     install(session)
     session.run("python", "-m", "benchmarks.throughput", *session.posargs)
     session.run("python", "-m", "benchmarks.corpus_replay", *session.posargs)
+    session.run("python", "-m", "benchmarks.roll_up")
 
 
 @nox.session

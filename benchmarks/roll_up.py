@@ -40,6 +40,7 @@ from spark_aggregation.job import Request, aggregate
 from spark_aggregation.session import start_session
 
 CORES = os.cpu_count() or 1
+PARTS = ("command", "grid", "night")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,8 +171,9 @@ def _row(table: Table, name: str, seconds: list[tuple[float, float]], goal: floa
     "--full", is_flag=True, help="The size that the goals are about: 10^8 rows, 365 days."
 )
 @click.option("--rows", type=click.IntRange(1_000), help="Rows of the grid instead.")
+@click.option("--only", type=click.Choice(PARTS), multiple=True, help="Some of it; repeatable.")
 @click.option("--run", type=click.Path(path_type=Path, exists=True), help="A real run folder.")
-def main(full: bool, rows: int | None, run: Path | None) -> None:
+def main(full: bool, rows: int | None, only: tuple[str, ...], run: Path | None) -> None:
     """Measure the roll-up."""
     chosen = FULL if full else SMALL
     size = (
@@ -185,21 +187,25 @@ def main(full: bool, rows: int | None, run: Path | None) -> None:
             rounds=chosen.rounds,
         )
     )
+    parts = only or PARTS
     table = Table(title=f"{size.rows:,} rows, {size.days} days, {CORES} cores", box=None)
     for column in ("measured", "figures", "ratio", "goal"):
         table.add_column(column)
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-benchmark-") as scratch:
         folder = Path(scratch)
-        command, pages = command_and_pages(folder, run)
+        if "command" in parts:
+            command, pages = command_and_pages(folder, run)
+            table.add_row("command, one run", f"{command:.1f} s", "", "<= 12 s")
+            table.add_row("pages and exports", f"{pages:.1f} s", "", "<= 2 s")
         with peak_memory() as peak:
             spark = start_session()
-            _row(table, "grid: Spark / DuckDB", grid_ratio(spark, folder, size), 4)
-            history = folder / "nights"
-            _row(table, f"night: {size.days} days / 1", night_ratio(spark, history, size), 1.2)
+            if "grid" in parts:
+                _row(table, "grid: Spark / DuckDB", grid_ratio(spark, folder, size), 4)
+            if "night" in parts:
+                history = folder / "nights"
+                _row(table, f"night: {size.days} days / 1", night_ratio(spark, history, size), 1.2)
             spark.stop()
     table.add_row("memory", f"{peak.gib:.1f} GiB", "", "<= 6 GiB")
-    table.add_row("command, one run", f"{command:.1f} s", "", "<= 12 s")
-    table.add_row("pages and exports", f"{pages:.1f} s", "", "<= 2 s")
     table.caption = f"load of the machine: {', '.join(f'{load:.1f}' for load in os.getloadavg())}"
     Console(width=100).print(table)
 

@@ -21,8 +21,10 @@ from wire.codec import encode
 COLUMNS = ("api_key", "api_version", "answer")
 NO_TAGS = b"\0"
 
+_TABLES = Path(str(FOLDER))
 
-def record_default_answers(folder: Path = FOLDER) -> None:
+
+def record_default_answers(folder: Path = _TABLES) -> None:
     """Write `default_answers.csv`: for each version that the newest release serves, all behind the correlation id."""
     served = sorted(set(_served()))
     with (folder / "default_answers.csv").open("w", newline="") as lines:

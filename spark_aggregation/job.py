@@ -35,6 +35,8 @@ from spark_aggregation.storage import Storage, is_uri
 
 _SMALL_BYTES = 20_000_000
 """Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
+_FEW_BYTES = 1_000_000
+"""A few runs: what interpreting costs a row, some 20 microseconds, is then less than what compiling costs."""
 _TABLES_AT_ONCE = 4
 """Small tables wait for Spark's planning more than they compute."""
 
@@ -203,15 +205,19 @@ def _outcome(spark: SparkSession, ingested: Ingested) -> Outcome:
     )
 
 
-def is_small(roots: Sequence[str]) -> bool:
+def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:
     """Tell whether the runs are so few that starting costs more than computing.
 
     Runs on another file system are not looked at and count as many.
+
+    Args:
+        roots: run folders, or folders of them.
+        most: how many bytes their tables may take.
     """
     if any(is_uri(root) for root in roots):
         return False
     sizes = (path.stat().st_size for root in roots for path in Path(root).rglob("*.parquet"))
-    return sum(sizes) <= _SMALL_BYTES
+    return sum(sizes) <= most
 
 
 def local_path(uri: str) -> str:
@@ -251,7 +257,9 @@ def command(
         changes=changes,
     )
     try:
-        spark = start_session(quick=is_small(runs))
+        # A history may be of any size.
+        few = history is None and is_small(runs, most=_FEW_BYTES)
+        spark = start_session(quick=is_small(runs), interpreted=few)
         outcome = aggregate(spark, asked)
         _list(Storage(spark, out), outcome)
     except SparkUnavailable as error:

@@ -31,17 +31,18 @@ _LOCAL_SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
 }
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-# Without the optimising compiler a small roll-up takes half the processor time (seen: 26 s, not 56 s,
-# on two busy cores), while 10^7 rows take three times as long.
-_QUICK_SETTINGS = {
-    # Code that Spark generates and compiles for each stage has to run for long to pay: without it a small
-    # roll-up takes a quarter less processor time (seen: 32 s, not 43 s, on two busy cores).
+_INTERPRETED = {
+    # Code that Spark generates and compiles for each stage has to run for long to pay: without it the roll-up of
+    # one run takes a quarter less processor time (seen: 32 s, not 43 s, on two busy cores), and that of 10^6 rows a
+    # quarter more (47 s, not 37 s).
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
-# Spark's classes come from its own jars; to verify their bytecode takes another tenth. Where a Java virtual machine has
-# no such option any more, it leaves it out.
+# Without the optimising compiler a small roll-up takes half the processor time (seen: 26 s, not 56 s,
+# on two busy cores), while 10^7 rows take three times as long.
+# Spark's classes come from its own jars; to verify their bytecode takes another tenth, which an archive of loaded
+# classes (190 MB) saves as well, and no more. A Java virtual machine without the option leaves it out.
 _QUICK_START_OPTIONS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
     "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
@@ -52,7 +53,7 @@ class SparkUnavailable(RuntimeError):
     """Spark's Java virtual machine does not start here; the message says what to do."""
 
 
-def start_session(*, quick: bool = False) -> SparkSession:
+def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSession:
     """Start, or give again, the process's Spark session.
 
     Under `spark-submit` the cluster's own settings stand; otherwise everything runs in this process on
@@ -60,6 +61,7 @@ def start_session(*, quick: bool = False) -> SparkSession:
 
     Args:
         quick: whether the input is small, so that starting costs more than computing.
+        interpreted: whether it is so small that compiling queries costs more than running them.
 
     Raises:
         SparkUnavailable: there is no Java, or it is a cut-down runtime.
@@ -70,7 +72,7 @@ def start_session(*, quick: bool = False) -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         options = f"{_JAVA_OPTIONS} {_QUICK_START_OPTIONS}" if quick else _JAVA_OPTIONS
         settings |= _LOCAL_SETTINGS | {"spark.driver.extraJavaOptions": options}
-        settings |= _QUICK_SETTINGS if quick else {}
+        settings |= _INTERPRETED if interpreted else {}
         # Spark's own choice is the first python3 of PATH, which need not have what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     try:

@@ -56,14 +56,14 @@ def write_advertised(site: Site) -> None:
 
 
 def _read(name: str) -> list[dict[str, str]]:
-    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+    with (FOLDER / name).open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
 @cache
 def api_names() -> Mapping[int, str]:
     """Give the name of every API that a release has had."""
-    with _NAMES.open(encoding="utf-8", newline="") as file:
+    with _NAMES.open(encoding="utf-8") as file:
         return {int(row["api_key"]): row["name"] for row in csv.DictReader(file)}
 
 

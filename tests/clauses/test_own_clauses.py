@@ -58,7 +58,9 @@ def test_defect_breaks_clauses_that_exist(defect: Defect) -> None:
         assert clause in catalogue()
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted(Path(str(FOLDER)).glob("*.toml")), ids=lambda path: path.name
+)
 def test_file_holds_the_clauses_of_one_source(path: Path) -> None:
     """A file holds the clauses of the one source that it is named after."""
     entries = tomllib.loads(path.read_text("utf-8"))["clause"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from conformance.advertised_tables import record_tables
@@ -14,9 +15,9 @@ REFERENCE = reference_targets()[0]
 OTHER_ROW = "0.0.1,zookeeper,plaintext,0,0,1\n"
 
 
-def rows(file: Path) -> list[dict[str, str]]:
+def rows(file: Traversable) -> list[dict[str, str]]:
     """Return the rows of a recorded file about the reference broker's release and quorum."""
-    with file.open(newline="") as lines:
+    with file.open() as lines:
         return [
             row
             for row in csv.DictReader(lines)

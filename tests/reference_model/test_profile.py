@@ -306,7 +306,7 @@ def test_recorded_table_has_as_many_keys_as_the_release(release: str, count: int
 
 def test_tables_are_recorded_of_every_line() -> None:
     """Each line's broker has a table, each KRaft line's controller too, and 3.9 has one with ZooKeeper."""
-    with (FOLDER / "advertised.csv").open(newline="") as lines:
+    with (FOLDER / "advertised.csv").open() as lines:
         found = {(row["release"], row["quorum"], row["listener"]) for row in csv.DictReader(lines)}
     expected = {(release, quorum, "plaintext") for release, quorum in QUORUMS.items()}
     expected |= {(release, "kraft", "controller") for release in KRAFT_LINES}

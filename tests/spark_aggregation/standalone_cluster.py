@@ -24,6 +24,7 @@ _START_S = 240
 """A daemon is there within 4 s on an idle machine; what is waited for is its own line."""
 _END_S = 30
 WORKERS = 2
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class ClusterDidNotStart(Exception):
@@ -142,6 +143,11 @@ def submit(
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": "2",
+        # What is submitted here is small: starting would take longer than computing.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": _QUICK_START,
+        "spark.executor.extraJavaOptions": _QUICK_START,
         **(settings or {}),
     }
     options = [part for name, value in given.items() for part in ("--conf", f"{name}={value}")]

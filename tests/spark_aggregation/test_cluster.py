@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import spark_aggregation.job
 from reports.verification import differing_rows
 from spark_aggregation.job import Request, aggregate
 from spark_aggregation.py_files import write_archive
-from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
 
 pytestmark = pytest.mark.timeout(900)
@@ -44,10 +45,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 for number in range(50)
             ]
             write_run(root / header["run_id"], header, rows)
-    header = run_header([planned_cell()], run_id="cut-off")
-    del header["footer"]
+    cut_off = run_header([planned_cell()], run_id="cut-off")
+    del cut_off["footer"]
     (root / "cut-off").mkdir()
-    (root / "cut-off" / "run.json").write_text("{")
+    write_header(root / "cut-off", cut_off)
     return root
 
 
@@ -78,7 +79,8 @@ def test_submitted_job_makes_the_same_tables(
     )
     assert ended.returncode == 0, ended.stderr
     assert list(differing_rows(out, local_grid)) == []
-    assert "refused" in ended.stderr
+    (refused,) = json.loads((out / "refused.json").read_text())
+    assert refused["folder"] == str(runs / "cut-off")
 
 
 def test_history_and_tables_lie_on_any_hadoop_file_system(

@@ -75,7 +75,7 @@ def test_api_key_is_that_of_api_versions_or_of_nobody(data: st.DataObject, name:
 
 def test_no_release_has_a_key_that_nobody_knows() -> None:
     """Every key that a recorded broker advertises lies below those that nobody has."""
-    with (FOLDER / "advertised.csv").open(newline="") as lines:
+    with (FOLDER / "advertised.csv").open() as lines:
         keys = {int(row["api_key"]) for row in csv.DictReader(lines)}
     assert max(keys) <= HIGHEST_KEY_OF_ANYBODY
 

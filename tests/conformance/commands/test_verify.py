@@ -26,11 +26,15 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("published")
     for number, target in enumerate(("apache-kafka-3.9.2", "apache-kafka-4.4.0")):
         header = run_header([planned_cell(target=target)], run_id=f"r{number}")
+        signature = f"{number:016x}"
         rows = [
-            example_row(header, 1, verdict="violates", failure_signature="0123456789abcdef"),
+            example_row(header, 1, verdict="violates", failure_signature=signature),
             example_row(header, 2),
         ]
-        write_run(root / "runs" / f"r{number}", header, rows)
+        folder = write_run(root / "runs" / f"r{number}", header, rows)
+        failure = folder / "failures" / signature
+        failure.mkdir(parents=True)
+        (failure / "exchange.txt").write_text("00 12 00 03")
     ended = _kafka_conformance("grid", root / "runs", "--out", root / "site")
     assert ended.exit_code == 0, ended.output
     return root
