@@ -53,7 +53,7 @@ def write_allure_results(
         for clause, cells in folded.cells.items():
             for cell, column in zip(cells, folded.columns, strict=True):
                 result = _result(clauses[clause], cell, column)
-                attachments = _attachments(cell, kept, archive)
+                attachments = _attachments(cell, kept, archive, of=result["uuid"])
                 name = TEST_CASE_PATTERN.format(prefix=result["uuid"])
                 _add(archive, name, json.dumps({**result, "attachments": attachments}))
 
@@ -118,9 +118,9 @@ def _labels(clause: GridClause, column: TargetColumn) -> Iterator[tuple[str, str
 
 
 def _attachments(
-    cell: FoldedCell, kept: Mapping[str, KeptFailure], archive: ZipFile
+    cell: FoldedCell, kept: Mapping[str, KeptFailure], archive: ZipFile, *, of: str
 ) -> list[dict[str, str]]:
-    """Attach what was kept of the speaking listener's first failure."""
+    """Attach what was kept of the speaking listener's first failure to the result with the id `of`."""
     failures = cell.speaking.row.failures if cell.speaking.row else ()
     failure = next((kept[each.signature] for each in failures if each.signature in kept), None)
     if failure is None:
@@ -133,7 +133,7 @@ def _attachments(
     attached = []
     for name, content in contents.items():
         if content:
-            prefix = uuid.uuid5(_NAMESPACE, f"{failure.signature}-{name}")
+            prefix = uuid.uuid5(_NAMESPACE, f"{of}-{name}")
             source = ATTACHMENT_PATTERN.format(prefix=prefix, ext=name.rpartition(".")[2])
             _add(archive, source, content)
             attached.append({"name": name, "source": source, "type": "text/plain"})
