@@ -72,6 +72,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in left_out]
     judged = [item for item in items if is_judged(item)]
     for item in judged:
+        # A clause that no catalogue has ends the run before it has a folder.
+        clauses_of(item)
         _judge_examples(item)
     if judged and not config.option.collectonly:
         is_whole = asks_for_everything(config) and PARTLY not in config.stash
