@@ -19,7 +19,8 @@ FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalize
 
 RECORDED_LISTENERS = (PLAINTEXT, CONTROLLER)
 
-_TABLES = Path(str(FOLDER))
+RECORDED = Path(str(FOLDER))
+"""Where the model reads what was recorded; only from a checkout can more be recorded there."""
 
 Row = Mapping[str, str | int]
 
@@ -31,7 +32,7 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
     return decode_answer(exchange, api_version=version, exactly=True)
 
 
-def record_tables(targets: Iterable[Target], launcher: str, folder: Path = _TABLES) -> None:
+def record_tables(targets: Iterable[Target], launcher: str, folder: Path = RECORDED) -> None:
     """Start each target and replace its rows in `advertised.csv` and `features.csv`.
 
     A broker's listeners have one table, recorded from the plain one; a controller has its own.

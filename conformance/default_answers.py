@@ -6,10 +6,10 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
+from conformance.advertised_tables import RECORDED
 from fixtures.message_schemas import api_catalogue
 from reference_model.profile import (
     CONTROLLER,
-    FOLDER,
     KIP_TEXT,
     NEWEST_RELEASE,
     PLAINTEXT,
@@ -21,10 +21,8 @@ from wire.codec import encode
 COLUMNS = ("api_key", "api_version", "answer")
 NO_TAGS = b"\0"
 
-_TABLES = Path(str(FOLDER))
 
-
-def record_default_answers(folder: Path = _TABLES) -> None:
+def record_default_answers(folder: Path = RECORDED) -> None:
     """Write `default_answers.csv`: for each version that the newest release serves, all behind the correlation id."""
     served = sorted(set(_served()))
     with (folder / "default_answers.csv").open("w", newline="") as lines:

@@ -10,15 +10,15 @@ therefore judged one by one, which also lets most failures be met where Hypothes
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
 from math import inf
 from typing import Any
 
-from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assumptions import assumptions_outside_hypothesis
 from fixtures.standing_aside import Aside
 
 Judge = Callable[[Callable[..., None], Mapping[str, Any]], None]
@@ -76,9 +76,7 @@ class Overlap:
         Raises:
             OneByOne: it does not hold.
         """
-        with warnings.catch_warnings():
-            # Hypothesis does not like an assumption outside of its own runs; this one is of a run that is over.
-            warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        with assumptions_outside_hypothesis():
             self._settle()
 
     def _settle(self) -> None:

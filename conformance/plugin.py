@@ -69,7 +69,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if is_judged(item) and is_left_out(item, tier)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
     judged = [item for item in items if is_judged(item)]
     for item in judged:
         # A clause that no catalogue has ends the run before it has a folder.

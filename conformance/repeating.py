@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
+from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.judging import StoppedServing
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError
@@ -72,9 +72,7 @@ def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
 
 def _fails(broker: Broker, example: FailingExample) -> bool:
     try:
-        with warnings.catch_warnings():
-            # Hypothesis does not like an assumption outside of its own runs; this one was met before.
-            warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        with assumptions_outside_hypothesis():
             run_body(broker, example.body, example.values)
     except AssertionError:
         return True

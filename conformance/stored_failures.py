@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.corpus.entries import Entry
 from conformance.drawn_values import read_values
 from conformance.repeating import run_body
@@ -123,9 +123,7 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     values: dict[str, Any] = dict(read_values(failure.example))
     stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
     body = property_named(stored or failure.property_name)
-    with warnings.catch_warnings():
-        # Hypothesis does not like an assumption outside of its own runs.
-        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+    with assumptions_outside_hypothesis():
         try:
             run_body(broker, body, {"broker": broker, **values})
         except AssertionError as error:

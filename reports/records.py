@@ -50,6 +50,11 @@ EXAMPLE_VERDICTS = (
 )
 
 
+BROKEN_VERDICTS = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
+SOUND_VERDICTS = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
+"""A cell that goes from one of the former to one of these is fixed."""
+
+
 class Refusal(enum.StrEnum):
     """Why a reader refuses a run folder as a whole, so that no row of it changes a cell."""
 

@@ -11,12 +11,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import Verdict
+from reports.records import BROKEN_VERDICTS, SOUND_VERDICTS, Verdict
 from spark_aggregation.columns import COLUMN
 from spark_aggregation.partials import CELL
-
-_BROKEN = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
-_SOUND = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
 
 
 def transitions_between(cells: DataFrame) -> DataFrame:
@@ -44,7 +41,7 @@ def transitions_between(cells: DataFrame) -> DataFrame:
 
 def _kind() -> Column:
     was, is_now = F.col("from_verdict"), F.col("to_verdict")
-    fixed = was.isin(*_BROKEN) & is_now.isin(*_SOUND)
+    fixed = was.isin(*BROKEN_VERDICTS) & is_now.isin(*SOUND_VERDICTS)
     rules = [
         (is_now == Verdict.FLAKY, "newly_flaky"),
         (is_now == Verdict.VIOLATES, "regressed"),

@@ -1,4 +1,4 @@
-"""Adds a night's runs to the history and makes the site, with the hash of each of its files.
+"""Adds a night's runs to the history and makes the site.
 
     python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE
 
@@ -15,7 +15,6 @@ from pathlib import Path
 
 import click
 
-from reports.hash_list import write_hash_list
 from workflows.job_outputs import write_summary
 
 ARCHIVE = "history.tar"
@@ -62,7 +61,6 @@ def main(runs: Path, kept: Path, given: Path | None, out: Path) -> None:
     if finished.returncode != 0:
         raise SystemExit(finished.returncode)
     pack(kept)
-    write_hash_list(out)
     summary = [sys.executable, "-m", "conformance", "summary", str(out)]
     write_summary(subprocess.run(summary, check=True, stdout=subprocess.PIPE, text=True).stdout)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
 from conformance.plugin import SHARE_ON_FURTHER_LISTENERS
 from fixtures.connection import Patience
@@ -158,9 +158,7 @@ def _telling(judged: Property, values: Values, listeners: Sequence[str]) -> tupl
 
 
 def _fails_pinned(judged: Property, defect: str, values: Values, problems: dict[str, str]) -> bool:
-    with warnings.catch_warnings():
-        # Hypothesis does not like an assumption outside of its own runs.
-        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+    with assumptions_outside_hypothesis():
         return _catches(judged, defect, values, listeners_in_memory(judged), problems)
 
 

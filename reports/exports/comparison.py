@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from reports.exports.violations import GATING_LEVELS
 from reports.grid_tables import Grid, GridCell
 from reports.recorder import CellKey
-from reports.records import Verdict
+from reports.records import BROKEN_VERDICTS, SOUND_VERDICTS, Verdict
 from reports.words import SYMBOLS, counted
 
-_BROKEN = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
-_SOUND = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
 _UNTOLD = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
@@ -162,7 +160,7 @@ def _kind(before: GridCell | None, after: GridCell | None) -> ChangeKind | None:
         return ChangeKind.NEWLY_FLAKY
     if after.verdict is Verdict.VIOLATES:
         return ChangeKind.REGRESSED
-    fixed = before.verdict in _BROKEN and after.verdict in _SOUND
+    fixed = before.verdict in BROKEN_VERDICTS and after.verdict in SOUND_VERDICTS
     return ChangeKind.FIXED if fixed else ChangeKind.CHANGED
 
 
