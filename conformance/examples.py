@@ -15,13 +15,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis.errors import UnsatisfiedAssumption
-
 from clauses.catalogue import Clause, Level
 from conformance.judging import TargetEnded, Unjudged
+from conformance.overlapping import EndedBesideOthers
 from conformance.repeating import FailingExample, Repeater, run_body
 from fixtures.broker import Broker
 from fixtures.errors import BrokerGone, HarnessError
+from fixtures.standing_aside import is_aside
 from reports.failures import Failure, signature_of
 from reports.recorder import CellKey, JudgedExample, RunRecorder
 from reports.records import Phase, Verdict
@@ -110,10 +110,10 @@ class PropertyJudge:
         patience_s = self._broker.patience.left_s
         try:
             self._run(body, values)
-        except UnsatisfiedAssumption:
-            raise
         except AssertionError as error:
-            self._record_difference(drawn, error)
+            if self._record_difference(drawn, error):
+                # What is declared was to be expected, silence and all.
+                self._broker.patience.left_s = patience_s
             if self._is_binding(error):
                 # One that ends the target has been repeated on a fresh one already.
                 if not isinstance(error, TargetEnded):
@@ -135,6 +135,8 @@ class PropertyJudge:
             if not self._broker.can_restart:
                 raise
             self._broker.restart()
+            if is_aside():
+                raise EndedBesideOthers(str(gone)) from gone
             if not self._is_deadly:
                 self._run_again(body, values, gone)
             self._is_deadly = True
@@ -273,7 +275,8 @@ class PropertyJudge:
 
     def _record_difference(
         self, drawn: str, error: AssertionError, *, steps: tuple[Step, ...] | None = None
-    ) -> None:
+    ) -> bool:
+        """Record what does not hold; returns whether that is declared."""
         binding = self._is_binding(error)
         self._differences += not binding
         # The first failure was drawn to judge; what follows it is Hypothesis making it smaller.
@@ -285,15 +288,16 @@ class PropertyJudge:
             drawn=drawn,
             steps=steps,
         )
-        if not isinstance(error, Unjudged):
-            self._check_expectation(error)
+        is_declared = not isinstance(error, Unjudged) and self._check_expectation(error)
         if binding:
             if self._shrinking is None:
                 self._shrinking = _Shrinking(since=time.monotonic())
             self._shrinking.failing.add(drawn)
+        return is_declared
 
-    def _check_expectation(self, error: AssertionError) -> None:
-        """A declared violation covers just the failures that it matches."""
+    def _check_expectation(self, error: AssertionError) -> bool:
+        """A declared violation covers just the failures that it matches; returns whether all clauses are covered."""
+        covered = True
         for clause in self._clauses:
             known_violations = self._broker.target.known_violations
             listener = self._broker.listener
@@ -302,7 +306,9 @@ class PropertyJudge:
             target = self._broker.target.id
             self._recorder.matched_expectations.update((target, known) for known in matched)
             if not matched:
+                covered = False
                 self._recorder.not_covered(self._key(clause))
+        return covered
 
     def _record(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from conformance.judging import MalformedAnswer, decode_answer, payload_of
@@ -27,6 +28,7 @@ from wire.sasl import SASL_HANDSHAKE_KEY
 
 VAGUE_REFUSALS = (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR)
 """Error codes that may refuse a version, and that a minimal request may get where it is served, too."""
+ASKED_AGAIN = 3
 
 
 @functools.lru_cache(maxsize=8)
@@ -183,6 +185,17 @@ def answers_unsupported(exchange: Exchange, item: Item) -> bool:
     assert api is not None
     _, response = decode_response(exchange, api, item.api_version)
     return ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response)
+
+
+def is_served_when_asked_again(broker: Broker, item: Item) -> bool:
+    """Whether a version that was answered with UNSUPPORTED_VERSION gets another answer as well.
+
+    Seen once: LeaveGroup v0-v2 of 3.4.1, which every later run was served.
+    """
+    with suppress(Problem, HarnessError):
+        exchanges = (check_served(broker, item) for _ in range(ASKED_AGAIN))
+        return any(not answers_unsupported(exchange, item) for exchange in exchanges)
+    return False
 
 
 def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int, Any]:

@@ -157,7 +157,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     judge = PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief)
     JUDGE.set(judge)
     overlap = Overlap(judge.judge)
-    JUDGE_EXAMPLE.set(overlap.judge)
+    in_order = item.get_closest_marker("in_order") is not None
+    JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
         with _fewer_examples(item) if is_brief else nullcontext():
             try:

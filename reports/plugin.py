@@ -54,6 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "deep: runs in the deep tier alone")
     config.addinivalue_line(
+        "markers", "in_order: compares its examples, so that each ends before the next begins"
+    )
+    config.addinivalue_line(
         "markers", "exhaustive: judges a known list, so that it runs whole on every listener"
     )
     config.addinivalue_line(

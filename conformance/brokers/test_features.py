@@ -119,6 +119,7 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
         assert finalized <= supported.keys(), "finalized but not supported"
 
 
+@pytest.mark.in_order
 @pytest.mark.clause("FEATURES.epoch-monotone")
 @given(connections=st.lists(st.lists(FLEXIBLE_VERSIONS, min_size=1, max_size=3), max_size=3))
 @example(connections=[[3, 3], [3]])

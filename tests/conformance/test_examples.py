@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,9 +18,11 @@ from conformance import examples
 from conformance.examples import PropertyJudge
 from conformance.expectations import stale_expectations
 from conformance.judging import TargetEnded
+from conformance.overlapping import EndedBesideOthers
 from fixtures.broker import Broker
 from fixtures.connection import Patience
 from fixtures.errors import BrokerGone, HarnessError
+from fixtures.standing_aside import Aside
 from fixtures.targets import KnownViolation, Target
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Phase, PlannedCell, Verdict
@@ -280,6 +283,22 @@ def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
         case.run(end_once, 1)
 
 
+def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path: Path) -> None:
+    """It is started again, nothing is recorded, and who ended it is found one by one."""
+    broker = FakeBroker(revivals=5)
+    case = judged(tmp_path, broker)
+
+    def end_it(value: int) -> None:
+        raise BrokerGone("exit status 139")
+
+    with pytest.raises(EndedBesideOthers, match="exit status 139"):
+        Aside(partial(case.run, end_it, 1)).begin()
+    assert broker.revivals == 4
+    assert case.recorder.cells[case.key].verdicts == {}
+    with pytest.raises(TargetEnded):
+        case.run(end_it, 1)
+
+
 def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
     """Only what did not conform is taken from the target's patience."""
     broker = FakeBroker()
@@ -292,6 +311,24 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
             raise AssertionError
 
     case.run(wait, 0)
+    assert broker.patience.left_s == whole
+    with pytest.raises(AssertionError):
+        case.run(wait, 1)
+    assert broker.patience.left_s == whole - 1
+
+
+def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
+    """It was to be expected; where the declaration does not cover it, it costs what it took."""
+    broker = FakeBroker(target=target_with(declared(match="as ever")))
+    case = judged(tmp_path, broker, known="reason")
+    whole = broker.patience.left_s
+
+    def wait(value: int) -> None:
+        broker.patience.left_s -= 1
+        raise AssertionError("new" if value else "as ever")
+
+    with pytest.raises(AssertionError):
+        case.run(wait, 0)
     assert broker.patience.left_s == whole
     with pytest.raises(AssertionError):
         case.run(wait, 1)

@@ -11,7 +11,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.overlapping import ONE_BY_ONE_AT_FIRST, OneByOne, Overlap
+from conformance.overlapping import (
+    AT_ONCE,
+    ONE_BY_ONE_AT_FIRST,
+    EndedBesideOthers,
+    OneByOne,
+    Overlap,
+)
 from fixtures.standing_aside import before_waiting
 from tests.conformance.suite_runs import run_suite
 
@@ -65,31 +71,40 @@ def test_first_examples_are_judged_one_by_one() -> None:
     assert judge.judged[-1] != 99
 
 
-def test_an_example_is_judged_before_the_next_begins() -> None:
-    """Two examples never overlap; the last one is judged at the end."""
+def test_few_examples_wait_at_once() -> None:
+    """Each is judged in its turn, and the last ones at the end."""
     judge = Judge(failing={})
     overlap = overlap_of(judge)
-    for number in range(3):
+    for number in range(4):
         overlap.judge(body, {"number": number})
         assert judge.begun == list(range(number + 1))
-        assert judge.judged == list(range(number))
+        assert judge.judged == list(range(number + 1 - AT_ONCE))
     overlap.end()
-    assert judge.judged == [0, 1, 2]
+    assert judge.judged == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("error", [AssertionError("wrong"), UnsatisfiedAssumption()], ids=type)
+@pytest.mark.parametrize(
+    "error", [AssertionError("wrong"), UnsatisfiedAssumption(), EndedBesideOthers()], ids=type
+)
 def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
     """Whoever draws is told so, and from then on every example is judged at once."""
     judge = Judge(failing={1: error})
     overlap = overlap_of(judge)
-    overlap.judge(body, {"number": 0})
-    overlap.judge(body, {"number": 1})
+    for number in range(AT_ONCE + 1):
+        overlap.judge(body, {"number": number})
     with pytest.raises(OneByOne) as raised:
-        overlap.judge(body, {"number": 2})
+        overlap.judge(body, {"number": 98})
     assert raised.value.__cause__ is error
-    assert judge.begun == [0, 1]
-    overlap.judge(body, {"number": 3})
-    assert judge.judged == [0, 3]
+    assert judge.begun == list(range(AT_ONCE + 1))
+    overlap.judge(body, {"number": 99})
+    assert judge.judged == [0, 99], "what waited beside it is left to the rerun"
+
+
+def test_what_ends_the_target_beside_others_is_looked_for_one_by_one() -> None:
+    """Also where it is met before the first wait."""
+    overlap = overlap_of(Judge(failing={0: EndedBesideOthers()}, waits=False))
+    with pytest.raises(OneByOne):
+        overlap.judge(body, {"number": 0})
 
 
 def test_the_last_example_of_all_is_not_forgotten() -> None:
@@ -126,7 +141,7 @@ def test_hypothesis_lets_it_pass() -> None:
 
     with pytest.raises(OneByOne):
         judged()
-    assert len(judge.begun) == len(judge.judged) + 1
+    assert len(judge.begun) == len(judge.judged) + AT_ONCE
 
 
 def test_what_fails_before_it_waits_is_shrunk_as_usual() -> None:

@@ -126,9 +126,10 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     server.kill()
     run = finish(process)
     assert run.status == HARNESS_ERROR, before + run.output
-    verdicts = list(run.verdicts().values())
-    assert set(verdicts) == {Verdict.CONFORMS, Verdict.INCONCLUSIVE}
-    assert verdicts.count(Verdict.INCONCLUSIVE) == 1
+    assert set(run.verdicts().values()) == {Verdict.CONFORMS, Verdict.INCONCLUSIVE}
+    in_doubt = [row for row in run.rows() if row["verdict"] == Verdict.INCONCLUSIVE.value]
+    # It may be about several clauses.
+    assert len({row["property"] for row in in_doubt}) == 1
     assert run.header["footer"]["example_rows"] == len(run.rows())
     assert run.header["targets"][0]["id"] == "reference"
     reason = (
