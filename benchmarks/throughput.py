@@ -3,7 +3,7 @@
 `python -m benchmarks.throughput [TARGET]` starts the target once and takes, in turns:
 
 - generated: examples per second of one property's strategy with a body that does nothing;
-- judged: the same strategy, each example sent to the live broker on a connection of its own and asserted on, while
+- judged: the same examples, each sent to the live broker on a connection of its own and asserted on, while
   the next one is drawn, as the suite does;
 - connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
 - pipelined: a plain loop that writes a hundred requests at a time on one connection.
@@ -13,12 +13,13 @@ The rates depend on the machine and on what else it does; their ratios are what 
 
 from __future__ import annotations
 
+import gc
 import socket
 import sys
 import time
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from rich.console import Console
 
 from benchmarks.rates import chosen_target, print_rates, print_ratio
@@ -34,17 +35,20 @@ from wire.exchange import Request
 from wire.frames import FrameReader
 from wire.sentinel import sentinel_for
 
-ROUNDS = 5
+ROUNDS = 9
+WARMING_ROUNDS = 5
+"""Until then the broker's virtual machine still compiles what it is asked for, on a core that both need."""
 EXAMPLES = 400
 REQUESTS_PER_WRITE = 100
 WRITES = 20
 READ_BYTES = 65536
 
 
-def _property_rate(body: Callable[[Request], None]) -> float:
-    """Return examples per second of a property over well-formed requests."""
+def _property_rate(body: Callable[[Request], None], number: int) -> float:
+    """Return examples per second of a property over well-formed requests, those of the round's seed."""
     seen = 0
 
+    @seed(number)
     @settings(max_examples=EXAMPLES, database=None)
     @given(sent=api_versions_requests())
     def judged(sent: Request) -> None:
@@ -52,24 +56,25 @@ def _property_rate(body: Callable[[Request], None]) -> float:
         seen += 1
         body(sent)
 
+    gc.collect()
     started = time.perf_counter()
     judged()
     return seen / (time.perf_counter() - started)
 
 
-def generated_rate(broker: Broker) -> float:
+def generated_rate(broker: Broker, number: int) -> float:
     """Return examples per second with a body that does nothing."""
-    return _property_rate(lambda sent: None)
+    return _property_rate(lambda sent: None, number)
 
 
-def judged_rate(broker: Broker) -> float:
+def judged_rate(broker: Broker, number: int) -> float:
     """Return examples per second with each sent, answered, decoded and asserted on."""
 
     def judge(sent: Request) -> None:
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
 
     overlap = Overlap(lambda body, values: run_body(broker, body, values))
-    rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}))
+    rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}), number)
     overlap.end()
     return rate
 
@@ -83,7 +88,7 @@ def read_answers(connection: socket.socket, count: int) -> None:
             count -= 1
 
 
-def connection_rate(broker: Broker) -> float:
+def connection_rate(broker: Broker, number: int) -> float:
     """Return requests per second, each with a sentinel on a new connection, without Hypothesis."""
     request = probe_request(0)
     data = request.data + sentinel_for(request.correlation_id).data
@@ -97,7 +102,7 @@ def connection_rate(broker: Broker) -> float:
     return EXAMPLES / (time.perf_counter() - started)
 
 
-def pipelined_rate(broker: Broker) -> float:
+def pipelined_rate(broker: Broker, number: int) -> float:
     """Return requests per second of a loop that pipelines them on one connection."""
     data = probe_request(0).data * REQUESTS_PER_WRITE
     address = broker.running.addresses[broker.listener]
@@ -126,11 +131,11 @@ def main() -> None:
     with launch(target, launcher) as running:
         broker = Broker(running, "plaintext")
         broker.calibrate()
-        for measure in MEASUREMENTS.values():
-            measure(broker)
-        for _ in range(ROUNDS):
+        for number in range(WARMING_ROUNDS + ROUNDS):
             for name, measure in MEASUREMENTS.items():
-                rates[name].append(measure(broker))
+                rate = measure(broker, number)
+                if number >= WARMING_ROUNDS:
+                    rates[name].append(rate)
     console = Console()
     title = f"{target.id} as {launcher}: medians of {ROUNDS} rounds"
     print_rates(console, title, "per second", rates)
