@@ -170,20 +170,20 @@ def cell_verdict(
         flaky: whether every failure of the cell came and went when it was repeated.
 
     Returns:
-        The worst that was seen: a violation weighs more than a doubt, a doubt more than a note.
+        The worst that was seen: a violation weighs more than a doubt, and a doubt more than a violation that was
+        expected, since more may be wrong than that, or a note.
     """
     if not applicable:
         return Verdict.NOT_APPLICABLE
     if not verdicts:
         return Verdict.NOT_RUN
-    if Verdict.VIOLATES in verdicts:
-        if known_violation:
-            return Verdict.KNOWN_VIOLATION
+    is_violated = Verdict.VIOLATES in verdicts
+    if is_violated and not known_violation:
         return Verdict.FLAKY if flaky else Verdict.VIOLATES
     if Verdict.INCONCLUSIVE in verdicts:
         return Verdict.INCONCLUSIVE
     if known_violation:
-        return Verdict.UNEXPECTED_PASS
+        return Verdict.KNOWN_VIOLATION if is_violated else Verdict.UNEXPECTED_PASS
     if Verdict.INFORMATIONAL in verdicts:
         return Verdict.INFORMATIONAL
     return Verdict.CONFORMS

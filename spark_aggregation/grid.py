@@ -94,10 +94,10 @@ def _cell_verdict() -> Column:
     rules = [
         (~F.col("applicable"), Verdict.NOT_APPLICABLE),
         (F.col("examples") == 0, Verdict.NOT_RUN),
-        (violated & declared, Verdict.KNOWN_VIOLATION),
-        (violated & F.col("flaky").isNotNull(), Verdict.FLAKY),
-        (violated, Verdict.VIOLATES),
+        (violated & ~declared & F.col("flaky").isNotNull(), Verdict.FLAKY),
+        (violated & ~declared, Verdict.VIOLATES),
         (F.col("inconclusive") > 0, Verdict.INCONCLUSIVE),
+        (violated, Verdict.KNOWN_VIOLATION),
         (declared, Verdict.UNEXPECTED_PASS),
         (F.col("informational") > 0, Verdict.INFORMATIONAL),
         (F.col("conforms") > 0, Verdict.CONFORMS),

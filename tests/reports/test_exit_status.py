@@ -54,6 +54,15 @@ def test_declared_violation_excuses_just_itself(
     assert exit_status_of(recorder, pytest_status=0, strict=False) == status
 
 
+def test_doubt_beside_a_declared_violation_is_a_doubt(tmp_path: Path) -> None:
+    """What was expected says nothing about the examples that could not be judged."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason")
+    recorder.judged(example_of(VIOLATES))
+    recorder.judged(example_of(DOUBT))
+    assert recorder.cells[key_of()].verdict is DOUBT
+    assert exit_status_of(recorder, pytest_status=1, strict=False) == 10
+
+
 def test_failure_that_no_cell_explains_stays_one(tmp_path: Path) -> None:
     """A test that failed outside every verdict, in its teardown say, is never turned into a success."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
