@@ -110,5 +110,6 @@ def _judge(failure: StoredFailure, target: Target, launcher: str) -> tuple[str, 
             return f"does not fail: {failure.clause} on {target.id}: {holds}", 0
     if error is None:
         return f"does not fail any more: {failure.clause} on {target.id}", 0
-    first_line = str(error).partition("\n")[0]
+    # Only pytest gives a bare assertion a message.
+    first_line = str(error).partition("\n")[0] or failure.first_line
     return f"still fails: {failure.clause} on {target.id}: {first_line}", 1

@@ -66,6 +66,7 @@ def test_stored_failure_is_judged_again(
     result = CliRunner().invoke(replay, [str(failure_of(defect_run)), *chosen])
     assert result.exit_code == status, result.output
     assert said in result.output
+    assert not result.output.rstrip().endswith(":"), "it says what was seen"
 
 
 def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
