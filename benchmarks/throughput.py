@@ -3,6 +3,7 @@
 `python -m benchmarks.throughput [TARGET]` starts the target once and takes, in turns:
 
 - generated: examples per second of one property's strategy with a body that does nothing;
+- in memory: the same examples, judged on the reference broker in this process, without a socket;
 - judged: the same examples, each sent to the live broker on a connection of its own and asserted on, while
   the next one is drawn, as the suite does;
 - connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
@@ -27,8 +28,11 @@ from conformance.hypothesis_profiles import load_profile
 from conformance.judging import error_code_of
 from conformance.overlapping import Overlap
 from conformance.repeating import run_body
-from fixtures.broker import Broker, probe_request
+from fixtures.broker import REFERENCE, Broker, probe_request
+from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers import launch
+from fixtures.launchers.built_in import reference_targets
+from fixtures.targets import select_targets
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
@@ -79,6 +83,12 @@ def judged_rate(broker: Broker, number: int) -> float:
     return rate
 
 
+def in_memory_rate(broker: Broker, number: int) -> float:
+    """Return the rate of `judged_rate` for the reference broker in this process."""
+    (reference,) = select_targets([REFERENCE], extra=reference_targets())
+    return judged_rate(InMemoryBroker(in_memory_target(reference), broker.listener), number)
+
+
 def read_answers(connection: socket.socket, count: int) -> None:
     """Read as many frames as were asked for."""
     reader = FrameReader()
@@ -117,6 +127,7 @@ def pipelined_rate(broker: Broker, number: int) -> float:
 
 MEASUREMENTS = {
     "generated, no I/O": generated_rate,
+    "judged, in memory": in_memory_rate,
     "judged, live broker": judged_rate,
     "plain sockets, a connection each": connection_rate,
     "plain socket, pipelined": pipelined_rate,
@@ -139,9 +150,10 @@ def main() -> None:
     console = Console()
     title = f"{target.id} as {launcher}: medians of {ROUNDS} rounds"
     print_rates(console, title, "per second", rates)
-    no_io, live, each, pipelined = rates.values()
+    no_io, in_memory, live, each, pipelined = rates.values()
     for name, over, under in (
         ("judged / generated", live, no_io),
+        ("judged / judged in memory", live, in_memory),
         ("judged / plain sockets, a connection each", live, each),
         ("judged / plain socket, pipelined", live, pipelined),
     ):
