@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,13 @@ WITH rows AS (
   ) GROUP BY ALL
 )
 SELECT clause, target, listener, run_id,
-  CASE WHEN coalesce(examples, 0) = 0 THEN 'not_run'
-    WHEN violates > 0 THEN 'violates'
+  CASE WHEN NOT applicable THEN 'not_applicable'
+    WHEN coalesce(examples, 0) = 0 THEN 'not_run'
+    WHEN violates > 0 AND known_violation = '' AND flaky IS NOT NULL THEN 'flaky'
+    WHEN violates > 0 AND known_violation = '' THEN 'violates'
     WHEN inconclusive > 0 THEN 'inconclusive'
+    WHEN violates > 0 THEN 'known_violation'
+    WHEN known_violation <> '' THEN 'unexpected_pass'
     WHEN informational > 0 THEN 'informational'
     ELSE 'conforms' END AS verdict,
   coalesce(examples, 0) AS examples, coalesce(conforms, 0) AS conforms,
@@ -53,21 +58,30 @@ COLUMNS = (
 
 
 def duckdb_cells(runs: Path, *, threads: int) -> pa.Table:
-    """Compute the cells of runs of which every one counts and every planned cell applies, nothing declared.
+    """Compute the cells of runs of which every one counts.
 
     Args:
         runs: folder of run folders.
         threads: how many cores are used.
     """
     planned = [
-        {"run_id": header["run_id"], "started_at": header["started_at"], **cell}
+        {"run_id": header["run_id"], "started_at": header["started_at"], "flaky": None, **cell}
         for header in (json.loads(path.read_bytes()) for path in runs.glob("*/run.json"))
         for cell in header["planned_cells"]
     ]
     with duckdb.connect(config={"threads": threads}) as connection:
         connection.register("planned", pa.Table.from_pylist(planned))
-        paths = str(runs / "*" / "examples" / "*.parquet")
-        return connection.execute(_CELLS, {"paths": paths}).to_arrow_table()
+        return cells_of(connection, [str(runs / "*" / "examples" / "*.parquet")])
+
+
+def cells_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> pa.Table:
+    """Compute the cells of example rows.
+
+    Args:
+        connection: in it a table `planned` has the planned cells of the rows' runs, each with `run_id` and `started_at`.
+        paths: of the Parquet files; patterns are allowed.
+    """
+    return connection.sql(_CELLS, params={"paths": list(paths)}).to_arrow_table()
 
 
 def by_cell(cells: pa.Table) -> dict[tuple[str, ...], dict[str, Any]]:

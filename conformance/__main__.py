@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+
 import click
 
-from conformance.commands.catalogue import clauses, explain, targets
-from conformance.commands.changes import changes
-from conformance.commands.corpus import corpus
-from conformance.commands.diff import diff
-from conformance.commands.expectations import expectations
-from conformance.commands.grid import grid
-from conformance.commands.matrix import matrix
-from conformance.commands.mutation import mutation
-from conformance.commands.pinning import pin_artefacts, record_tables
-from conformance.commands.rejudge import rejudge
-from conformance.commands.replay import replay
-from conformance.commands.summary import summary
-from conformance.commands.verify import verify
-from reports.run_writer import suite_version
+from reports.distribution import suite_version
+
+COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        **{"targets": "catalogue", "clauses": "catalogue", "explain": "catalogue"},
+        **{name: name for name in ("matrix", "grid", "verify", "changes", "mutation")},
+        **{name: name for name in ("diff", "summary")},
+        **{name: name for name in ("replay", "rejudge", "corpus", "expectations")},
+        **{"pin-artefacts": "pinning", "record-tables": "pinning"},
+    }
+)
+"""Every command, and the module of `conformance.commands` in which it stands under its own name."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """Imports a command when it is asked for: all of them together take a second."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands."""
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None for a name that is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"conformance.commands.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(suite_version())
 def main() -> None:
     """Judge how Kafka brokers keep the ApiVersions handshake.
@@ -29,17 +47,6 @@ def main() -> None:
     "Kafka conformance".
     """
 
-
-COMMANDS = (
-    *(targets, clauses, explain),
-    *(matrix, grid, verify, changes, mutation),
-    *(diff, summary),
-    *(replay, rejudge, corpus, expectations),
-    *(pin_artefacts, record_tables),
-)
-
-for command in COMMANDS:
-    main.add_command(command)
 
 if __name__ == "__main__":
     main()

@@ -52,7 +52,11 @@ EXAMPLE_VERDICTS = (
 
 BROKEN_VERDICTS = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
 SOUND_VERDICTS = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
-"""A cell that goes from one of the former to one of these is fixed."""
+"""A cell that goes from one of the former to one of these is fixed.
+
+A pass that nobody expected is sound as well: the clause holds, and it is the declaration that has to be mended, which
+the run's own exit status asks for.
+"""
 
 
 class Refusal(enum.StrEnum):

@@ -1,8 +1,7 @@
 """Reads one run folder on this machine, or refuses it by name.
 
 The roll-up applies the same rule to many folders on any file system (`spark_aggregation.ingest`); a test
-holds the two equal on every way in which a folder can be wrong that shows without reading its rows. One thing it
-leaves to this module and so to `verify`: whether the files still have the hashes that the footer gives them.
+holds the two equal on every way in which a folder can be wrong that shows without reading its rows' values.
 """
 
 from __future__ import annotations

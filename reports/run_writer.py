@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from clauses.catalogue import Catalogue, Clause
 from reports.arrow_schemas import arrow_schema, dictionary_columns
+from reports.distribution import suite_version
 from reports.hash_list import hashes_of
 from reports.records import (
     ANSWER_FIELDS,
@@ -35,7 +36,6 @@ from reports.records import (
 ROWS_PER_PART = 20_000
 HASHED_PARTS = ("examples", "exchanges", "answers", "failures")
 """What the footer has hashes of: all that a grid is made from, `run.json` itself apart."""
-DISTRIBUTION = "kafka-conformance"
 CODE_FOLDERS = (
     "clauses",
     "conformance",
@@ -91,14 +91,6 @@ class PartWriter:
 def new_run_id(now: datetime) -> str:
     """Return an id that sorts by time and that no other run has."""
     return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
-
-
-def suite_version() -> str:
-    """Return the version of this distribution, or "unknown" where it is not installed."""
-    try:
-        return version(DISTRIBUTION)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 @cache

@@ -6,18 +6,12 @@ headers), or where both runs kept what was sent and it is equal but for the corr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from reports.records import Phase
 from spark_aggregation.columns import COLUMN
 from spark_aggregation.partials import CELL, parent
 from spark_aggregation.schema import FAILURE_FACTS
-
-MOST_PINNED = 32
-"""Properties have at most 22 examples written down with them, 2 at the median."""
 
 _FACTS, _DUMP, _REPRODUCER, _CAPTURE = (
     "failure.json",
@@ -28,31 +22,24 @@ _FACTS, _DUMP, _REPRODUCER, _CAPTURE = (
 _EXAMPLE = ("clause", "property", "listener", "example_number")
 
 
-def read_failures(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
+def read_failures(files: DataFrame) -> DataFrame:
     """Read what run folders keep of their failures.
 
     Args:
-        spark: the session.
-        roots: run folders, or folders of them at any depth; any Hadoop URI.
+        files: as `run_files.list_files` gives them.
 
     Returns:
         One row per folder `failures/<signature>`: `folder` (the run's), `signature`, `facts`, `hex_dump`,
         `reproducer` (texts), `pcap` (bytes); null for a file that is not there.
     """
-    path = F.col("_metadata.file_path")
-    name, parts = F.substring_index(path, "/", -1), F.split(path, "/")
-    files = (
-        spark.read.format("binaryFile")
-        .option("recursiveFileLookup", True)
-        .option("pathGlobFilter", f"{{{_FACTS},{_DUMP},{_REPRODUCER},{_CAPTURE}}}")
-        .load(list(roots))
-        .where(F.element_at(parts, -3) == "failures")
-    )
+    path = F.col("path")
+    names = "|".join(name.replace(".", "[.]") for name in (_FACTS, _DUMP, _REPRODUCER, _CAPTURE))
     return (
-        files.select(
+        files.where(path.rlike(f"/failures/[^/]+/({names})$"))
+        .select(
             parent(path, levels=3).alias("folder"),
-            F.element_at(parts, -2).alias("signature"),
-            name.alias("name"),
+            F.element_at(F.split(path, "/"), -2).alias("signature"),
+            F.substring_index(path, "/", -1).alias("name"),
             "content",
         )
         .groupBy("folder", "signature")
@@ -70,12 +57,11 @@ def _text_of(name: str) -> Column:
     return F.try_validate_utf8(content.cast("string"))
 
 
-def first_examples(examples: DataFrame, exchanges: DataFrame, headers: DataFrame) -> DataFrame:
+def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
     """Keep of each property the examples that other targets may have got as well.
 
     Args:
-        examples: example rows with their `folder`.
-        exchanges: exchange rows with their `folder`.
+        contents: as `run_files.read_tables` gives them.
         headers: `folder` and `header` of accepted runs.
 
     Returns:
@@ -84,16 +70,19 @@ def first_examples(examples: DataFrame, exchanges: DataFrame, headers: DataFrame
         correlation ids left out) and `answer_sha256` (of the last answer), both null where the exchanges were not kept.
     """
     place = ["folder", *CELL, "property", "example_number"]
-    generated = examples.where(F.col("phase") == Phase.GENERATE.value)
-    early = generated.where(F.col("example_number").between(1, MOST_PINNED))
+    early = contents.select("folder", F.inline("first_examples"))
+    exchanges = contents.select("folder", F.inline("exchanges"))
+    # Headers are large: nothing else of them may be joined to every example.
+    written_down = headers.select("folder", "header.pinned_examples")
     pinned = F.coalesce(
-        F.col("example_number") <= F.element_at("header.pinned_examples", F.col("property")),
+        F.col("example_number") <= F.try_element_at("pinned_examples", F.col("property")),
         F.lit(False),
     )
     return (
-        early.join(headers.select("folder", "header"), on="folder", how="inner")
+        early.join(written_down.hint("shuffle_hash"), on="folder", how="inner")
         .withColumn("pinned", pinned)
-        .join(_kept_bytes(exchanges), on=place, how="left")
+        # Most examples have no exchanges that were kept: to sort them would cost more than all else.
+        .join(_kept_bytes(exchanges).hint("shuffle_hash"), on=place, how="left")
         .where("pinned OR sent_sha256 IS NOT NULL")
         .select(
             "run_id",

@@ -1,6 +1,6 @@
 """What is kept of accepted runs: everything that a table will ever be made from, without the rows themselves.
 
-A batch of runs becomes five frames of facts. `cells` are kept for good, since the transitions of a cell must stay
+A batch of runs becomes six frames of facts. `cells` are kept for good, since the transitions of a cell must stay
 right when a run comes late; the others are kept by day, until retention drops the day.
 """
 
@@ -28,7 +28,8 @@ from pyspark.sql.types import (
 from spark_aggregation.evidence import first_examples
 from spark_aggregation.frames import as_table
 from spark_aggregation.grid import judged_cells
-from spark_aggregation.ingest import Ingested, planned_cells
+from spark_aggregation.ingest import Ingested
+from spark_aggregation.run_files import planned_cells
 from spark_aggregation.schema import HEADER
 from spark_aggregation.tables import JUDGED_CELLS
 
@@ -51,11 +52,18 @@ FACTS: Mapping[str, StructType] = MappingProxyType(
                 *_texts("run_id", "clause", "target", "listener", "property", "phase", "outcome"),
                 StructField("error_code", ShortType()),
                 *_texts("verdict", "failure_signature"),
-                StructField("latency_bucket", ShortType()),
                 StructField("examples", LongType()),
                 StructField("smallest_example", IntegerType()),
                 StructField("first_seen", DateType()),
                 StructField("last_seen", DateType()),
+                _DAY,
+            ]
+        ),
+        "latencies": StructType(
+            [
+                *_texts("run_id", "target", "listener"),
+                StructField("latency_bucket", ShortType()),
+                StructField("examples", LongType()),
                 _DAY,
             ]
         ),
@@ -90,6 +98,7 @@ class Facts:
         headers: one row per run: where it lay, the SHA-256 of its `run.json`, and what that says.
         cells: one row per run and planned cell, as `grid.judged_cells` gives them.
         partials: one row per distinct value of `partials.PARTIAL_KEYS` but the folder.
+        latencies: one row per run, column of the grid and latency bucket.
         examples: as `evidence.first_examples` gives them.
         failures: as `evidence.read_failures` gives them, by run.
     """
@@ -97,6 +106,7 @@ class Facts:
     headers: DataFrame
     cells: DataFrame
     partials: DataFrame
+    latencies: DataFrame
     examples: DataFrame
     failures: DataFrame
 
@@ -118,15 +128,17 @@ def facts_of(ingested: Ingested) -> Facts:
         "header",
         F.to_date(F.try_to_timestamp("header.started_at")).alias("day"),
     )
-    names = headers.select("folder", "run_id", "day")
+    # A row per run, for rows of which there may be many.
+    names = F.broadcast(headers.select("folder", "run_id", "day"))
     partials = ingested.partials.join(names.drop("run_id"), on="folder", how="inner")
     cells = judged_cells(planned_cells(headers), partials)
-    found = first_examples(ingested.examples, ingested.exchanges, headers)
+    found = first_examples(ingested.contents, headers)
     days = names.select("run_id", "day")
     frames = {
         "headers": headers,
         "cells": cells.join(days, on="run_id", how="inner"),
         "partials": partials,
+        "latencies": ingested.latencies.join(names, on="folder", how="inner"),
         "examples": found.join(days, on="run_id", how="inner"),
         "failures": ingested.failures.join(names, on="folder", how="inner"),
     }

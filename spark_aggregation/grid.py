@@ -22,7 +22,7 @@ def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
     """Judge every planned cell of every run, also those that no example reached.
 
     Args:
-        planned: as `ingest.planned_cells` gives them.
+        planned: as `run_files.planned_cells` gives them.
         partials: partial aggregates of the same runs.
 
     Returns:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,14 +19,16 @@ from urllib.parse import unquote
 import click
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from clauses.catalogue import catalogue
 from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
+from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
-from spark_aggregation.frames import settled
 from spark_aggregation.given_reports import mutation_score, release_changes
 from spark_aggregation.history import History, HistoryMoved, batches_of
 from spark_aggregation.ingest import Ingested, changed_clauses, ingest
+from spark_aggregation.quick_start import wake_python
 from spark_aggregation.roll_up import GivenReports, roll_up, shown
 from spark_aggregation.session import SparkUnavailable, start_session
 from spark_aggregation.state import State, empty_state, fold
@@ -35,10 +36,9 @@ from spark_aggregation.storage import Storage, is_uri
 
 _SMALL_BYTES = 20_000_000
 """Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
+_CATALOGUE = "array<struct<id: string, roles: array<string>, level: string>>"
 _FEW_BYTES = 1_000_000
 """A few runs: what interpreting costs a row, some 20 microseconds, is then less than what compiling costs."""
-_TABLES_AT_ONCE = 4
-"""Small tables wait for Spark's planning more than they compute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,18 +119,20 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     history = History(spark, asked.history) if asked.history is not None else None
     state = history.state() if history and not asked.rebuild else empty_state(spark)
     outcome = Outcome(counted=False, refused=(), notices=())
-    facts = None
+    facts, any_new = None, False
     if asked.roots:
         try:
             ingested = ingest(spark, asked.roots, state.known)
-            outcome = _outcome(spark, ingested)
+            any_new = not ingested.accepted.isEmpty()
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND":
                 raise
             raise PathNotFound(error.getMessage()) from error
-        if not ingested.accepted.isEmpty():
-            state, facts = _taken_in(history, state, ingested, asked)
-    if not state.runs.isEmpty():
+        refused, notices = _listed(spark, ingested)
+        outcome = Outcome(counted=any_new or ingested.known_again, refused=refused, notices=notices)
+    if any_new:
+        state, facts = _taken_in(history, state, ingested, asked)
+    if any_new or not state.runs.isEmpty():
         _write_tables(spark, asked, state, facts, history)
     return outcome
 
@@ -141,9 +143,9 @@ def _taken_in(
     """Add what was accepted to the state, and to the history if there is one."""
     new = facts_of(ingested)
     if history is None:
-        new = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+        new = Facts(**settled_together(new.by_name()))
         folded = fold(state, new, batch="", all_cells=lambda: new.cells, keep_days=asked.keep_days)
-        return State(**{name: settled(frame) for name, frame in folded.by_name().items()}), new
+        return State(**settled_together(folded.by_name())), new
     batch = history.begin(replaces=asked.rebuild)
     facts = history.write_facts(batch, new)
     folded = fold(
@@ -174,35 +176,54 @@ def _write_tables(
     write_tables(roll_up(state, chosen, facts, given), out)
 
 
-def write_tables(tables: Mapping[str, DataFrame], out: Storage) -> None:
-    """Write each table into a folder of its own, as one file."""
+def write_tables(tables: Mapping[str, Callable[[], DataFrame]], out: Storage) -> None:
+    """Make each table, and write it into a folder of its own, as one file."""
 
     def write(name: str) -> None:
         path = out.uri(TABLES_FOLDER, f"{name}.parquet")
-        tables[name].coalesce(1).write.mode("overwrite").parquet(path)
+        tables[name]().coalesce(1).write.mode("overwrite").parquet(path)
 
-    with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
-        list(pool.map(write, tables))
+    for_each(write, tables)
 
 
-def _outcome(spark: SparkSession, ingested: Ingested) -> Outcome:
-    refused = [
-        RefusedRun(folder=local_path(row.folder), refusal=row.refusal, reason=row.reason)
-        for row in ingested.refused.orderBy("folder").collect()
+def _listed(
+    spark: SparkSession, ingested: Ingested
+) -> tuple[Sequence[RefusedRun], Sequence[NoticedRun]]:
+    """List by folder what does not count, and what there is to say of the rest."""
+    refused = ingested.refused.select("folder", "refusal", "reason")
+    noticed = changed_clauses(ingested.accepted, _catalogue_of_today(spark)).select(
+        "folder", F.lit(None).cast("string").alias("refusal"), F.col("notice").alias("reason")
+    )
+    listed = [
+        (local_path(row.folder), row.refusal, row.reason)
+        for row in sorted(refused.unionByName(noticed).collect(), key=lambda row: str(row.folder))
     ]
-    today = spark.createDataFrame(
+    return (
         [
-            (clause.id, [role.value for role in clause.roles], clause.level.value)
-            for clause in catalogue()
+            RefusedRun(folder=folder, refusal=refusal, reason=reason)
+            for folder, refusal, reason in listed
+            if refusal is not None
         ],
-        "id string, roles array<string>, level string",
+        [
+            NoticedRun(folder=folder, notice=notice)
+            for folder, refusal, notice in listed
+            if refusal is None
+        ],
     )
-    noticed = changed_clauses(ingested.accepted, today).orderBy("folder").collect()
-    return Outcome(
-        counted=ingested.known_again or not ingested.accepted.isEmpty(),
-        refused=refused,
-        notices=[NoticedRun(folder=local_path(row.folder), notice=row.notice) for row in noticed],
-    )
+
+
+def _catalogue_of_today(spark: SparkSession) -> DataFrame:
+    """One row per clause: `id`, `roles`, `level`; as a text, since Spark's own way starts Python workers."""
+    clauses = [
+        {
+            "id": clause.id,
+            "roles": [role.value for role in clause.roles],
+            "level": clause.level.value,
+        }
+        for clause in catalogue()
+    ]
+    rows = F.from_json(F.lit(json.dumps(clauses)), _CATALOGUE)
+    return spark.range(1).select(F.inline(rows))
 
 
 def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:
@@ -260,6 +281,8 @@ def command(
         # A history may be of any size.
         few = history is None and is_small(runs, most=_FEW_BYTES)
         spark = start_session(quick=is_small(runs), interpreted=few)
+        if few:
+            wake_python(spark)
         outcome = aggregate(spark, asked)
         _list(Storage(spark, out), outcome)
     except SparkUnavailable as error:

@@ -45,13 +45,17 @@ def coverage(shown: DataFrame, partials: DataFrame) -> DataFrame:
     )
 
 
-def latency(shown: DataFrame, partials: DataFrame) -> DataFrame:
+def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
     """Count first answers by latency, shrinking left out.
+
+    Args:
+        shown: the runs that the grid shows, as `columns.shown_runs` gives them.
+        latencies: as `facts.Facts.latencies`, of at least these runs.
 
     Returns:
         One row per `target`, `listener` and `bucket` (see `reports.records`): `examples`.
     """
-    timed = _generated(shown, partials).where("latency_bucket IS NOT NULL")
+    timed = latencies.join(shown, on=["run_id", *COLUMN], how="left_semi")
     return timed.groupBy(*COLUMN, F.col("latency_bucket").alias("bucket")).agg(
         F.sum("examples").alias("examples")
     )

@@ -1,8 +1,8 @@
 """Mergeable partial aggregates: what is left of 10^8 example rows after one pass.
 
-The long form is kept on purpose. Counts, the latency histogram, the days a failure was seen and its
-smallest example are all sums, minima and maxima over the same few rows, so merging two nights is one
-`groupBy`, and what a grid shows is read off afterwards.
+The long form is kept on purpose. Counts, the days a failure was seen and its smallest example are all sums, minima and
+maxima over the same few rows, so merging two nights is one `groupBy`, and what a grid shows is read off afterwards.
+Latencies are counted apart, per column of the grid: kept with everything else they make ten rows of one.
 """
 
 from __future__ import annotations
@@ -12,39 +12,32 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_aggregation import file_contents
+
 CELL = ("clause", "target", "listener")
-
-_ROW_KEYS = (
-    "run_id",
-    "run_date",
-    *CELL,
-    "property",
-    "phase",
-    "outcome",
-    "error_code",
-    "verdict",
-    "failure_signature",
-    "latency_bucket",
-)
-PARTIAL_KEYS = ("folder", *_ROW_KEYS)
+PARTIAL_KEYS = ("folder", *file_contents.PARTIAL_KEYS)
+LATENCY_KEYS = ("folder", *file_contents.LATENCY_KEYS)
 
 
-def partial_aggregates(examples: DataFrame) -> DataFrame:
-    """Fold example rows, in one pass for all that the roll-up ever asks of them.
+def partial_aggregates(contents: DataFrame) -> DataFrame:
+    """Merge what was counted file by file.
 
     Args:
-        examples: as `ingest.read_examples` gives them.
+        contents: as `run_files.read_tables` gives them.
 
     Returns:
         One row per distinct `PARTIAL_KEYS`, with `examples` (how many), `smallest_example` (the lowest
         example number), `first_seen` and `last_seen` (run dates).
     """
-    per_file = examples.groupBy("file", *_ROW_KEYS).agg(
-        F.count(F.lit(1)).alias("examples"),
-        F.min("example_number").alias("smallest_example"),
-    )
+    per_file = contents.select("folder", F.inline("partials"))
     days = {"first_seen": F.col("run_date"), "last_seen": F.col("run_date")}
-    return merge_partials(with_folder(per_file).withColumns(days), PARTIAL_KEYS)
+    return merge_partials(per_file.withColumns(days), PARTIAL_KEYS)
+
+
+def latency_counts(contents: DataFrame) -> DataFrame:
+    """Merge the latencies that were counted file by file: one row per distinct `LATENCY_KEYS`, with `examples`."""
+    per_file = contents.select("folder", F.inline("latencies"))
+    return per_file.groupBy(*LATENCY_KEYS).agg(F.sum("examples").alias("examples"))
 
 
 def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -62,16 +55,6 @@ def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:
         F.min("smallest_example").alias("smallest_example"),
         F.min("first_seen").alias("first_seen"),
         F.max("last_seen").alias("last_seen"),
-    )
-
-
-def with_folder(rows: DataFrame) -> DataFrame:
-    """Replace `file`, the URI of a row's Parquet file, by `folder`, that of its run.
-
-    For rows that are aggregated already: on 10^8 of them this would cost more than the aggregation.
-    """
-    return rows.withColumn("file", parent(F.col("file"), levels=2)).withColumnRenamed(
-        "file", "folder"
     )
 
 

@@ -33,10 +33,10 @@ from reference_model.rejudging import (
 )
 from reports.records import Phase
 from spark_aggregation.frames import empty_frame
-from spark_aggregation.ingest import Ingested, ingest
+from spark_aggregation.ingest import ingest
 from spark_aggregation.job import is_small
-from spark_aggregation.partials import CELL, with_folder
-from spark_aggregation.run_files import read_answers
+from spark_aggregation.partials import CELL
+from spark_aggregation.run_files import read_answers, read_examples, read_exchanges
 from spark_aggregation.session import SparkUnavailable, start_session
 from spark_aggregation.storage import Storage
 
@@ -69,33 +69,35 @@ _KNOWN_RUNS = StructType(
 )
 
 
-def stored_examples(ingested: Ingested, answers: DataFrame) -> DataFrame:
+def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFrame) -> DataFrame:
     """Put the exchanges of each example together.
 
     Args:
-        ingested: what was read of run folders.
-        answers: answers with their `folder`, each distinct one of a run at least once.
+        spark: the session.
+        roots: run folders, or folders of them.
+        accepted: headers of the runs that count.
 
     Returns:
         One row per kept example of a target with a profile: `run_id`, `clause`, `target`, `listener`,
         `property`, `example_number`, `recorded_verdict`, `implementation`, `release`, and `exchanges`, an
         array of (step, sent, outcome, received) in order.
     """
-    targets = ingested.accepted.select("folder", F.inline("header.targets")).select(
+    targets = accepted.select("folder", F.inline("header.targets")).select(
         "folder", F.col("id").alias("target"), "implementation", "release"
     )
     judged = targets.where(F.col("implementation").isin(*JUDGED_IMPLEMENTATIONS))
+    answers = read_answers(spark, roots)
     distinct = answers.groupBy("folder", "answer_sha256").agg(F.max("received").alias("received"))
     exchange = F.struct("step", "sent", "outcome", "received")
     examples = (
-        ingested.exchanges.join(judged, on=["folder", "target"], how="inner")
+        read_exchanges(spark, roots)
+        .join(judged, on=["folder", "target"], how="inner")
         .join(distinct, on=["folder", "answer_sha256"], how="left")
         .groupBy(*_EXAMPLE, "implementation", "release")
         .agg(F.array_sort(F.collect_list(exchange)).alias("exchanges"))
     )
-    verdicts = ingested.examples.where(F.col("phase") == Phase.GENERATE.value).select(
-        *_EXAMPLE, F.col("verdict").alias("recorded_verdict")
-    )
+    generated = read_examples(spark, roots).where(F.col("phase") == Phase.GENERATE.value)
+    verdicts = generated.select(*_EXAMPLE, F.col("verdict").alias("recorded_verdict"))
     return examples.join(verdicts, on=list(_EXAMPLE), how="left").select(
         *_FACTS.fieldNames(), "implementation", "release", "exchanges"
     )
@@ -176,7 +178,7 @@ def command(runs: tuple[str, ...], out: str) -> None:
 
 def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, int]:
     ingested = ingest(spark, runs, empty_frame(spark, _KNOWN_RUNS))
-    examples = stored_examples(ingested, with_folder(read_answers(spark, runs))).cache()
+    examples = stored_examples(spark, runs, ingested.accepted).cache()
     found = judge_again(examples).cache()
     folder, _, name = out.rpartition("/")
     write_differences(found, Storage(spark, folder or "."), name)

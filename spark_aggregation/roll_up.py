@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from pyspark.sql import DataFrame
 
 from spark_aggregation import grid, measures
 from spark_aggregation.columns import shown_runs
+from spark_aggregation.concurrency import settled_together
 from spark_aggregation.evidence import neighbours, shown_failures
 from spark_aggregation.facts import Facts
 from spark_aggregation.frames import as_table, settled
@@ -38,7 +40,7 @@ def shown(state: State) -> DataFrame:
 
 def roll_up(
     state: State, chosen: DataFrame, facts: Facts, given: GivenReports
-) -> Mapping[str, DataFrame]:
+) -> Mapping[str, Callable[[], DataFrame]]:
     """Make the tables.
 
     Args:
@@ -48,29 +50,38 @@ def roll_up(
         given: tables that are taken over.
 
     Returns:
-        The tables by name, as `tables.TABLES` describes them.
+        The tables by name, as `tables.TABLES` describes them. Each is made when it is called for: that takes as long
+        as to write it, and can be done for several at once.
     """
     partials = facts.partials.join(chosen, on="run_id", how="left_semi")
-    cells = settled(grid.grid_cells(facts.cells, chosen, cell_ages(state.transitions)))
-    targets = settled(grid.grid_targets(facts.headers, chosen))
-    runs = grid.grid_runs(state.runs, chosen)
+    often_used = settled_together(
+        {
+            "cells": grid.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
+            "targets": grid.grid_targets(facts.headers, chosen),
+        }
+    )
+    cells, targets = often_used["cells"], often_used["targets"]
     kept = state.runs.where("kept")
-    frames = {
-        "cells": cells,
-        "ranges": range_statements(cells, targets),
-        "targets": targets,
-        "clauses": grid.grid_clauses(facts.headers, chosen),
-        "runs": runs,
-        "transitions": state.transitions,
-        "release_steps": grid.release_steps(cells, targets),
-        "flakes": measures.flake_rates(state.flaky, state.columns, state.runs),
-        "coverage": measures.coverage(chosen, partials),
-        "latency": measures.latency(chosen, partials),
-        "speed": state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
-        "mutation": given.mutation,
-        "release_changes": given.release_changes,
-        "failures": shown_failures(cells, facts.failures),
-        "neighbours": neighbours(cells, facts.examples, targets),
-        "inputs": kept,
+    frames: Mapping[str, Callable[[], DataFrame]] = {
+        "cells": lambda: cells,
+        "ranges": lambda: range_statements(cells, targets),
+        "targets": lambda: targets,
+        "clauses": lambda: grid.grid_clauses(facts.headers, chosen),
+        "runs": lambda: grid.grid_runs(state.runs, chosen),
+        "transitions": lambda: state.transitions,
+        "release_steps": lambda: grid.release_steps(cells, targets),
+        "flakes": lambda: measures.flake_rates(state.flaky, state.columns, state.runs),
+        "coverage": lambda: measures.coverage(chosen, partials),
+        "latency": lambda: measures.latency(chosen, facts.latencies),
+        "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
+        "mutation": lambda: given.mutation,
+        "release_changes": lambda: given.release_changes,
+        "failures": lambda: shown_failures(cells, facts.failures),
+        "neighbours": lambda: neighbours(cells, facts.examples, targets),
+        "inputs": lambda: kept,
     }
-    return {name: as_table(frame, TABLES[name]) for name, frame in frames.items()}
+    return {name: partial(_table, name, frame) for name, frame in frames.items()}
+
+
+def _table(name: str, frame: Callable[[], DataFrame]) -> DataFrame:
+    return as_table(frame(), TABLES[name])

@@ -11,6 +11,13 @@ from pathlib import Path
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from spark_aggregation.quick_start import (
+    INTERPRETED_SETTINGS,
+    PLANNING_SETTINGS,
+    import_pandas,
+    java_options,
+)
+
 _NEEDED_MODULE = "jdk.incubator.vector"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
@@ -19,6 +26,9 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Rows that go to Python are whole files.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**24),
 }
 
 _LOCAL_SETTINGS = {
@@ -29,24 +39,12 @@ _LOCAL_SETTINGS = {
     # empty tasks and planning each stage anew doubles the time of a small roll-up.
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
+    # A roll-up compiles some 300 pieces of code; of Spark's own 100 none would be left for the next one in this session.
+    "spark.sql.codegen.cache.maxEntries": "5000",
 }
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-_INTERPRETED = {
-    # Code that Spark generates and compiles for each stage has to run for long to pay: without it the roll-up of
-    # one run takes a quarter less processor time (seen: 32 s, not 43 s, on two busy cores), and that of 10^6 rows a
-    # quarter more (47 s, not 37 s).
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-}
-# Without the optimising compiler a small roll-up takes half the processor time (seen: 26 s, not 56 s,
-# on two busy cores), while 10^7 rows take three times as long.
-# Spark's classes come from its own jars; to verify their bytecode takes another tenth, which an archive of loaded
-# classes (190 MB) saves as well, and no more. A Java virtual machine without the option leaves it out.
-_QUICK_START_OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-    "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-)
+# On few cores the collector that stops everything takes less of them: a fifth of a roll-up of 10^8 rows.
+_LASTING_OPTIONS = "-XX:+UseParallelGC"
 
 
 class SparkUnavailable(RuntimeError):
@@ -70,11 +68,13 @@ def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSes
     # spark-submit hands its gateway to the driver in this variable; a setting of ours would win
     # over those of its command line.
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
-        options = f"{_JAVA_OPTIONS} {_QUICK_START_OPTIONS}" if quick else _JAVA_OPTIONS
+        options = f"{_JAVA_OPTIONS} {java_options() if quick else _LASTING_OPTIONS}"
         settings |= _LOCAL_SETTINGS | {"spark.driver.extraJavaOptions": options}
-        settings |= _INTERPRETED if interpreted else {}
+        settings |= PLANNING_SETTINGS
+        settings |= INTERPRETED_SETTINGS if interpreted else {}
         # Spark's own choice is the first python3 of PATH, which need not have what this one has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        import_pandas()
     try:
         return SparkSession.builder.config(map=dict(settings)).getOrCreate()
     except PySparkRuntimeError as error:

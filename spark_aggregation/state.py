@@ -147,10 +147,11 @@ def _transitions(
 ) -> DataFrame:
     key = ["run_id", *COLUMN]
     giving = columns.where("gives")
-    reopened = settled(reopened_columns(columns))
+    reopened = reopened_columns(columns)
     added = new_cells.join(giving, on=key, how="left_semi")
     if reopened.isEmpty():
         return known.unionByName(append_transitions(known, added))
+    reopened = settled(reopened)
     unchanged = known.join(reopened, on=list(COLUMN), how="left_anti")
     appended = append_transitions(unchanged, added.join(reopened, on=list(COLUMN), how="left_anti"))
     past = all_cells().unionByName(new_cells)

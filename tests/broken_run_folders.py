@@ -1,4 +1,4 @@
-"""Every way in which a run folder can be wrong that shows without reading its rows."""
+"""Every way in which a run folder can be wrong that shows without reading its rows' values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from reports.hash_list import hashes_of
 from reports.records import Refusal
+from reports.run_writer import HASHED_PARTS
 from tests.run_folders import (
     example_row,
     planned_cell,
@@ -94,6 +96,35 @@ def _write_foreign_rows(folder: Path) -> None:
     write_examples(_rows_file(folder), table.set_column(place, "example_number", texts))
 
 
+def _write_fewer_columns(folder: Path) -> None:
+    header = json.loads((folder / "run.json").read_text())
+    table = rows_table([example_row(header, number) for number in range(ROWS)])
+    write_examples(_rows_file(folder), table.drop_columns(["phase"]))
+
+
+def write_hashes(folder: Path) -> None:
+    """Give a run's footer the hashes of its files, as they are now."""
+    _change_footer(files=dict(hashes_of(folder, HASHED_PARTS)))(folder)
+
+
+def _write_other_rows_after_hashing(folder: Path) -> None:
+    write_hashes(folder)
+    header = json.loads((folder / "run.json").read_text())
+    rows = [example_row(header, number, outcome="closed") for number in range(ROWS)]
+    write_examples(_rows_file(folder), rows_table(rows))
+
+
+def _after_hashing_a_failure(change: Callable[[Path], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        dump = folder / "failures" / "0123456789abcdef" / "exchange.txt"
+        dump.parent.mkdir(parents=True)
+        dump.write_text("00 12 00 03")
+        write_hashes(folder)
+        change(dump)
+
+    return damage
+
+
 BROKEN: Mapping[str, tuple[Callable[[Path], None], Refusal]] = {
     "no header": (lambda folder: (folder / "run.json").unlink(), Refusal.NO_HEADER),
     "empty header": (_write_header_text(""), Refusal.NO_HEADER),
@@ -131,9 +162,20 @@ BROKEN: Mapping[str, tuple[Callable[[Path], None], Refusal]] = {
     "no rows": (lambda folder: _rows_file(folder).unlink(), Refusal.ROW_COUNT_DIFFERS),
     "rows cut short": (_truncate_rows, Refusal.ROW_COUNT_DIFFERS),
     "rows of other types": (_write_foreign_rows, Refusal.ROW_COUNT_DIFFERS),
+    "rows without a column": (_write_fewer_columns, Refusal.ROW_COUNT_DIFFERS),
     "a row too few": (_change_footer(example_rows=ROWS + 1), Refusal.ROW_COUNT_DIFFERS),
     "a row too many": (_change_footer(example_rows=ROWS - 1), Refusal.ROW_COUNT_DIFFERS),
     "no exchanges": (_change_footer(exchange_rows=1), Refusal.ROW_COUNT_DIFFERS),
     "exchanges not counted": (lambda folder: write_exchanges(folder, 1), Refusal.ROW_COUNT_DIFFERS),
+    "other rows than were written": (_write_other_rows_after_hashing, Refusal.CHANGED_FILE),
+    "another dump than was written": (
+        _after_hashing_a_failure(lambda dump: dump.write_text("00 12 00 04")),
+        Refusal.CHANGED_FILE,
+    ),
+    "an empty dump": (
+        _after_hashing_a_failure(lambda dump: dump.write_text("")),
+        Refusal.CHANGED_FILE,
+    ),
+    "no dump": (_after_hashing_a_failure(Path.unlink), Refusal.CHANGED_FILE),
 }
 """What is wrong with a folder, by name: how to make a whole run so, and how it is refused."""

@@ -11,8 +11,6 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from reports.errors import StatementWithoutEvidence
-from reports.grid_page import write_grid
-from reports.hash_list import write_hash_list
 
 
 @click.command()
@@ -35,10 +33,15 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
     """
     # A process of its own: the roll-up brings a JVM along, and on a cluster it is submitted instead.
     job = [sys.executable, "-m", "spark_aggregation.job", *runs, "--out", str(out)]
-    with _status_line("rolling up with Spark"):
-        finished = subprocess.run([*job, *_as_options(asked)], check=False)
-    if finished.returncode != 0:
-        raise SystemExit(finished.returncode)
+    with (
+        _status_line("rolling up with Spark"),
+        subprocess.Popen([*job, *_as_options(asked)]) as roll_up,
+    ):
+        # Half a second of imports, which the roll-up need not wait for and this process has time for.
+        from reports.grid_page import write_grid  # noqa: PLC0415
+        from reports.hash_list import write_hash_list  # noqa: PLC0415
+    if roll_up.returncode != 0:
+        raise SystemExit(roll_up.returncode)
     with _status_line("writing pages and exports"):
         try:
             summary = write_grid(out)

@@ -20,6 +20,7 @@ from allure_commons.model2 import ATTACHMENT_PATTERN, TEST_CASE_PATTERN, Status
 from allure_commons.types import LabelType
 
 from reports.allure_results import SEVERITIES
+from reports.distribution import DISTRIBUTION
 from reports.exports.escaping import one_line
 from reports.exports.links import ALLURE_RESULTS
 from reports.exports.violations import GATING_LEVELS
@@ -27,7 +28,6 @@ from reports.grid_tables import GridClause
 from reports.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
 from reports.history_tables import KeptFailure
 from reports.records import Verdict
-from reports.run_writer import DISTRIBUTION
 from reports.words import WORDS
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")

@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from reports.distribution import DISTRIBUTION
 from reports.exports.escaping import one_line, xml_text
 from reports.exports.links import FEED
 from reports.grid_summary import GridSummary
 from reports.grid_view import FoldedGrid, verdict_text
 from reports.history_tables import Transition
-from reports.run_writer import DISTRIBUTION
 from reports.site import addresses
 
 ATOM = "http://www.w3.org/2005/Atom"

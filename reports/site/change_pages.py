@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from reports.grid_tables import implementation_name
 from reports.grid_view import listener_order
@@ -34,38 +34,54 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ByteChange:
+    """A group of inputs that two adjacent releases treat differently, with all clauses that the change rests on."""
+
+    clauses: tuple[str, ...]
+    listener: str
+    before: str
+    after: str
+    predicted: bool
+    inputs: int
+    shortest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasePair:
     """Two adjacent releases and all that differs between them."""
 
     anchor: str
     title: str
     rows: tuple[StepRow, ...]
-    changes: tuple[ReleaseChange, ...]
+    changes: tuple[ByteChange, ...]
 
 
 def write_releases(site: Site) -> None:
     """Write releases.html."""
-    steps = site.history.release_steps
-    changes = site.history.release_changes
+    changes = _changes_by_releases(site.history.release_changes or ())
+    groups = [change for rows in changes.values() for change in rows]
+    tables = (site.history.release_steps, site.history.release_changes)
     site.render(
         "releases.html",
         "releases",
-        pairs=None if steps is None and changes is None else _pairs(site),
-        changes_recorded=bool(changes),
-        unpredicted=sum(not change.predicted for change in changes or ()),
-        changes=len(changes or ()),
+        pairs=None if tables == (None, None) else _pairs(site, changes),
+        changes_recorded=bool(groups),
+        unpredicted=sum(not change.predicted for change in groups),
+        changes=len(groups),
+        clauses=set(site.folded.cells),
     )
 
 
-def _pairs(site: Site) -> list[ReleasePair]:
+def _pairs(
+    site: Site, changes: Mapping[tuple[str, str], tuple[ByteChange, ...]]
+) -> list[ReleasePair]:
     columns = {column.target: column for column in site.folded.columns}
     places = {column.target: place for place, column in enumerate(site.folded.columns)}
     steps: dict[tuple[str, str], list[ReleaseStep]] = {}
     for step in site.history.release_steps or ():
         if step.from_target in columns and step.to_target in columns:
             steps.setdefault((step.from_target, step.to_target), []).append(step)
-    changes = _changes_by_releases(site.history.release_changes or ())
-    pairs = []
+    left, pairs = dict(changes), []
     for older, newer in sorted(steps, key=lambda pair: places[pair[1]]):
         releases = tuple(columns[target].listeners[0].release for target in (older, newer))
         title = f"{columns[older].name} to {columns[newer].name}"
@@ -74,16 +90,16 @@ def _pairs(site: Site) -> list[ReleasePair]:
                 anchor=addresses.anchor(f"{older}-{newer}"),
                 title=title,
                 rows=tuple(_step_rows(steps[older, newer])),
-                changes=tuple(changes.pop((releases[0], releases[1]), ())),
+                changes=left.pop((releases[0], releases[1]), ()),
             )
         )
-    for (before, since), rows in changes.items():
+    for (before, since), rows in left.items():
         pairs.append(
             ReleasePair(
                 anchor=addresses.anchor(f"bytes-{before}-{since}"),
                 title=f"{implementation_name('apache-kafka')} {before} to {since}",
                 rows=(),
-                changes=tuple(rows),
+                changes=rows,
             )
         )
     return pairs
@@ -91,13 +107,27 @@ def _pairs(site: Site) -> list[ReleasePair]:
 
 def _changes_by_releases(
     rows: Iterable[ReleaseChange],
-) -> dict[tuple[str, str], list[ReleaseChange]]:
-    changes: dict[tuple[str, str], list[ReleaseChange]] = {}
+) -> dict[tuple[str, str], tuple[ByteChange, ...]]:
+    """Fold the table's rows, one per clause, to one per group of inputs."""
+    clauses: dict[ReleaseChange, list[str]] = {}
     for row in rows:
-        before, since = (
-            text.removeprefix("apache-kafka-") for text in (row.from_release, row.to_release)
+        clauses.setdefault(replace(row, clause=""), []).append(row.clause)
+    changes: dict[tuple[str, str], tuple[ByteChange, ...]] = {}
+    for group, named in clauses.items():
+        change = ByteChange(
+            clauses=tuple(sorted(filter(None, named))),
+            listener=group.listener,
+            before=group.before,
+            after=group.after,
+            predicted=group.predicted,
+            inputs=group.inputs,
+            shortest=group.shortest,
         )
-        changes.setdefault((before, since), []).append(row)
+        releases = tuple(
+            text.removeprefix("apache-kafka-") for text in (group.from_release, group.to_release)
+        )
+        pair = (releases[0], releases[1])
+        changes[pair] = (*changes.get(pair, ()), change)
     return changes
 
 

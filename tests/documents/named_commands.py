@@ -18,7 +18,7 @@ from tests.conformance.suite_runs import REPOSITORY
 
 CONSOLE_SCRIPT = "kafka-conformance"
 SUITE = "conformance/"
-OWN_MODULES = ("spark_aggregation.", "workflows.", "benchmarks.")
+OWN_MODULES = ("spark_aggregation.", "workflows.", "benchmarks.", "tests.documents.")
 _SEPARATORS = ";&|\n"
 _BEFORE_A_PROGRAM = re.compile(r"\w+=.*|exec|do|then|until|while|if")
 
@@ -57,9 +57,10 @@ def _faults_of_click(command: click.Command, words: Sequence[str]) -> list[str]:
     rest = list(words)
     while isinstance(command, click.Group) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
-        if name not in command.commands:
+        named = command.get_command(click.Context(command), name)
+        if named is None:
             return [f"{command.name} has no command {name}"]
-        command = command.commands[name]
+        command = named
     known = {option for parameter in command.params for option in parameter.opts}
     return _unknown(rest, {*known, "--help", "-h"}, str(command.name))
 

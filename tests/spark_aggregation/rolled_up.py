@@ -40,4 +40,4 @@ def tables_of(
     given = GivenReports(
         mutation=mutation_score(spark, None), release_changes=release_changes(spark, None)
     )
-    return roll_up(state, shown(state), facts, given)
+    return {name: made() for name, made in roll_up(state, shown(state), facts, given).items()}

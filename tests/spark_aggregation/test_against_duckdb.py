@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 from pyspark.sql import SparkSession
 
+from benchmarks.duckdb_grid import by_cell, cells_of
 from tests.run_folders import (
     clause_entry,
     planned_cell,
@@ -52,56 +53,6 @@ COPY (
   FROM skewed JOIN planned p ON p.place = skewed.cell WHERE p.applicable
 ) TO '{path}' (FORMAT parquet)
 """
-
-_GRID = """
-WITH rows AS (
-  SELECT * FROM read_parquet($paths)
-), latest AS (
-  SELECT target, listener, max({'s': started_at, 'r': run_id}).r AS run_id FROM planned
-  GROUP BY ALL
-), counted AS (
-  SELECT run_id, clause, target, listener,
-    count(*) FILTER (phase = 'generate') AS examples,
-    count(*) FILTER (phase = 'generate' AND verdict = 'conforms') AS conforms,
-    count(*) FILTER (phase = 'generate' AND verdict = 'violates') AS violates,
-    count(*) FILTER (phase = 'generate' AND verdict = 'informational') AS informational,
-    count(*) FILTER (phase = 'generate' AND verdict = 'inconclusive') AS inconclusive,
-    count(DISTINCT failure_signature) AS distinct_failures
-  FROM rows GROUP BY ALL
-), failed AS (
-  SELECT run_id, clause, target, listener,
-    string_agg(concat(failure_signature, ':', smallest, ':', n), ' ' ORDER BY failure_signature)
-      AS failures
-  FROM (
-    SELECT run_id, clause, target, listener, failure_signature, min(example_number) AS smallest,
-      count(*) AS n
-    FROM rows WHERE failure_signature IS NOT NULL GROUP BY ALL
-  ) GROUP BY ALL
-)
-SELECT clause, target, listener, run_id,
-  CASE WHEN NOT applicable THEN 'not_applicable'
-    WHEN coalesce(examples, 0) = 0 THEN 'not_run'
-    WHEN violates > 0 AND known_violation <> '' THEN 'known_violation'
-    WHEN violates > 0 AND flaky IS NOT NULL THEN 'flaky'
-    WHEN violates > 0 THEN 'violates'
-    WHEN inconclusive > 0 THEN 'inconclusive'
-    WHEN known_violation <> '' THEN 'unexpected_pass'
-    WHEN informational > 0 THEN 'informational'
-    ELSE 'conforms' END AS verdict,
-  coalesce(examples, 0), coalesce(conforms, 0), coalesce(violates, 0),
-  coalesce(informational, 0), coalesce(inconclusive, 0), coalesce(distinct_failures, 0),
-  coalesce(failures, '')
-FROM planned JOIN latest USING (target, listener, run_id)
-  LEFT JOIN counted USING (run_id, clause, target, listener)
-  LEFT JOIN failed USING (run_id, clause, target, listener)
-"""
-
-_SPARK_CELLS = (
-    *("clause", "target", "listener", "run_id", "verdict", "examples", "conforms", "violates"),
-    *("informational", "inconclusive", "distinct_failures"),
-    "array_join(transform(failures, f -> concat(f.signature, ':', f.smallest_example, ':', "
-    "f.examples)), ' ') AS failures",
-)
 
 
 def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
@@ -188,11 +139,10 @@ def test_grid_equals_a_duckdb_query_over_the_same_rows(spark: SparkSession, tmp_
         for run_id, _, _ in RUNS
         if run_id not in REFUSED
     ]
-    expected = sorted(connection.execute(_GRID, {"paths": paths}).fetchall())
-    cells = tables_of(spark, tmp_path)["cells"].selectExpr(*_SPARK_CELLS)
-    assert sorted(tuple(cell) for cell in cells.collect()) == expected
+    expected = by_cell(cells_of(connection, paths))
+    assert by_cell(tables_of(spark, tmp_path)["cells"].toArrow()) == expected
     # Every verdict that a cell gets from examples occurs: the comparison is not about one of them.
-    assert {row[4] for row in expected} == {
+    assert {cell["verdict"] for cell in expected.values()} == {
         *("conforms", "violates", "flaky", "informational", "inconclusive", "known_violation"),
         *("unexpected_pass", "not_applicable", "not_run"),
     }

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reports.records import Refusal
-from tests.broken_run_folders import BROKEN, write_whole_run
+from tests.broken_run_folders import BROKEN, write_hashes, write_whole_run
 from tests.run_folders import example_row, planned_cell, run_header, write_run
-from tests.spark_aggregation.rolled_up import refused_folders, tables_of
+from tests.spark_aggregation.rolled_up import ingested, refused_folders, tables_of
 
 
 def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(
@@ -85,6 +85,39 @@ def test_broken_folder_does_not_take_its_run_id_away(spark: SparkSession, tmp_pa
     damage(write_whole_run(tmp_path / "a"))
     write_whole_run(tmp_path / "b")
     assert refused_folders(spark, tmp_path) == {"a": refusal.value}
+
+
+def test_run_whose_files_are_what_its_footer_says_counts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Hashes are compared whatever the files are called and however empty they are."""
+    folder = write_whole_run(tmp_path / "a b%41+ä")
+    for name in ("failures/f1/exchange.txt", "failures/f1/a%20b+ä.bin", "failures/f1/deep/er"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"" if name.endswith("txt") else b"bytes")
+    write_hashes(folder)
+    assert refused_folders(spark, tmp_path) == {}
+    assert tables_of(spark, tmp_path)["cells"].collect()[0].examples == 3
+
+
+def test_altered_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    """The reason says which file, and whether it is missing."""
+    for name, fault in (("changed", "other rows than were written"), ("missing", "no dump")):
+        damage, _ = BROKEN[fault]
+        damage(write_whole_run(tmp_path / name, run_id=name))
+    reasons = {row.reason for row in ingested(spark, tmp_path).refused.collect()}
+    assert reasons == {
+        "examples/part-0.parquet has changed since the run was written",
+        "failures/0123456789abcdef/exchange.txt is missing since the run was written",
+    }
+
+
+def test_files_of_no_run_are_passed_over(spark: SparkSession, tmp_path: Path) -> None:
+    """What lies beside run folders, below a folder with a name of ours, is no run."""
+    write_whole_run(tmp_path / "examples" / "run")
+    (tmp_path / "examples" / "notes.txt").write_text("of no run")
+    assert refused_folders(spark, tmp_path) == {}
 
 
 def test_folders_with_odd_names_are_read(spark: SparkSession, tmp_path: Path) -> None:

@@ -6,129 +6,60 @@ from datetime import date
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
-from spark_aggregation.partials import PARTIAL_KEYS, merge_partials, partial_aggregates
-from spark_aggregation.schema import EXAMPLES
-from tests.run_folders import example_row, planned_cell, run_header
+from spark_aggregation.file_contents import CONTENTS, LATENCY_KEYS, PARTIAL_KEYS
+from spark_aggregation.partials import latency_counts, merge_partials, partial_aggregates
 
-HEADER = run_header([planned_cell()], run_id="r1")
-FILE = "file:/runs/r1/examples/part-0.parquet"
-SCHEMA = StructType([StructField("file", StringType()), *EXAMPLES])
+FOLDER = "file:/runs/r1"
+DAY = date(2026, 11, 21)
+CONFORMS = dict.fromkeys(PARTIAL_KEYS, "same") | {
+    "run_date": DAY,
+    "error_code": None,
+    "failure_signature": None,
+    "examples": 2,
+    "smallest_example": 4,
+}
+FAILED = CONFORMS | {"verdict": "violates", "failure_signature": "f1"}
 
 
-def _examples(spark: SparkSession, *changes: dict[str, Any]) -> DataFrame:
+def _files(spark: SparkSession, name: str, *files: list[dict[str, Any]]) -> DataFrame:
+    """Give files of one run, of which only the list called `name` is not empty."""
     rows = [
-        {
-            "file": FILE,
-            **example_row(HEADER, number),
-            "run_date": date(2026, 11, 21),
-            **change,
-        }
-        for number, change in enumerate(changes)
+        {**dict.fromkeys(CONTENTS.names), "folder": FOLDER, "name": f"part-{part}", name: entries}
+        for part, entries in enumerate(files)
     ]
-    return spark.createDataFrame(rows, SCHEMA)
+    return spark.createDataFrame(rows, from_arrow_schema(CONTENTS))
 
 
-def test_rows_that_differ_in_nothing_but_their_number_become_one(spark: SparkSession) -> None:
-    """Rows are counted per verdict, phase, failure and latency bucket, with the smallest example."""
-    failed = {"verdict": "violates", "failure_signature": "f1"}
-    examples = _examples(
-        spark, {}, {}, {"latency_bucket": None}, failed, {**failed, "phase": "shrink"}, failed
-    )
-    partials = partial_aggregates(examples).drop("run_id", "clause", "target", "listener")
-    day = date(2026, 11, 21)
+def test_counts_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
+    """What is equal but for the file is added up, with the smallest example of all."""
+    later = CONFORMS | {"examples": 3, "smallest_example": 1}
+    found = partial_aggregates(_files(spark, "partials", [CONFORMS, FAILED], [later]))
+    measures = found.select("folder", "verdict", "examples", "smallest_example", "first_seen")
     expected = spark.createDataFrame(
-        [
-            (
-                "file:/runs/r1",
-                day,
-                "test_something",
-                "generate",
-                "answer",
-                0,
-                "conforms",
-                None,
-                36,
-                2,
-                0,
-                day,
-                day,
-            ),
-            (
-                "file:/runs/r1",
-                day,
-                "test_something",
-                "generate",
-                "answer",
-                0,
-                "conforms",
-                None,
-                None,
-                1,
-                2,
-                day,
-                day,
-            ),
-            (
-                "file:/runs/r1",
-                day,
-                "test_something",
-                "generate",
-                "answer",
-                0,
-                "violates",
-                "f1",
-                36,
-                2,
-                3,
-                day,
-                day,
-            ),
-            (
-                "file:/runs/r1",
-                day,
-                "test_something",
-                "shrink",
-                "answer",
-                0,
-                "violates",
-                "f1",
-                36,
-                1,
-                4,
-                day,
-                day,
-            ),
-        ],
-        "folder string, run_date date, property string, phase string, outcome string, "
-        "error_code smallint, verdict string, failure_signature string, "
-        "latency_bucket smallint, examples long, smallest_example int, first_seen date, "
-        "last_seen date",
+        [(FOLDER, "same", 5, 1, DAY), (FOLDER, "violates", 2, 4, DAY)], measures.schema
     )
-    assertDataFrameEqual(partials, expected)
+    assertDataFrameEqual(measures, expected)
 
 
-def test_partials_of_parts_merge_to_the_partials_of_the_whole(spark: SparkSession) -> None:
-    """Aggregating two files apart and merging them gives what aggregating both at once gives."""
-    failed = {"verdict": "violates", "failure_signature": "f1"}
-    other_file = {"file": "file:/runs/r1/examples/part-1.parquet"}
-    whole = _examples(spark, failed, {}, {**failed, **other_file}, other_file)
-    first, second = (whole.where(f"file LIKE '%part-{part}%'") for part in (0, 1))
-    apart = partial_aggregates(second).unionByName(partial_aggregates(first))
-    assertDataFrameEqual(merge_partials(apart, PARTIAL_KEYS), partial_aggregates(whole))
+def test_latencies_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
+    """Counts of one bucket are added up."""
+    entry = dict.fromkeys(LATENCY_KEYS, "same") | {"latency_bucket": 36, "examples": 2}
+    slow = entry | {"latency_bucket": 50}
+    found = latency_counts(_files(spark, "latencies", [entry, slow], [entry]))
+    counted = {row.latency_bucket: row.examples for row in found.collect()}
+    assert counted == {36: 4, 50: 2}
 
 
 def test_merging_over_days_keeps_the_first_and_the_last(spark: SparkSession) -> None:
     """A grain without the day says when a failure was first and last seen."""
-    failed = {"verdict": "violates", "failure_signature": "f1"}
-    days = [date(2026, 11, 22), date(2026, 11, 20), date(2026, 11, 21)]
-    examples = _examples(spark, *({**failed, "run_date": day} for day in days))
-    merged = merge_partials(partial_aggregates(examples), ["failure_signature"])
+    days = [date(2026, 11, 22), date(2026, 11, 20), DAY]
+    files = [[FAILED | {"run_date": day}] for day in days]
+    partials = partial_aggregates(_files(spark, "partials", *files))
+    merged = merge_partials(partials, ["failure_signature"])
     expected = spark.createDataFrame(
-        [("f1", 3, 0, date(2026, 11, 20), date(2026, 11, 22))],
-        "failure_signature string, examples long, smallest_example int, first_seen date, "
-        "last_seen date",
+        [("f1", 6, 4, date(2026, 11, 20), date(2026, 11, 22))], merged.schema
     )
     assertDataFrameEqual(merged, expected)

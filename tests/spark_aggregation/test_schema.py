@@ -16,7 +16,7 @@ from pyspark.sql.types import (
 
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, ColumnType
 from reports.run_folder import run_schema
-from spark_aggregation import ingest
+from spark_aggregation import refusals
 from spark_aggregation.schema import EXAMPLES, EXCHANGES, HEADER, spark_schema
 
 _TYPE_NAMES = {
@@ -83,5 +83,5 @@ def test_header_schema_equals_the_published_json_schema() -> None:
 def test_patterns_are_those_of_the_published_json_schema() -> None:
     """The roll-up's patterns are copies of the schema's."""
     schema = run_schema()
-    assert schema["properties"]["run_id"]["pattern"] == ingest.RUN_ID_PATTERN
-    assert schema["$defs"]["instant"]["pattern"] == ingest.INSTANT_PATTERN
+    assert schema["properties"]["run_id"]["pattern"] == refusals.RUN_ID_PATTERN
+    assert schema["$defs"]["instant"]["pattern"] == refusals.INSTANT_PATTERN

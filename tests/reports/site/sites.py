@@ -125,9 +125,10 @@ def _history() -> dict[str, list[dict[str, Any]]]:
             | {"certain": True, "median_examples": 1.0, "p95_examples": 2.0}
         ],
         "release_changes": [
-            {"listener": "plaintext", "clause": NAMES, "from_release": "3.9.2", "inputs": 3}
+            {"listener": "plaintext", "clause": clause, "from_release": "3.9.2", "inputs": 3}
             | {"to_release": "4.4.0", "predicted": False, "shortest": "00120003"}
             | {"before": "closed", "after": "INVALID_REQUEST"}
+            for clause in (NAMES, "KIP-9.of-another-grid")
         ],
         "neighbours": [
             {"signature": SIGNATURE, "target": target, "listener": "plaintext", "outcome": "answer"}

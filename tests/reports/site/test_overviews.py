@@ -38,7 +38,16 @@ def test_releases_say_what_changed_and_what_was_predicted(small_site: Path) -> N
     text = text_of(parse(small_site / "releases.html"))
     assert "Apache Kafka 3.9.2 to Apache Kafka 4.4.0" in text
     assert f"{NAMES} ✓ conforms ⚑ known plaintext" in text
-    assert "closed INVALID_REQUEST ✕ no: news 00120003" in text
+    assert "closed INVALID_REQUEST ✕ no: news 3 00120003" in text
+
+
+def test_inputs_that_change_several_clauses_are_one_group(small_site: Path) -> None:
+    """A group of inputs is one row and counts once, with all its clauses; those of the grid are linked."""
+    page = parse(small_site / "releases.html")
+    assert "1 group of inputs changed, 1 of them not as the profiles predict" in text_of(page)
+    (row,) = [row for row in all_of(page, "tr") if "00120003" in text_of(row)]
+    assert f"{NAMES} KIP-9.of-another-grid plaintext" in text_of(row)
+    assert [text_of(link) for link in all_of(row, "a")] == [NAMES]
 
 
 def test_since_says_what_the_latest_runs_changed(small_site: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workflows.records_document import DOCUMENT, document
+from tests.documents.records_schema import DOCUMENT, document
 
 
 def test_document_is_current() -> None:
-    """Writing it anew would change nothing: `python -m workflows.records_document` does that."""
+    """Writing it anew would change nothing: `python -m tests.documents.records_schema` does that."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()

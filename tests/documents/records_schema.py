@@ -1,6 +1,6 @@
 """Writes docs/records-schema.md from the code: what a run folder holds, and which tables a grid folder has.
 
-python -m workflows.records_document
+python -m tests.documents.records_schema
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from reports.run_folder import run_schema
 from reports.words import SYMBOLS, WORDS
 from spark_aggregation.tables import TABLES
 
-DOCUMENT = Path(__file__).parent.parent / "docs" / "records-schema.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "records-schema.md"
 
 _BEGINNING = f"""# Records schema
 
-Made by `python -m workflows.records_document`; a test says when it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
+Made by `python -m tests.documents.records_schema`; a test says when it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
 
 One run is one folder:
 
@@ -133,7 +133,7 @@ def _grid_tables() -> Iterator[str]:
         yield ""
 
 
-@click.command(name="workflows.records_document")
+@click.command(name="tests.documents.records_schema")
 def main() -> None:
     """Write docs/records-schema.md anew."""
     DOCUMENT.write_text(document(), encoding="utf-8")

@@ -1,0 +1,31 @@
+"""Asks Spark for several small things at once: each of them is planned for longer than it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from pyspark.sql import DataFrame
+
+from spark_aggregation.frames import settled
+
+_AT_ONCE = 4
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+    """Call a function that waits for Spark with each item, some of them at a time.
+
+    Returns:
+        What it returned, in the order of the items.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(function, items))
+
+
+def settled_together(frames: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """Settle frames that do not come from each other; see `frames.settled`."""
+    return dict(zip(frames, for_each(settled, frames.values()), strict=True))

@@ -1,0 +1,216 @@
+"""What is taken from the files of run folders, on the executor that reads them and in one pass over their bytes.
+
+Spark hands over whole files. Of a Parquet file Arrow reads the columns that the roll-up asks for, strings as numbers
+into a dictionary, and what goes back is small whatever the file holds: its hash, how many rows it has, and its rows
+folded. Spark's own reader and aggregation take twenty times as long for the same.
+
+A file that is damaged, or lacks a column or has one of another type, has no rows; the footer's row counts then
+say so by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reports.arrow_schemas import arrow_schema
+from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Phase
+from spark_aggregation.grouping import Integers, group_rows
+
+MOST_PINNED = 32
+"""Properties have at most 22 examples written down with them, 2 at the median."""
+
+_CELL = ("clause", "target", "listener")
+PARTIAL_KEYS = (
+    *("run_id", "run_date", *_CELL, "property", "phase", "outcome", "error_code", "verdict"),
+    "failure_signature",
+)
+LATENCY_KEYS = ("target", "listener", "latency_bucket")
+_EXAMPLE_KEYS = (*_CELL, "property", "example_number")
+_NUMBERED = pa.dictionary(pa.int32(), pa.string())
+_PLACE = re.compile(r"(.*)/((examples|exchanges|answers|failures)/.+)", re.DOTALL)
+
+
+def _list_of(
+    fields: Sequence[Column], names: Sequence[str], **measures: pa.DataType
+) -> pa.ListType:
+    columns = [arrow_schema(fields).field(name) for name in names]
+    # Rows that break the schema are for the roll-up to find.
+    nullable = [pa.field(column.name, column.type) for column in columns]
+    return pa.list_(pa.struct([*nullable, *map(pa.field, measures, measures.values())]))
+
+
+_PARTIALS = _list_of(EXAMPLE_FIELDS, PARTIAL_KEYS, examples=pa.int64(), smallest_example=pa.int32())
+_LATENCIES = _list_of(EXAMPLE_FIELDS, LATENCY_KEYS, examples=pa.int64())
+_FIRST_EXAMPLES = _list_of(
+    EXAMPLE_FIELDS,
+    ("run_id", *_EXAMPLE_KEYS, "outcome", "error_code", "verdict", "failure_signature"),
+)
+_EXCHANGES = _list_of(EXCHANGE_FIELDS, (*_EXAMPLE_KEYS, "step", "sent", "answer_sha256"))
+
+CONTENTS = pa.schema(
+    [
+        ("folder", pa.string()),
+        ("name", pa.string()),
+        ("sha256", pa.string()),
+        ("example_rows", pa.int64()),
+        ("exchange_rows", pa.int64()),
+        ("partials", _PARTIALS),
+        ("latencies", _LATENCIES),
+        ("first_examples", _FIRST_EXAMPLES),
+        ("exchanges", _EXCHANGES),
+    ]
+)
+"""One row per file; what is about another table than the file's is null.
+
+- `folder` (of the run, as Spark names it), `name` (below it), `sha256`;
+- `example_rows`, `exchange_rows`;
+- `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
+- `latencies`: one entry per distinct `LATENCY_KEYS`, shrinking and rows without a latency left out;
+- `first_examples`: the generated examples of each property up to number `MOST_PINNED`;
+- `exchanges`: the exchanges of such examples.
+"""
+
+_Found = Mapping[str, int | pa.Array]
+
+
+def read_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Read files, as `DataFrame.mapInArrow` asks for it.
+
+    Args:
+        batches: `path` (a URI) and `content` (bytes) of files below run folders' tables.
+
+    Yields:
+        As `CONTENTS` says, one batch per file.
+    """
+    for batch in batches:
+        paths, contents = batch.column("path"), batch.column("content")
+        for path, content in zip(paths, contents, strict=True):
+            place = _PLACE.fullmatch(path.as_py())
+            if place is not None:
+                yield _contents_of(place, content.as_buffer())
+
+
+def _contents_of(place: re.Match[str], content: pa.Buffer) -> pa.RecordBatch:
+    folder, name, table = place.groups()
+    found = {
+        "folder": folder,
+        "name": unquote(name),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    if table in _READERS and name.endswith(".parquet") and name.count("/") == 1:
+        found |= _READERS[table](content)
+    columns = [_one_value(found.get(field.name), field.type) for field in CONTENTS]
+    return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
+
+
+def _one_value(value: object, type_: pa.DataType) -> pa.Array:
+    return value if isinstance(value, pa.Array) else pa.array([value], type_)
+
+
+def _read_examples(content: pa.Buffer) -> _Found:
+    keys = list(dict.fromkeys((*PARTIAL_KEYS, *LATENCY_KEYS)))
+    rows = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
+    numbers = rows["example_number"].fill_null(0).to_numpy()
+    # All further work is on what is left after this.
+    groups = group_rows([rows[name] for name in keys])
+    folded = rows.take(pa.array(groups.first_rows()))
+    counts = groups.counts()
+    early = rows.take(_early_places(numbers))
+    return {
+        "example_rows": rows.num_rows,
+        "partials": _partials(folded, counts, groups.minima(numbers)),
+        "latencies": _latencies(folded, counts),
+        "first_examples": _entries(_FIRST_EXAMPLES, early.filter(_are_generated(early))),
+    }
+
+
+def _partials(rows: pa.RecordBatch, counts: Integers, smallest: Integers) -> pa.Array:
+    groups = group_rows([rows[name] for name in PARTIAL_KEYS])
+    distinct = rows.take(pa.array(groups.first_rows()))
+    return _entries(_PARTIALS, distinct, groups.sums(counts), groups.minima(smallest))
+
+
+def _latencies(rows: pa.RecordBatch, counts: Integers) -> pa.Array:
+    wanted = pc.and_(_are_generated(rows), rows["latency_bucket"].is_valid())
+    timed, counts = rows.filter(wanted), counts[wanted.to_numpy(zero_copy_only=False)]
+    groups = group_rows([timed[name] for name in LATENCY_KEYS])
+    return _entries(_LATENCIES, timed.take(pa.array(groups.first_rows())), groups.sums(counts))
+
+
+def _read_exchanges(content: pa.Buffer) -> _Found:
+    names = [field.name for field in _EXCHANGES.value_type]
+    rows = _read_rows(content, EXCHANGE_FIELDS, names)
+    early = rows.take(_early_places(rows["example_number"].fill_null(0).to_numpy()))
+    return {
+        "exchange_rows": rows.num_rows - rows["step"].null_count,
+        "exchanges": _entries(_EXCHANGES, early),
+    }
+
+
+_READERS: Mapping[str, Callable[[pa.Buffer], _Found]] = MappingProxyType(
+    {"examples": _read_examples, "exchanges": _read_exchanges}
+)
+
+
+def _early_places(numbers: Integers) -> pa.Array:
+    return pa.array(np.flatnonzero((numbers >= 1) & (numbers <= MOST_PINNED)))
+
+
+def _are_generated(rows: pa.RecordBatch) -> pa.BooleanArray:
+    return pc.equal(rows["phase"].cast(pa.string()), Phase.GENERATE.value).fill_null(False)
+
+
+def _read_rows(
+    content: pa.Buffer, fields: Sequence[Column], names: Sequence[str]
+) -> pa.RecordBatch:
+    """Read columns of a Parquet file, or none of its rows where that cannot be done."""
+    few_values = [column.name for column in fields if column.dictionary]
+    expected = pa.schema(
+        [
+            pa.field(name, _NUMBERED) if name in few_values else arrow_schema(fields).field(name)
+            for name in names
+        ]
+    )
+    try:
+        with pq.ParquetFile(pa.BufferReader(content), read_dictionary=few_values) as file:
+            found = file.read(columns=list(names), use_threads=False)
+        (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
+        _check_dictionaries(rows)
+    except (pa.ArrowException, OSError, ValueError, LookupError):
+        return pa.RecordBatch.from_pylist([], expected)
+    is_as_expected = dict(zip(rows.schema.names, rows.schema.types, strict=True)) == dict(
+        zip(expected.names, expected.types, strict=True)
+    )
+    return rows if is_as_expected else pa.RecordBatch.from_pylist([], expected)
+
+
+def _check_dictionaries(rows: pa.RecordBatch) -> None:
+    """Refuse a number that its dictionary does not have, which Arrow does not look for on reading.
+
+    Raises:
+        IndexError: there is one.
+    """
+    for column in rows.columns:
+        if pa.types.is_dictionary(column.type):
+            highest = pc.max(column.indices).as_py()
+            if highest is not None and highest >= len(column.dictionary):
+                raise IndexError(highest)
+
+
+def _entries(type_: pa.ListType, rows: pa.RecordBatch, *measures: Integers) -> pa.Array:
+    """Make one list of rows, with measures beside those of their columns that the list has."""
+    fields = list(type_.value_type)
+    keys = fields[: len(fields) - len(measures)]
+    values = [*(rows[field.name] for field in keys), *map(pa.array, measures)]
+    columns = [column.cast(field.type) for column, field in zip(values, fields, strict=True)]
+    entries = pa.StructArray.from_arrays(columns, fields=fields)
+    return pa.ListArray.from_arrays(pa.array([0, len(entries)], pa.int32()), entries, type=type_)

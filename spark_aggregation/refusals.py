@@ -1,0 +1,203 @@
+"""Which run folders do not count, and why: the rules of `ingest`, each with its name and its sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refusal
+from spark_aggregation.frames import settled
+from spark_aggregation.run_files import planned_cells
+from spark_aggregation.schema import EXAMPLES, HEADER, is_incomplete
+
+RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
+INSTANT_PATTERN = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
+    "(Z|[+-][0-9]{2}:[0-9]{2})$"
+)
+_EMPTY = hashlib.sha256(b"").hexdigest()
+_CELL = ("folder", "clause", "target", "listener")
+
+
+def refusals(
+    headers: DataFrame, partials: DataFrame, contents: DataFrame, known: DataFrame
+) -> DataFrame:
+    """Find the folders that do not count, each with one reason: the first that applies.
+
+    Args:
+        headers: as `read_headers` gives them.
+        partials: partial aggregates of all rows, as `partials.partial_aggregates` gives them.
+        contents: as `run_files.read_tables` gives them.
+        known: runs that count already: `run_id`, `known_folder`, `known_sha256`.
+
+    Returns:
+        One row per folder that does not count: `folder`, `refusal` (a value of `reports.records.Refusal`; null
+        for a copy of a run that counts), `reason` (a sentence for a person).
+    """
+    per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")
+    found = (
+        headers.join(per_folder, on="folder", how="full")
+        # Files of no run are none of our business, unless they have rows.
+        .where("text IS NOT NULL OR example_rows > 0")
+        .fillna(0, subset=["example_rows", "wrong_rows", "exchange_rows"])
+    )
+    judged = settled(
+        found.select(
+            "folder",
+            F.col("header.run_id").alias("run_id"),
+            "sha256",
+            _refusal(found).alias("verdict"),
+        )
+    )
+    refused = judged.where("verdict IS NOT NULL").select("folder", "verdict.*")
+    return refused.unionByName(_duplicates(judged.where("verdict IS NULL"), known))
+
+
+def _duplicates(counting: DataFrame, known: DataFrame) -> DataFrame:
+    """Find folders whose run id is taken; `refusal` is null where they are mere copies."""
+    same_run = Window.partitionBy("run_id").orderBy("folder")
+    found = counting.join(known, on="run_id", how="left").select(
+        "folder",
+        "sha256",
+        F.coalesce("known_folder", F.first("folder").over(same_run)).alias("first_folder"),
+        F.coalesce("known_sha256", F.first("sha256").over(same_run)).alias("first_sha256"),
+        (F.row_number().over(same_run) > 1).alias("again"),
+        F.col("known_sha256").isNotNull().alias("known"),
+    )
+    differs = F.col("sha256") != F.col("first_sha256")
+    return found.where("again OR known").select(
+        "folder",
+        F.when(differs, Refusal.DUPLICATE_RUN_ID.value).alias("refusal"),
+        F.concat(F.lit("its run id is that of "), "first_folder").alias("reason"),
+    )
+
+
+def _files(contents: DataFrame) -> DataFrame:
+    """One row per folder: `example_rows`, `exchange_rows`, and `files` (their names and hashes)."""
+    return contents.groupBy("folder").agg(
+        F.sum("example_rows").alias("example_rows"),
+        F.sum("exchange_rows").alias("exchange_rows"),
+        F.collect_set(F.struct("name", "sha256")).alias("files"),
+    )
+
+
+def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
+    """One row per folder that has rows: `wrong_rows`, how many no run may have."""
+    planned = planned_cells(headers).select(*_CELL, F.col("run_id").alias("planned_run_id"))
+    rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
+    nulls = [F.col(f.name).isNull() for f in EXAMPLES if not f.nullable and f.name in rows.columns]
+    wrong = (
+        reduce(or_, nulls)
+        | ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
+        | ~F.col("phase").isin([phase.value for phase in Phase])
+        | ~F.col("run_id").eqNullSafe(F.col("planned_run_id"))
+    )
+    return rows.groupBy("folder").agg(F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"))
+
+
+def _refusal(found: DataFrame) -> Column:
+    footer = found["header.footer"]
+    version = F.get_json_object("text", "$.record_schema_version")
+    return (
+        F.when(
+            found["text"].isNull(),
+            _because(Refusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
+        )
+        .when(
+            F.json_object_keys("text").isNull(),
+            _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a whole JSON object")),
+        )
+        .when(
+            ~version.eqNullSafe(F.lit(str(RECORD_SCHEMA_VERSION))),
+            _because(Refusal.FOREIGN_SCHEMA, _foreign_schema_reason(version)),
+        )
+        .when(
+            _breaks_schema(found["header"]),
+            _because(Refusal.INVALID_HEADER, F.lit("run.json does not follow its schema")),
+        )
+        .when(
+            footer.isNull(),
+            _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run was cut off")),
+        )
+        .when(
+            (found["example_rows"] != footer["example_rows"])
+            | (found["exchange_rows"] != footer["exchange_rows"]),
+            _because(Refusal.ROW_COUNT_DIFFERS, _row_count_reason(found)),
+        )
+        .when(
+            F.size(_altered_files(found)) > 0,
+            _because(Refusal.CHANGED_FILE, _altered_reason(found)),
+        )
+        .when(
+            found["wrong_rows"] > 0,
+            _because(
+                Refusal.INVALID_ROWS,
+                F.format_string(
+                    "%d example rows do not follow the record schema or belong to no planned cell",
+                    found["wrong_rows"],
+                ),
+            ),
+        )
+    )
+
+
+def _because(refusal: Refusal, reason: Column) -> Column:
+    return F.struct(F.lit(refusal.value).alias("refusal"), reason.alias("reason"))
+
+
+def _foreign_schema_reason(version: Column) -> Column:
+    return F.format_string(
+        f"record_schema_version is %s, and {RECORD_SCHEMA_VERSION} is the only one known here",
+        F.coalesce(version, F.lit("missing")),
+    )
+
+
+def _row_count_reason(found: DataFrame) -> Column:
+    footer = found["header.footer"]
+    return F.format_string(
+        "the footer counts %d example rows and %d exchange rows, readable are %d and %d",
+        footer["example_rows"],
+        footer["exchange_rows"],
+        found["example_rows"],
+        found["exchange_rows"],
+    )
+
+
+def _altered_files(found: DataFrame) -> Column:
+    """Give the names and hashes of files that are not what the footer says."""
+    there = F.map_from_entries(F.coalesce(found["files"], F.array()))
+    return F.filter(
+        F.map_entries(found["header.footer.files"]),
+        lambda file: (
+            F.coalesce(F.try_element_at(there, file["key"]), F.lit(_EMPTY)) != file["value"]
+        ),
+    )
+
+
+def _altered_reason(found: DataFrame) -> Column:
+    first = _altered_files(found)[0]["key"]
+    is_there = F.exists(found["files"], lambda file: file["name"] == first)
+    what = F.when(is_there, F.lit("has changed")).otherwise(F.lit("is missing"))
+    return F.concat(first, F.lit(" "), what, F.lit(" since the run was written"))
+
+
+def _breaks_schema(header: Column) -> Column:
+    cells = header["planned_cells"]
+    # Spark finds equal structs by comparing each with each.
+    keys = F.transform(cells, lambda cell: F.to_json(F.struct(*(cell[name] for name in _CELL[1:]))))
+    unknown_clauses = F.array_except(cells["clause"], header["clauses"]["id"])
+    unknown_targets = F.array_except(cells["target"], header["targets"]["id"])
+    return (
+        is_incomplete(header, HEADER)
+        | ~header["started_at"].rlike(INSTANT_PATTERN)
+        | F.try_to_timestamp(header["started_at"]).isNull()
+        | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
+        | ~header["run_id"].rlike(RUN_ID_PATTERN)
+        | (F.size(F.array_distinct(keys)) < F.size(cells))
+        | (F.size(unknown_clauses) > 0)
+        | (F.size(unknown_targets) > 0)
+    )

@@ -1,0 +1,146 @@
+"""What is taken from a file is what its bytes say, and nothing where they say nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spark_aggregation.file_contents import MOST_PINNED, read_contents
+from tests.run_folders import (
+    example_row,
+    planned_cell,
+    rows_table,
+    run_header,
+    write_examples,
+    write_exchanges,
+)
+
+HEADER = run_header([planned_cell()], run_id="r1")
+FAILED = {"verdict": "violates", "failure_signature": "f1"}
+
+
+def _batch(content: bytes, name: str = "examples/part-0.parquet") -> pa.RecordBatch:
+    given = {"path": [f"file:/runs/r1/{name}"], "content": pa.array([content], pa.binary())}
+    (batch,) = read_contents([pa.RecordBatch.from_pydict(given)])
+    return batch
+
+
+def _contents(content: bytes, name: str = "examples/part-0.parquet") -> dict[str, Any]:
+    (row,) = _batch(content, name).to_pylist()
+    return dict(row)
+
+
+def _of_rows(path: Path, *changes: dict[str, Any]) -> dict[str, Any]:
+    rows = [example_row(HEADER, number, **change) for number, change in enumerate(changes)]
+    write_examples(path / "examples" / "part-0.parquet", rows_table(rows))
+    return _contents((path / "examples" / "part-0.parquet").read_bytes())
+
+
+def test_rows_that_differ_in_nothing_but_number_and_latency_become_one(tmp_path: Path) -> None:
+    """Rows are counted per verdict, phase and failure, with the smallest example."""
+    found = _of_rows(
+        tmp_path, {}, {}, {"latency_bucket": None}, FAILED, {**FAILED, "phase": "shrink"}, FAILED
+    )
+    assert found["example_rows"] == 6
+    names = ("run_date", "phase", "verdict", "failure_signature", "examples", "smallest_example")
+    day = date(2026, 11, 21)
+    assert sorted((tuple(row[name] for name in names) for row in found["partials"]), key=str) == [
+        (day, "generate", "conforms", None, 3, 0),
+        (day, "generate", "violates", "f1", 2, 3),
+        (day, "shrink", "violates", "f1", 1, 4),
+    ]
+
+
+def test_latencies_of_generated_examples_are_counted(tmp_path: Path) -> None:
+    """Shrinking, and examples without a latency, are left out."""
+    slow = {"latency_bucket": 50}
+    found = _of_rows(
+        tmp_path,
+        {},
+        slow,
+        {"latency_bucket": None},
+        {**slow, "phase": "shrink"},
+        {**slow, **FAILED},
+    )
+    assert sorted((row["latency_bucket"], row["examples"]) for row in found["latencies"]) == [
+        (36, 1),
+        (50, 2),
+    ]
+
+
+def test_first_examples_are_the_generated_ones_up_to_a_number(tmp_path: Path) -> None:
+    """Example 0, those of shrinking and those far on are not what other targets got as well."""
+    found = _of_rows(tmp_path, {}, {}, {"phase": "shrink"}, *({} for _ in range(MOST_PINNED)))
+    numbers = [row["example_number"] for row in found["first_examples"]]
+    assert numbers == [1, *range(3, MOST_PINNED + 1)]
+
+
+def test_row_groups_with_dictionaries_of_their_own_are_one_file(tmp_path: Path) -> None:
+    """A value that has another number in each row group is still one value."""
+    rows = [example_row(HEADER, number, outcome=outcome) for number, outcome in enumerate("abba")]
+    path = tmp_path / "part.parquet"
+    pq.write_table(rows_table(rows), path, row_group_size=2)
+    found = _contents(path.read_bytes())
+    assert sorted((row["outcome"], row["examples"]) for row in found["partials"]) == [
+        ("a", 2),
+        ("b", 2),
+    ]
+
+
+def test_rows_that_break_the_schema_are_handed_on(tmp_path: Path) -> None:
+    """A null where none may be is a group of its own, for the roll-up to refuse."""
+    table = rows_table([example_row(HEADER), example_row(HEADER, 1)])
+    nulls = pa.array(["generate", None])
+    lax = table.set_column(table.schema.get_field_index("phase"), "phase", nulls)
+    path = tmp_path / "part.parquet"
+    pq.write_table(lax, path)
+    phases = [row["phase"] for row in _contents(path.read_bytes())["partials"]]
+    assert sorted(phases, key=str) == [None, "generate"]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 and then nothing of the kind PAR1"])
+def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
+    """What is no Parquet file counts as one without rows."""
+    found = _contents(content)
+    assert (found["example_rows"], found["partials"], found["first_examples"]) == (0, [], [])
+    assert found["sha256"] == hashlib.sha256(content).hexdigest()
+
+
+def test_every_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
+    """Whichever byte is damaged, reading ends with rows or without, never with an error."""
+    _of_rows(tmp_path, {}, FAILED)
+    whole = (tmp_path / "examples" / "part-0.parquet").read_bytes()
+    for place in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        assert _batch(bytes(damaged))["example_rows"][0].as_py() in range(3)
+
+
+def test_early_exchanges_are_handed_on(tmp_path: Path) -> None:
+    """All exchange rows are counted; those of example 0 are not kept."""
+    write_exchanges(tmp_path, 2)
+    content = (tmp_path / "exchanges" / "part-0.parquet").read_bytes()
+    found = _contents(content, "exchanges/part-0.parquet")
+    assert (found["exchange_rows"], found["exchanges"], found["example_rows"]) == (2, [], None)
+
+
+@pytest.mark.parametrize(
+    "name", ["failures/f1/exchange.txt", "answers/a.parquet", "examples/a/b.parquet"]
+)
+def test_other_files_are_hashed_alone(name: str) -> None:
+    """What holds no rows that are counted has a name and a hash."""
+    found = {key: value for key, value in _contents(b"bytes", name).items() if value is not None}
+    digest = hashlib.sha256(b"bytes").hexdigest()
+    assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest}
+
+
+def test_folder_stays_a_uri_and_a_name_becomes_text() -> None:
+    """Spark names folders by their URI; the footer names files as they are called."""
+    found = _contents(b"", "x%20y/failures/f%2B1/a+b%C3%A4")
+    assert (found["folder"], found["name"]) == ("file:/runs/r1/x%20y", "failures/f+1/a+bä")
