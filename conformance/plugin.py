@@ -72,6 +72,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         gone = set(left_out)
         items[:] = [item for item in items if item not in gone]
     judged = [item for item in items if is_judged(item)]
+    if judged and config.option.tbstyle == "auto":
+        # A failing property is told by its bytes; pytest would read all of our code for each.
+        config.option.tbstyle = "native"
     for item in judged:
         # A clause that no catalogue has ends the run before it has a folder.
         clauses_of(item)

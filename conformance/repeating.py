@@ -29,7 +29,7 @@ MANY_REPEATS = 40
 """For the rate of what comes and goes: the 95 % interval is then at most 0.3 wide."""
 PLACE_BUDGET_S = 1.5
 """Wall time for repeats in one place. Only a target that falls silent, 0.7 s each, makes fewer repeats in it."""
-TARGET_BUDGET_S = {"smoke": 3.0, "gentle": 20.0, "standard": 20.0, "deep": 20.0}
+TARGET_BUDGET_S = {"smoke": 2.0, "gentle": 20.0, "standard": 20.0, "deep": 20.0}
 """Wall time for all repeats on one target, by tier; failures behind that are not classified, and count as violations."""
 LOAD_CONNECTIONS = 4
 
