@@ -5,7 +5,7 @@
 - generated: examples per second of one property's strategy with a body that does nothing;
 - in memory: the same examples, judged on the reference broker in this process, without a socket;
 - judged: the same examples, each sent to the live broker on a connection of its own and asserted on, while
-  the next one is drawn, as the suite does;
+  the next ones are drawn, as the suite does;
 - connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
 - pipelined: a plain loop that writes a hundred requests at a time on one connection.
 

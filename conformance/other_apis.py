@@ -190,7 +190,7 @@ def answers_unsupported(exchange: Exchange, item: Item) -> bool:
 def is_served_when_asked_again(broker: Broker, item: Item) -> bool:
     """Whether a version that was answered with UNSUPPORTED_VERSION gets another answer as well.
 
-    Seen once: LeaveGroup v0-v2 of 3.4.1, which every later run was served.
+    Seen in one run of several: LeaveGroup v0-v2 of 3.4.1, which the others were served.
     """
     with suppress(Problem, HarnessError):
         exchanges = (check_served(broker, item) for _ in range(ASKED_AGAIN))

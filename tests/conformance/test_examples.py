@@ -131,6 +131,11 @@ def hold(value: int) -> None:
     """Hold."""
 
 
+def end_it(value: int) -> None:
+    """Find the target ended."""
+    raise BrokerGone("exit status 139")
+
+
 def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
     """An AssertionError is the target's violation; what follows it is Hypothesis making it smaller."""
     case = judged(tmp_path, FakeBroker())
@@ -261,9 +266,6 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> 
     broker = FakeBroker(revivals=5)
     case = judged(tmp_path, broker)
 
-    def end_it(value: int) -> None:
-        raise BrokerGone("exit status 139")
-
     with pytest.raises(TargetEnded, match="exit status 139"):
         case.run(end_it, 1)
     assert case.verdict is Verdict.VIOLATES
@@ -287,9 +289,6 @@ def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path
     """It is started again, nothing is recorded, and who ended it is found one by one."""
     broker = FakeBroker(revivals=5)
     case = judged(tmp_path, broker)
-
-    def end_it(value: int) -> None:
-        raise BrokerGone("exit status 139")
 
     with pytest.raises(EndedBesideOthers, match="exit status 139"):
         Aside(partial(case.run, end_it, 1)).begin()
