@@ -16,8 +16,8 @@ from reference_model.request_parser import ParsedHeader, Unreadable, parse_heade
 from reference_model.sasl import (
     Authentication,
     Credentials,
+    reaction_while_serving,
     reactions_of_authenticator,
-    reactions_while_serving,
 )
 from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 
@@ -59,7 +59,7 @@ def reactions(
         return reactions_of_authenticator(payload, profile, identity, authentication, state)
     header = _header_of_sasl_request(payload, profile)
     if header is not None:
-        return reactions_while_serving(payload, header, profile, authentication, state)
+        return (reaction_while_serving(payload, header, profile),)
     return reactions_of_broker(payload, profile, identity)
 
 

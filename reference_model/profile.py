@@ -73,7 +73,6 @@ class Traits:
     sasl_versions_once: bool
     sasl_handshake_max: int
     sasl_authenticate_max: int
-    reauthentication: bool
     accepted_unlisted: tuple[ApiVersion, ...]
     refused_listed: tuple[ApiVersion, ...]
 

@@ -31,7 +31,6 @@ CLAUSE = "MODEL.sequence-agrees"
 """What the steps of SASL rest on; they are not what the suite is about."""
 _BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
-_ONE_REAUTHENTICATION = "a connection may authenticate again once a second"
 _UNKNOWN_BODY = "the request of another API may not read"
 
 
@@ -121,27 +120,20 @@ def illegal_state(kind: AnswerKind, layout: int) -> Reaction:
     )
 
 
-def reactions_while_serving(
-    payload: bytes,
-    header: ParsedHeader,
-    profile: Profile,
-    authentication: Authentication,
-    state: ConnectionState,
-) -> tuple[Reaction, ...]:
-    """Return what a broker that serves a connection may do with a SASL request of a version that it has."""
+def reaction_while_serving(payload: bytes, header: ParsedHeader, profile: Profile) -> Reaction:
+    """Return what a broker that serves a connection does with a SASL request of a version that it has.
+
+    Authenticating again is not modelled: a broker allows it where its sessions expire (`connections.max.reauth.ms`).
+    """
     data = memoryview(payload)
     try:
         if header.api_key == SASL_AUTHENTICATE_KEY:
             read_token(data, header, profile.traits)
-            return (illegal_state(AnswerKind.SASL_AUTHENTICATE, header.api_version),)
+            return illegal_state(AnswerKind.SASL_AUTHENTICATE, header.api_version)
         read_mechanism(data, header)
     except Unreadable:
-        return (closed(CLAUSE),)
-    illegal = illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version)
-    if state is ConnectionState.OPEN or not profile.traits.reauthentication:
-        return (illegal,)
-    again = _to_handshake(data, header, profile, authentication)
-    return tuple(replace(each, reason=_ONE_REAUTHENTICATION) for each in (*again, illegal))
+        return closed(CLAUSE)
+    return illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version)
 
 
 def reactions_of_authenticator(

@@ -55,7 +55,6 @@ NEWEST = {
     "sasl_versions_once": True,
     "sasl_handshake_max": 1,
     "sasl_authenticate_max": 2,
-    "reauthentication": True,
     "accepted_unlisted": ranges((71, 0, 0), (72, 0, 0)),
     "refused_listed": ranges((0, 0, 2)),
 }
@@ -78,7 +77,7 @@ TRAITS_2_7 = replace(TRAITS_2_8, epoch_sent_before_authentication=False, body_ta
 TRAITS_2_5 = replace(TRAITS_2_7, epoch_sent=False)
 TRAITS_2_4 = replace(TRAITS_2_5, early_end_loses_answers=True, sasl_authenticate_max=1)
 TRAITS_2_2 = replace(TRAITS_2_4, api_versions_max=2, unsupported_names_range=False)
-TRAITS_2_0 = replace(TRAITS_2_2, sasl_authenticate_max=0, reauthentication=False)
+TRAITS_2_0 = replace(TRAITS_2_2, sasl_authenticate_max=0)
 TRAITS_1_0 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
 TRAITS_0_11 = replace(
     TRAITS_1_0,
