@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
 from reports.arrow_schemas import arrow_schema, dictionary_columns
+from reports.hash_list import hashes_of
 from reports.records import EXAMPLE_FIELDS, RECORD_SCHEMA_VERSION
 from reports.run_writer import clause_facts, suite_facts
 
@@ -127,6 +128,7 @@ def _write_run(root: Path, run: SyntheticRun) -> int:
         "exit_status": 0,
         "example_rows": rows,
         "exchange_rows": 0,
+        "files": hashes_of(folder),
     }
     (folder / "run.json").write_text(json.dumps(header, indent=1))
     return rows

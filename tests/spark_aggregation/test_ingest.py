@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reports.records import Refusal
+from spark_aggregation import run_files
 from tests.broken_run_folders import BROKEN, write_hashes, write_whole_run
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.rolled_up import ingested, refused_folders, tables_of
@@ -111,6 +112,23 @@ def test_altered_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
         "examples/part-0.parquet has changed since the run was written",
         "failures/0123456789abcdef/exchange.txt is missing since the run was written",
     }
+
+
+def test_file_that_is_too_large_costs_its_run(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not read is counted as missing, whether the footer has hashes or not."""
+    write_whole_run(tmp_path / "without hashes", run_id="a")
+    write_hashes(write_whole_run(tmp_path / "with hashes", run_id="b"))
+    assert refused_folders(spark, tmp_path) == {}
+    tables = (tmp_path / "with hashes").glob("*/*.parquet")
+    monkeypatch.setattr(
+        run_files, "LARGEST_FILE_BYTES", min(path.stat().st_size for path in tables) - 1
+    )
+    small = max(path.stat().st_size for path in tmp_path.glob("*/run.json"))
+    assert small <= run_files.LARGEST_FILE_BYTES
+    differs = Refusal.ROW_COUNT_DIFFERS.value
+    assert refused_folders(spark, tmp_path) == {"without hashes": differs, "with hashes": differs}
 
 
 def test_files_of_no_run_are_passed_over(spark: SparkSession, tmp_path: Path) -> None:
