@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -143,9 +143,11 @@ def _taken_in(
     """Add what was accepted to the state, and to the history if there is one."""
     new = facts_of(ingested)
     if history is None:
-        new = Facts(**settled_together(new.by_name()))
+        # What several tables are made from.
+        new = replace(new, **settled_together({"cells": new.cells, "examples": new.examples}))
         folded = fold(state, new, batch="", all_cells=lambda: new.cells, keep_days=asked.keep_days)
-        return State(**settled_together(folded.by_name())), new
+        often_used = {"runs": folded.runs, "transitions": folded.transitions}
+        return replace(folded, **settled_together(often_used)), new
     batch = history.begin(replaces=asked.rebuild)
     facts = history.write_facts(batch, new)
     folded = fold(
