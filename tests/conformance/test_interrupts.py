@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -26,6 +28,26 @@ def test_an_interrupt_that_was_dropped_is_raised_again() -> None:
     interrupts.check()
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        interrupts.check()
+
+
+def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Raised there it would be dropped, and complained of at the end of the run."""
+    interrupts = Interrupts()
+    interrupts.remember()
+
+    def collecting(_phase: str, _info: dict[str, int]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    dropped: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+    gc.callbacks.append(collecting)
+    try:
+        gc.collect()
+    finally:
+        gc.callbacks.remove(collecting)
+    assert dropped == []
     with pytest.raises(KeyboardInterrupt):
         interrupts.check()
 
