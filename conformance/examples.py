@@ -30,7 +30,7 @@ from wire.exchange import Exchange, Step
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the property that runs."""
 
-BRIEF_S = 2.0
+BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first: some releases take 0.3 s for every request
 that is pipelined over TLS, and seconds for one that a quota holds back."""
 ENOUGH_DIFFERENCES = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 from hypothesis import assume, example, given
@@ -113,7 +113,7 @@ def test_one_connection_does_not_change_another(
     sent = build_request(version=version)
     (undisturbed,) = broker.converse([sent])
     with broker.connect() as refused:
-        refused.converse([build_request(version=0), unsettling])
+        refused.converse_in_turn([build_request(version=0), unsettling])
         (answered,) = broker.converse([sent])
     expected = decode_answer(undisturbed, api_version=version)
     assert stable_part(decode_answer(answered, api_version=version)) == stable_part(expected)
@@ -146,20 +146,26 @@ def test_versions_without_a_name_are_never_refused_for_one(
     nameless = [build_request(version=version) for version in served]
     with broker.connect() as connection:
         connection.converse([build_request(version=3, software=refused)])
-        exchanges = connection.converse(nameless)
+        exchanges = connection.converse_in_turn(nameless)
     if exchanges[0].outcome is not Outcome.ANSWER:
         # That a refusal keeps the connection is a clause of its own.
         exchanges = broker.converse(nameless)
     assert {error_code_of(exchange) for exchange in exchanges} == {ErrorCode.NONE}
     # That what stands behind a body is ignored is a clause of its own.
     legal, illegal = (
-        [
-            error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
-            for each in broker.converse(requests_with_body_behind(name, served))
-        ]
+        what_becomes_of(broker, requests_with_body_behind(name, served))
         for name in (PLAIN_SOFTWARE, refused)
     )
     assert illegal == legal, "a name behind the body is looked at"
+
+
+def what_becomes_of(broker: Broker, requests: Iterable[Request]) -> list[ErrorCode | Outcome]:
+    """Return the error code of each answer on one connection, up to what is not answered."""
+    with broker.connect() as connection:
+        return [
+            error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
+            for each in connection.converse_in_turn(requests)
+        ]
 
 
 def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[Request]:

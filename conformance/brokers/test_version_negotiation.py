@@ -62,7 +62,7 @@ def test_refused_connection_reverts_to_v0(broker: Broker, sent: Request) -> None
     fallback = [build_request(version=version, correlation_id=version) for version in versions]
     with broker.connect() as connection:
         connection.converse([sent])
-        exchanges = connection.converse(fallback)
+        exchanges = connection.converse_in_turn(fallback)
     codes = [error_code_of(exchange) for exchange in exchanges]
     assert codes == [ErrorCode.NONE] * len(fallback)
 
