@@ -42,7 +42,12 @@ class GridSummary:
 def summarise(grid: Grid, page: Path) -> GridSummary:
     """Count a grid's cells and say the one thing that matters most."""
     folded = FoldedGrid(grid)
-    counts = Counter(cell.verdict for row in folded.cells.values() for cell in row)
+    counts = Counter(
+        cell.verdict
+        for of_role in folded.by_role.values()
+        for row in of_role.cells.values()
+        for cell in row
+    )
     verdict, text = _gravest(folded)
     return GridSummary(
         sentence=f"{SYMBOLS[verdict]} {text}",

@@ -1,13 +1,13 @@
 """The grid as a reader looks at it: one column per target, its listeners folded into the worst verdict.
 
 A cell that was never planned is not applicable where its clause is not about that listener (no target has it
-there), and not run where it is.
+there) or not for what the target is (a broker, a client), and not run otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
@@ -137,9 +137,33 @@ class FoldedGrid:
         """Fold the listeners of a grid's targets."""
         self.grid = grid
         self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
+        self._role_of_clause = {clause.clause: clause.role for clause in grid.clauses}
         self._listeners_of_clause: dict[str, set[str]] = {}
+        self._roles_of_target: dict[str, set[str]] = {}
         for cell in grid.cells:
             self._listeners_of_clause.setdefault(cell.clause, set()).add(cell.listener)
+            roles = self._roles_of_target.setdefault(cell.target, set())
+            roles.add(self._role_of_clause[cell.clause])
+
+    @cached_property
+    def by_role(self) -> Mapping[str, FoldedGrid]:
+        """The grid of each role ("broker", "client") that is judged: its clauses, and the targets with a cell of them."""
+        roles = dict.fromkeys(self._role_of_clause.values())
+        return {role: self if len(roles) == 1 else FoldedGrid(self._only(role)) for role in roles}
+
+    def _is_of(self, target: str, role: str) -> bool:
+        """Tell whether a target was judged in a role, as it may be one whose every cell is missing."""
+        return role in self._roles_of_target.get(target, {role})
+
+    def _only(self, role: str) -> Grid:
+        names = {name for name, own in self._role_of_clause.items() if own == role}
+        return replace(
+            self.grid,
+            clauses=tuple(each for each in self.grid.clauses if each.clause in names),
+            cells=tuple(each for each in self.grid.cells if each.clause in names),
+            ranges=tuple(each for each in self.grid.ranges if each.clause in names),
+            targets=tuple(each for each in self.grid.targets if self._is_of(each.target, role)),
+        )
 
     @cached_property
     def columns(self) -> tuple[TargetColumn, ...]:
@@ -166,6 +190,13 @@ class FoldedGrid:
             (source, tuple(group))
             for source, group in groupby(self.grid.clauses, lambda clause: clause.source)
         )
+
+    def sources_of(self, target: str) -> Iterable[tuple[str, tuple[GridClause, ...]]]:
+        """Give the clauses that are for what a target is, by source."""
+        for source, clauses in self.sources:
+            own = tuple(clause for clause in clauses if self._is_of(target, clause.role))
+            if own:
+                yield source, own
 
     @cached_property
     def cells(self) -> Mapping[str, tuple[FoldedCell, ...]]:
@@ -234,13 +265,21 @@ class FoldedGrid:
         if row is not None:
             reason = row.known_violation or row.reason
             return ListenerCell(listener=listener, verdict=row.verdict, reason=reason, row=row)
-        about = listener in self._listeners_of_clause.get(clause, ())
+        reason = self._why_not_applicable(clause, target, listener)
         return ListenerCell(
             listener=listener,
-            verdict=Verdict.NOT_RUN if about else Verdict.NOT_APPLICABLE,
-            reason=NOT_PLANNED if about else NOT_ABOUT_LISTENER,
+            verdict=Verdict.NOT_APPLICABLE if reason else Verdict.NOT_RUN,
+            reason=reason or NOT_PLANNED,
             row=None,
         )
+
+    def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
+        role = self._role_of_clause[clause]
+        if not self._is_of(target, role):
+            return f"a clause for {role}s"
+        if listener not in self._listeners_of_clause.get(clause, ()):
+            return NOT_ABOUT_LISTENER
+        return ""
 
 
 def listener_order(listener: str) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from reports.grid_view import (
     PLAIN,
     WORST_FIRST,
     FoldedCell,
+    FoldedGrid,
     ListenerCell,
     TargetColumn,
     listener_order,
@@ -80,14 +81,14 @@ def write_clauses(site: Site) -> None:
     history = ClauseHistory.group(site)
     listeners = listeners_of(site)
     for clause in site.folded.grid.clauses:
-        cells = site.folded.cells[clause.clause]
+        folded = site.folded.by_role[clause.role]
         site.render(
             addresses.clause_page(clause.clause),
             "clause",
             clause=clause,
-            statements=_statements(site.folded.ranges[clause.clause]),
+            statements=_statements(folded.ranges[clause.clause]),
             listeners=listeners,
-            groups=_rows_by_group(site, cells, listeners),
+            groups=_rows_by_group(folded, folded.cells[clause.clause], listeners),
             history=history[clause.clause],
             names={column.target: column.name for column in site.folded.columns},
             page_of=page_of,
@@ -106,7 +107,7 @@ def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
 
 
 def _rows_by_group(
-    site: Site, cells: tuple[FoldedCell, ...], listeners: tuple[str, ...]
+    folded: FoldedGrid, cells: tuple[FoldedCell, ...], listeners: tuple[str, ...]
 ) -> list[tuple[str, list[tuple[TargetColumn, FoldedCell, list[ListenerCell | None]]]]]:
     of_target = {cell.target: cell for cell in cells}
     return [
@@ -117,7 +118,7 @@ def _rows_by_group(
                 for column in columns
             ],
         )
-        for name, columns in site.folded.column_groups
+        for name, columns in folded.column_groups
     ]
 
 
@@ -133,7 +134,12 @@ def write_targets(site: Site) -> None:
         listeners = tuple(
             name for name in listeners_of(site) if name in {e.listener for e in column.listeners}
         )
-        cells = {clause: row[place] for clause, row in site.folded.cells.items()}
+        sources = list(site.folded.sources_of(column.target))
+        cells = {
+            clause.clause: site.folded.cells[clause.clause][place]
+            for _, clauses in sources
+            for clause in clauses
+        }
         counts = {
             verdict: sum(cell.verdict is verdict for cell in cells.values())
             for verdict in WORST_FIRST
@@ -151,7 +157,7 @@ def write_targets(site: Site) -> None:
                         for clause in clauses
                     ],
                 )
-                for source, clauses in site.folded.sources
+                for source, clauses in sources
             ],
             counts=[(verdict, count) for verdict, count in counts.items() if count],
             speed=speed.get((column.target, column.listeners[0].run_id)),

@@ -45,6 +45,35 @@ class HomeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HomeGrid:
+    """The grid of one role.
+
+    Attributes:
+        place: from 0, in its ids.
+        title: as a heading, where there are several.
+        folded: what it shows.
+        sources: its rows, by the source of the clauses.
+        wholes: what is said of each target as a whole.
+    """
+
+    place: int
+    title: str
+    folded: FoldedGrid
+    sources: list[tuple[str, list[HomeRow]]]
+    wholes: tuple[HomeCell, ...]
+
+    @property
+    def range_of(self) -> str:
+        """Whose ranges stand beside the clauses; empty where nobody's do."""
+        return implementation_name(self.folded.main_implementation)
+
+    @property
+    def first_column(self) -> int:
+        """The place of the first target in a row, from 1."""
+        return 3 if self.range_of else 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """One thing to filter by: name and value in the address, and the text beside the box."""
 
@@ -62,27 +91,35 @@ class Choice:
 
 def write_home(site: Site) -> None:
     """Write index.html."""
-    folded = site.folded
-    rows = {clause.clause: _row(folded, clause) for clause in folded.grid.clauses}
-    choices = _choices(site)
-    days = sorted({row.changed for row in rows.values() if row.changed}, reverse=True)[:_MOST_DAYS]
-    first_column = 3 if folded.main_implementation else 2
+    grids = [
+        _grid(place, role, folded)
+        for place, (role, folded) in enumerate(site.folded.by_role.items())
+    ]
+    choices = _choices(site, grids)
+    changes = {row.changed for grid in grids for _, rows in grid.sources for row in rows}
+    days = sorted(changes - {""}, reverse=True)[:_MOST_DAYS]
     site.render(
         addresses.HOME,
         "home",
         summary=site.summary,
-        caption=caption_of(folded.grid),
-        groups=folded.column_groups,
-        range_of=implementation_name(folded.main_implementation),
-        width=first_column - 1 + len(folded.columns),
-        wholes=tuple(_whole(folded, place) for place in range(len(folded.columns))),
-        sources=[
-            (source, [rows[clause.clause] for clause in clauses])
-            for source, clauses in folded.sources
-        ],
+        caption=caption_of(site.folded.grid),
+        grids=grids,
         choices=choices,
         days=days,
-        rules="\n".join(_rules(folded, choices, days, first_column)),
+        rules="\n".join(_rules(grids, choices, days)),
+    )
+
+
+def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
+    return HomeGrid(
+        place=place,
+        title=f"{role.capitalize()}s",
+        folded=folded,
+        sources=[
+            (source, [_row(folded, clause) for clause in clauses])
+            for source, clauses in folded.sources
+        ],
+        wholes=tuple(_whole(folded, column) for column in range(len(folded.columns))),
     )
 
 
@@ -172,8 +209,9 @@ def _whole(folded: FoldedGrid, place: int) -> HomeCell:
     )
 
 
-def _choices(site: Site) -> Mapping[str, list[Choice]]:
+def _choices(site: Site, grids: list[HomeGrid]) -> Mapping[str, list[Choice]]:
     folded = site.folded
+    groups = dict.fromkeys(name for grid in grids for name, _ in grid.folded.column_groups)
     counts = site.summary.cells
     levels = dict.fromkeys(clause.level for clause in folded.grid.clauses)
     return {
@@ -192,42 +230,44 @@ def _choices(site: Site) -> Mapping[str, list[Choice]]:
         "Source": [
             Choice(name="source", value=source, text=source) for source, _ in folded.sources
         ],
-        "Release": [
-            Choice(name="release", value=group, text=group) for group, _ in folded.column_groups
-        ],
+        "Release": [Choice(name="release", value=group, text=group) for group in groups],
     }
 
 
 def _rules(
-    folded: FoldedGrid, choices: Mapping[str, list[Choice]], days: list[str], first_column: int
+    grids: list[HomeGrid], choices: Mapping[str, list[Choice]], days: list[str]
 ) -> Iterator[str]:
     """Give the rules of style that hide what the filters leave out, and that label cells on narrow screens."""
     yield _state_rule(choices["State"])
     for choice in choices["Level"]:
         yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
     for choice in choices["Source"]:
-        yield f"{_unless(choice)} #rows-{_css_id(choice.id)}{{display:none}}"
-    start = first_column
-    for place, (choice, (_, columns)) in enumerate(
-        zip(choices["Release"], folded.column_groups, strict=True)
-    ):
-        end = start + len(columns) - 1
-        hidden = f"#g :is(td:nth-child(n+{start}):nth-child(-n+{end}),.c{place}){{display:none}}"
-        yield f"{_unless(choice)} {hidden}"
-        start = end + 1
+        yield f"{_unless(choice)} .rows-{_css_id(choice.id)}{{display:none}}"
+    releases = {choice.value: choice for choice in choices["Release"]}
+    for grid in grids:
+        own = [releases[name] for name, _ in grid.folded.column_groups]
+        yield f"{_unless(*own)} .of-{grid.place}{{display:none}}"
+        start = grid.first_column
+        for place, (name, columns) in enumerate(grid.folded.column_groups):
+            end = start + len(columns) - 1
+            cells = f":is(td:nth-child(n+{start}):nth-child(-n+{end}),.c{place})"
+            yield f"{_unless(releases[name])} #g{grid.place} {cells}{{display:none}}"
+            start = end + 1
     for place, day in enumerate(days):
         kept = ",".join(f'[data-changed="{each}"]' for each in days[: place + 1])
         yield f'body:has(option[value="{day}"]:checked) .clauses tr:not(.source,{kept}){{display:none}}'
     labels = "".join(
-        f'td:nth-child({place})::before{{content:"{_css_string(_label(column))}"}}'
-        for place, column in enumerate(folded.columns, start=first_column)
+        f'#g{grid.place} td:nth-child({place})::before{{content:"{_css_string(_label(column))}"}}'
+        for grid in grids
+        for place, column in enumerate(grid.folded.columns, start=grid.first_column)
     )
     yield f"@media (max-width:40rem){{{labels}}}"
 
 
-def _unless(choice: Choice) -> str:
-    """Select a page on which boxes of this name are ticked, but not this one."""
-    return f"body:has([name={choice.name}]:checked):not(:has(#{_css_id(choice.id)}:checked))"
+def _unless(*choices: Choice) -> str:
+    """Select a page on which boxes of their name are ticked, but none of these."""
+    ticked = ",".join(f"#{_css_id(choice.id)}:checked" for choice in choices)
+    return f"body:has([name={choices[0].name}]:checked):not(:has({ticked}))"
 
 
 def _state_rule(choices: list[Choice]) -> str:

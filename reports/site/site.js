@@ -4,11 +4,13 @@
 (() => {
   document.documentElement.classList.add("js");
   const form = document.getElementById("filters");
-  const grid = document.querySelector("table.grid");
-  if (!form || !grid) return;
+  const grids = [...document.querySelectorAll("table.grid")];
+  if (!form || !grids.length) return;
 
   const status = document.getElementById("count");
-  const rows = [...grid.querySelectorAll(".clauses tr:not(.source)")];
+  const inGrids = (selector) => grids.flatMap((grid) => [...grid.querySelectorAll(selector)]);
+  const firstOf = (grid) => (grid.querySelector("td.range") ? 2 : 1);
+  const rows = inGrids(".clauses tr:not(.source)");
   const boxes = [...form.querySelectorAll("input[type=checkbox]")];
   const since = document.getElementById("since");
   const PLAIN = { conforms: "td:not([class])", not_applicable: "td.na" };
@@ -42,21 +44,22 @@
 
   // A row stays for a state only if a cell with that state stays too: the style sheet cannot ask for both.
   const settle = () => {
-    for (const body of grid.querySelectorAll(".clauses")) body.hidden = false;
+    for (const body of inGrids(".clauses")) body.hidden = false;
     for (const row of rows) row.hidden = false;
     const states = boxes.filter((box) => box.name === "state" && box.checked).map((box) => box.value);
     if (states.length && boxes.some((box) => box.name === "release" && box.checked)) {
       const cells = states.map((state) => PLAIN[state] ?? `td.${state}`).join(",");
-      const shown = new Set([...grid.querySelectorAll("thead tr:last-child th")].flatMap((head, place) => (visible(head) ? [place] : [])));
-      const first = grid.querySelector("td.range") ? 2 : 1;
-      for (const row of rows) {
-        row.hidden = ![...row.querySelectorAll(cells)].some((cell) => shown.has(cell.cellIndex - first));
+      for (const grid of grids) {
+        const heads = [...grid.querySelectorAll("thead tr:last-child th")];
+        for (const row of grid.querySelectorAll(".clauses tr:not(.source)")) {
+          row.hidden = ![...row.querySelectorAll(cells)].some((cell) => visible(heads[cell.cellIndex - firstOf(grid)]));
+        }
       }
     }
     const left = rows.filter(visible);
     const bodies = new Set(left.map((row) => row.parentElement));
-    for (const body of grid.querySelectorAll(".clauses")) body.hidden = !bodies.has(body);
-    const columns = [...grid.querySelectorAll(".targets td:not(.range)")].filter(visible).length;
+    for (const body of inGrids(".clauses")) body.hidden = !bodies.has(body);
+    const columns = inGrids(".targets td:not(.range)").filter(visible).length;
     const all = left.length === rows.length ? "" : ` of ${rows.length}`;
     status.textContent = `${left.length}${all} ${rows.length === 1 ? "clause" : "clauses"}, ${many(columns, "target")} shown.`;
   };
@@ -71,12 +74,11 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   addEventListener("popstate", () => { read(); settle(); });
 
-  grid.addEventListener("click", (event) => {
+  for (const grid of grids) grid.addEventListener("click", (event) => {
     const cell = event.target.closest(".clauses td");
     if (!cell || event.target.closest("a") || String(getSelection())) return;
     const clause = cell.parentElement.querySelector("th a");
-    const first = grid.querySelector("td.range") ? 2 : 1;
-    const target = grid.querySelectorAll("thead tr:last-child th a")[cell.cellIndex - first];
+    const target = grid.querySelectorAll("thead tr:last-child th a")[cell.cellIndex - firstOf(grid)];
     const anchor = target ? `#${target.getAttribute("href").replace(/^targets\//, "").replace(/\.html$/, "")}` : "";
     location.href = clause.getAttribute("href") + anchor;
   });

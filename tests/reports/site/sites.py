@@ -26,6 +26,9 @@ TARGETS = (NEW, MIDDLE, OLD, OTHER, HOSTILE)
 NAMES, KEYS, ORDER, WIDE = "KIP-511.names", "KIP-35.keys", "KIP-35.order", "PROTOCOL.wide"
 CLAUSES = (KEYS, ORDER, NAMES, WIDE)
 SIGNATURE, KNOWN_SIGNATURE, FLAKY_SIGNATURE = "0123456789abcdef", "fedcba9876543210", "a" * 16
+NAMED, FALLS_BACK = "KIP-35.client-asks-first", "KIP-511.client-falls-back"
+NEW_CLIENT, OLD_CLIENT = "librdkafka-2.12.1", "librdkafka-2.4.0"
+CLIENT_SIGNATURE = "b" * 16
 DECLARED = "It is so on purpose. (https://issues.example/browse/KAFKA-1)"
 BEFORE = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -153,6 +156,26 @@ def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
     write_tables(out_dir, refused=refused, **{**site_tables(), **changes})
     write_grid(out_dir)
     return out_dir
+
+
+def write_site_with_clients(out_dir: Path) -> Path:
+    """Write the small site, to which clauses for clients and two clients have come, and give its folder back."""
+    tables = site_tables()
+    return write_small_site(
+        out_dir,
+        targets=[*tables["targets"], *map(target_row, (NEW_CLIENT, OLD_CLIENT))],
+        clauses=[
+            *tables["clauses"],
+            clause_row(NAMED, 4, role="client"),
+            clause_row(FALLS_BACK, 5, role="client"),
+        ],
+        cells=[
+            *tables["cells"],
+            *(cell_row(NAMED, client) for client in (NEW_CLIENT, OLD_CLIENT)),
+            cell_row(FALLS_BACK, NEW_CLIENT, "violates", failures=[CLIENT_SIGNATURE]),
+        ],
+        failures=[*tables["failures"], failure_row(CLIENT_SIGNATURE, FALLS_BACK, NEW_CLIENT)],
+    )
 
 
 def write_large_site(out_dir: Path) -> Path:

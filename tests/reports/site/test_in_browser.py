@@ -17,7 +17,19 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from reports.site import addresses
-from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, NAMES, NEW, ORDER, WIDE
+from tests.reports.site.sites import (
+    FALLS_BACK,
+    HOSTILE,
+    KEYS,
+    KNOWN_SIGNATURE,
+    NAMED,
+    NAMES,
+    NEW,
+    NEW_CLIENT,
+    ORDER,
+    WIDE,
+    write_site_with_clients,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -170,6 +182,31 @@ def test_release_and_day_filter_with_and_without_the_script(
     assert _rows(page) == [NAMES]
 
 
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+@pytest.mark.parametrize("size", list(SIZES))
+def test_grids_of_two_roles_share_the_filters(
+    size: str, script: bool, browser: Browser, tmp_path: Path
+) -> None:
+    """Axe finds nothing, and a release of a client leaves no row or heading of the brokers."""
+    url = (write_site_with_clients(tmp_path) / "index.html").as_uri()
+    page = _open(browser, f"{url}?view=all", viewport=SIZES[size], java_script_enabled=script)
+    if script:
+        found = Axe().run(page, options={"runOnly": RULES}).response
+        assert found["violations"] == []
+    _tick(page, "source", "KIP-511")
+    assert _rows(page) == [NAMES, FALLS_BACK]
+    _tick(page, "release", "librdkafka")
+    _tick(page, "source", "KIP-35")
+    assert _rows(page) == [NAMED, FALLS_BACK]
+    assert page.locator("h2:visible").all_text_contents() == ["Clients"]
+    if script:
+        _tick(page, "state", "violates")
+        assert _rows(page) == [FALLS_BACK]
+        page.locator(".violates a:visible").last.click()
+        assert page.url.endswith(addresses.cell_page(FALLS_BACK, NEW_CLIENT, "plaintext"))
+    page.context.close()
+
+
 def test_state_counts_only_in_the_releases_shown(home: Page) -> None:
     """A violation on a release that is filtered out keeps no row."""
     _tick(home, "state", "known_violation")
@@ -259,7 +296,7 @@ def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Pat
     )
     assert outline == "solid"
     page.emulate_media(media="print", forced_colors="none")
-    assert page.locator("#g").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
+    assert page.locator("#g0").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
     assert len(_rows(page)) == 4
     page.context.close()
 

@@ -1,0 +1,104 @@
+"""A grid of its own for each role that is judged, on one home page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from reports.grid_summary import summarise
+from reports.grid_tables import read_grid
+from reports.grid_view import FoldedGrid
+from reports.records import Verdict
+from reports.site import addresses
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.sites import (
+    CLAUSES,
+    FALLS_BACK,
+    KEYS,
+    NAMED,
+    NEW,
+    NEW_CLIENT,
+    OLD_CLIENT,
+    TARGETS,
+    write_site_with_clients,
+)
+
+
+@pytest.fixture(scope="module")
+def two_roles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small site with two clients on it."""
+    return write_site_with_clients(tmp_path_factory.mktemp("roles"))
+
+
+def _heads(table: Element, scope: str) -> list[str]:
+    return [text_of(head) for head in all_of(table, "th", scope=scope)]
+
+
+def test_each_role_has_a_grid(two_roles: Path) -> None:
+    """With its own clauses and targets, under a heading that says whose it is."""
+    home = parse(two_roles / "index.html")
+    brokers, clients = all_of(home, "table")
+    assert [text_of(head) for head in all_of(home, "h2")] == ["Brokers", "Clients"]
+    assert [
+        text_of(next(all_of(each, "caption"))).partition(":")[0] for each in (brokers, clients)
+    ] == [
+        "Brokers",
+        "Clients",
+    ]
+    assert _heads(clients, "row") == [
+        "The target as a whole",
+        f"{NAMED} MUST",
+        f"{FALLS_BACK} MUST",
+    ]
+    assert _heads(clients, "col") == ["Clause", "librdkafka holds it", "2.12.1", "2.4.0"]
+    assert _heads(clients, "rowgroup") == ["KIP-35", "KIP-511"]
+    assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
+    assert not any("client" in head for head in _heads(brokers, "row"))
+    assert _heads(brokers, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
+
+
+def test_one_role_needs_no_heading(small_site: Path) -> None:
+    """Then the page is about nothing else."""
+    assert list(all_of(parse(small_site / "index.html"), "h2")) == []
+
+
+def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
+    """What no run planned is not run only on targets that the clause is for."""
+    cells = {
+        (cell.clause, cell.target): cell.speaking
+        for row in FoldedGrid(read_grid(two_roles)).cells.values()
+        for cell in row
+    }
+    of_broker, of_client = cells[FALLS_BACK, NEW], cells[KEYS, NEW_CLIENT]
+    assert (of_broker.verdict, of_broker.reason) == (
+        Verdict.NOT_APPLICABLE,
+        "a clause for clients",
+    )
+    assert (of_client.verdict, of_client.reason) == (
+        Verdict.NOT_APPLICABLE,
+        "a clause for brokers",
+    )
+    assert cells[FALLS_BACK, OLD_CLIENT].verdict is Verdict.NOT_RUN
+
+
+def test_pages_of_targets_and_clauses_keep_to_their_role(two_roles: Path) -> None:
+    """A client's page has the clauses for clients, and a page of such a clause no broker."""
+    client = parse(two_roles / addresses.target_page(NEW_CLIENT))
+    assert "librdkafka 2.12.1" in text_of(next(all_of(client, "h1")))
+    of_client = [
+        text_of(head).split()[0] for head in all_of(client, "th", scope="row", class_="id")
+    ]
+    assert of_client == [NAMED, FALLS_BACK]
+    clause = parse(two_roles / addresses.clause_page(NAMED))
+    heads = [text_of(head) for head in all_of(clause, "th", scope="row")]
+    assert heads == ["librdkafka 2.12.1", "librdkafka 2.4.0"]
+
+
+def test_what_does_not_apply_to_a_role_is_not_counted(two_roles: Path) -> None:
+    """The cells of the small site, and the clients' own."""
+    grid = read_grid(two_roles)
+    counts = summarise(grid, two_roles).cells
+    assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 2
+    assert counts[Verdict.NOT_RUN] == 2
