@@ -107,13 +107,14 @@ class PropertyJudge:
         drawn = self._drawn(values)
         if self._budget_is_spent(drawn):
             return
-        patience_s = self._broker.patience.left_s
+        patience = self._broker.patience
+        before = patience.now()
         try:
             self._run(body, values)
         except AssertionError as error:
             if self._record_difference(drawn, error):
                 # What is declared was to be expected, silence and all.
-                self._broker.patience.left_s = patience_s
+                patience.forgive(before)
             if self._is_binding(error):
                 # One that ends the target has been repeated on a fresh one already.
                 if not isinstance(error, TargetEnded):
@@ -124,7 +125,7 @@ class PropertyJudge:
             raise
         else:
             # Silence that was right is no reason to lose patience.
-            self._broker.patience.left_s = patience_s
+            patience.forgive(before)
             self._record(Verdict.CONFORMS)
 
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:

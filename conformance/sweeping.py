@@ -89,11 +89,11 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
     for item in items:
         last = [*last[-1:], item]
         broker.forget()
-        patience_s = broker.patience.left_s
+        before = broker.patience.now()
         try:
             judge.conforms([check(broker, item)])
             # Silence that was right is no reason to lose patience.
-            broker.patience.left_s = patience_s
+            broker.patience.forgive(before)
         except Problem as problem:
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += _was_silent(broker.journal)

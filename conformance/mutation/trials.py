@@ -16,10 +16,10 @@ from hypothesis.errors import UnsatisfiedAssumption
 from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
 from conformance.plugin import SHARE_ON_FURTHER_LISTENERS
-from fixtures.connection import Patience
 from fixtures.errors import HarnessError
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import REFERENCE, reference_targets
+from fixtures.patience import Patience
 from reference_model.defects import DEFECTS
 from reference_model.profile import PLAINTEXT
 

@@ -20,8 +20,8 @@ from conformance.expectations import stale_expectations
 from conformance.judging import TargetEnded
 from conformance.overlapping import EndedBesideOthers
 from fixtures.broker import Broker
-from fixtures.connection import Patience
 from fixtures.errors import BrokerGone, HarnessError
+from fixtures.patience import Patience
 from fixtures.standing_aside import Aside
 from fixtures.targets import KnownViolation, Target
 from reports.recorder import CellKey, RunRecorder

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
-from fixtures.connection import Patience
 from fixtures.errors import BrokerGone
+from fixtures.patience import Patience
 from tests.clauses.properties import properties_in
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.headers import RequestHeader
