@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.judging import decode_answer, error_code_of, summary_of
@@ -31,6 +31,9 @@ HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
 SKIPPED_FRAME_BYTES = 2
 """Where a release skips short frames, those below this size."""
 MOST_REQUESTS_IN_A_RACE = 2
+"""Where answers may be lost, more are often neither answered nor closed, and each of these waits for the silence bound."""
+MOST_REQUESTS_BEFORE_A_HANG = 1
+"""Where the connection may hang, two are enough for that: seen 39 times of 40 on 0.11.0.3, with one never."""
 LARGEST_SENT_BYTES = 1 << 20
 """A release without a limit of its own before authentication would be sent 100 MB time and again."""
 PLAIN = build_request(version=0)
@@ -117,11 +120,11 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
     """Behind k requests and the end of ours come k answers, where none may be lost, and the target's end."""
     traits = broker.profile.traits
     all_answered = not traits.early_end_loses_answers
-    # Where answers may be lost, three requests or more are often neither answered nor closed, and wait long.
-    assume(all_answered or len(versions) <= MOST_REQUESTS_IN_A_RACE)
+    most = len(versions) if all_answered else MOST_REQUESTS_IN_A_RACE
+    most = MOST_REQUESTS_BEFORE_A_HANG if traits.early_end_may_hang else most
     sent = [
         build_request(version=version, correlation_id=place)
-        for place, version in enumerate(versions)
+        for place, version in enumerate(versions[:most])
     ]
     with broker.connect() as connection:
         exchanges = connection.end_stream(sent)
