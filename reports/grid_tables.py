@@ -63,7 +63,10 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridTarget:
-    """One listener of one target; the page folds a target's listeners into one column."""
+    """One listener of one target; the page folds a target's listeners into one column.
+
+    `role` is what it was judged as: "broker" or "client".
+    """
 
     target: str
     listener: str
@@ -74,6 +77,7 @@ class GridTarget:
     artefacts: Mapping[str, str]
     run_id: str
     started_at: datetime
+    role: str = "broker"
 
     @property
     def target_name(self) -> str:

@@ -137,33 +137,40 @@ class FoldedGrid:
         """Fold the listeners of a grid's targets."""
         self.grid = grid
         self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
-        self._role_of_clause = {clause.clause: clause.role for clause in grid.clauses}
+        self._role_of_target = {entry.target: entry.role for entry in grid.targets}
         self._listeners_of_clause: dict[str, set[str]] = {}
-        self._roles_of_target: dict[str, set[str]] = {}
+        self._roles_of_clause: dict[str, set[str]] = {}
         for cell in grid.cells:
             self._listeners_of_clause.setdefault(cell.clause, set()).add(cell.listener)
-            roles = self._roles_of_target.setdefault(cell.target, set())
-            roles.add(self._role_of_clause[cell.clause])
+            roles = self._roles_of_clause.setdefault(cell.clause, set())
+            roles.add(self._role_of_target[cell.target])
 
     @cached_property
     def by_role(self) -> Mapping[str, FoldedGrid]:
-        """The grid of each role ("broker", "client") that is judged: its clauses, and the targets with a cell of them."""
-        roles = dict.fromkeys(self._role_of_clause.values())
+        """The grid of each role ("broker", "client") that targets are judged in: those targets, and the clauses for them."""
+        roles = dict.fromkeys(self._role_of_target.values())
         return {role: self if len(roles) == 1 else FoldedGrid(self._only(role)) for role in roles}
 
-    def _is_of(self, target: str, role: str) -> bool:
-        """Tell whether a target was judged in a role, as it may be one whose every cell is missing."""
-        return role in self._roles_of_target.get(target, {role})
-
     def _only(self, role: str) -> Grid:
-        names = {name for name, own in self._role_of_clause.items() if own == role}
+        targets = {target for target, own in self._role_of_target.items() if own == role}
+        clauses = tuple(each for each in self.grid.clauses if self._is_for(each.clause, role))
+        families = {each.implementation for each in self.grid.targets if each.target in targets}
+        names = {each.clause for each in clauses}
         return replace(
             self.grid,
-            clauses=tuple(each for each in self.grid.clauses if each.clause in names),
-            cells=tuple(each for each in self.grid.cells if each.clause in names),
-            ranges=tuple(each for each in self.grid.ranges if each.clause in names),
-            targets=tuple(each for each in self.grid.targets if self._is_of(each.target, role)),
+            clauses=clauses,
+            cells=tuple(each for each in self.grid.cells if each.target in targets),
+            ranges=tuple(
+                each
+                for each in self.grid.ranges
+                if each.clause in names and each.implementation in families
+            ),
+            targets=tuple(each for each in self.grid.targets if each.target in targets),
         )
+
+    def _is_for(self, clause: str, role: str) -> bool:
+        """Tell whether a clause is for a role, as it may be one that has no cell at all."""
+        return role in self._roles_of_clause.get(clause, {role})
 
     @cached_property
     def columns(self) -> tuple[TargetColumn, ...]:
@@ -194,7 +201,11 @@ class FoldedGrid:
     def sources_of(self, target: str) -> Iterable[tuple[str, tuple[GridClause, ...]]]:
         """Give the clauses that are for what a target is, by source."""
         for source, clauses in self.sources:
-            own = tuple(clause for clause in clauses if self._is_of(target, clause.role))
+            own = tuple(
+                clause
+                for clause in clauses
+                if self._is_for(clause.clause, self._role_of_target[target])
+            )
             if own:
                 yield source, own
 
@@ -274,9 +285,9 @@ class FoldedGrid:
         )
 
     def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
-        role = self._role_of_clause[clause]
-        if not self._is_of(target, role):
-            return f"a clause for {role}s"
+        role = self._role_of_target[target]
+        if not self._is_for(clause, role):
+            return f"not a clause for {role}s"
         if listener not in self._listeners_of_clause.get(clause, ()):
             return NOT_ABOUT_LISTENER
         return ""

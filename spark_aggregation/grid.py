@@ -116,11 +116,12 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
     Returns:
         One row per `target` and `listener`: `implementation`, `release`, `release_order` (the release's
         leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
-        `run_id`, `started_at`.
+        `run_id`, `started_at`, `role` (that of its run's clauses: a run judges brokers or clients).
     """
     described = headers.select(
         "run_id",
         F.try_to_timestamp("header.started_at").alias("started_at"),
+        F.get("header.clauses.role", F.lit(0)).alias("role"),
         F.inline("header.targets"),
     ).withColumnRenamed("id", "target")
     return shown.join(described, on=["run_id", "target"], how="inner").withColumn(

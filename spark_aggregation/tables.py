@@ -93,6 +93,7 @@ TABLES: Mapping[str, StructType] = {
             "artefacts": MapType(_TEXT, _TEXT, valueContainsNull=False),
             "run_id": _TEXT,
             "started_at": _INSTANT,
+            "role": _TEXT,
         }
     ),
     "clauses": _schema(

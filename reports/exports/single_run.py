@@ -140,6 +140,7 @@ def _targets(header: Header) -> Iterator[GridTarget]:
             artefacts=known["artefacts"],
             run_id=header["run_id"],
             started_at=datetime.fromisoformat(header["started_at"]),
+            role=header["clauses"][0]["role"],
         )
 
 

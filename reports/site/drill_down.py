@@ -81,14 +81,16 @@ def write_clauses(site: Site) -> None:
     history = ClauseHistory.group(site)
     listeners = listeners_of(site)
     for clause in site.folded.grid.clauses:
-        folded = site.folded.by_role[clause.role]
+        grids = [each for each in site.folded.by_role.values() if clause.clause in each.cells]
         site.render(
             addresses.clause_page(clause.clause),
             "clause",
             clause=clause,
-            statements=_statements(folded.ranges[clause.clause]),
+            statements=_statements(site.folded.ranges[clause.clause]),
             listeners=listeners,
-            groups=_rows_by_group(folded, folded.cells[clause.clause], listeners),
+            groups=[
+                group for each in grids for group in _rows_by_group(each, clause.clause, listeners)
+            ],
             history=history[clause.clause],
             names={column.target: column.name for column in site.folded.columns},
             page_of=page_of,
@@ -107,9 +109,9 @@ def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
 
 
 def _rows_by_group(
-    folded: FoldedGrid, cells: tuple[FoldedCell, ...], listeners: tuple[str, ...]
+    folded: FoldedGrid, clause: str, listeners: tuple[str, ...]
 ) -> list[tuple[str, list[tuple[TargetColumn, FoldedCell, list[ListenerCell | None]]]]]:
-    of_target = {cell.target: cell for cell in cells}
+    of_target = {cell.target: cell for cell in folded.cells[clause]}
     return [
         (
             name,

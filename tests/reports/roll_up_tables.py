@@ -55,6 +55,7 @@ _SCHEMAS = {
             ("artefacts", pa.map_(_TEXT, _TEXT)),
             ("run_id", _TEXT),
             ("started_at", _INSTANT),
+            ("role", _TEXT),
         ]
     ),
     "clauses": pa.schema(
@@ -197,6 +198,7 @@ def target_row(target: str, **changes: Any) -> dict[str, Any]:
         "artefacts": {"org.apache.kafka:kafka_2.13:4.4.0": "ab" * 32},
         "run_id": RUN_ID,
         "started_at": datetime(2026, 11, 21, 14, 30, tzinfo=UTC),
+        "role": "broker",
     } | changes
 
 

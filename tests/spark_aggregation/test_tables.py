@@ -80,6 +80,22 @@ def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(
     assert {tuple(row) for row in targets} == {(young, "run-1"), (old, "run-4")}
 
 
+def test_target_has_the_role_that_its_run_judges(spark: SparkSession, tmp_path: Path) -> None:
+    """Brokers and clients come from runs of their own, also where a clause binds both."""
+    for number, (target, role) in enumerate(
+        (("apache-kafka-4.4.0", "broker"), ("librdkafka-2.12.1", "client"))
+    ):
+        planned = [planned_cell("C.a", target)]
+        clauses = [clause_entry("C.a", role=role)]
+        header = run_header(planned, clauses=clauses, run_id=f"run-{number}")
+        write_run(tmp_path / str(number), header)
+    targets = tables_of(spark, tmp_path)["targets"].select("target", "role").collect()
+    assert {tuple(row) for row in targets} == {
+        ("apache-kafka-4.4.0", "broker"),
+        ("librdkafka-2.12.1", "client"),
+    }
+
+
 def test_clause_of_another_level_is_noticed_and_counts(spark: SparkSession, tmp_path: Path) -> None:
     """The run is not refused; who reads the grid is told."""
     clauses = [clause_entry("C.a"), clause_entry("C.b")]

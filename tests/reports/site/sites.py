@@ -163,7 +163,10 @@ def write_site_with_clients(out_dir: Path) -> Path:
     tables = site_tables()
     return write_small_site(
         out_dir,
-        targets=[*tables["targets"], *map(target_row, (NEW_CLIENT, OLD_CLIENT))],
+        targets=[
+            *tables["targets"],
+            *(target_row(client, role="client") for client in (NEW_CLIENT, OLD_CLIENT)),
+        ],
         clauses=[
             *tables["clauses"],
             clause_row(NAMED, 4, role="client"),
@@ -172,6 +175,8 @@ def write_site_with_clients(out_dir: Path) -> Path:
         cells=[
             *tables["cells"],
             *(cell_row(NAMED, client) for client in (NEW_CLIENT, OLD_CLIENT)),
+            # A clause may bind both.
+            cell_row(KEYS, NEW_CLIENT),
             cell_row(FALLS_BACK, NEW_CLIENT, "violates", failures=[CLIENT_SIGNATURE]),
         ],
         failures=[*tables["failures"], failure_row(CLIENT_SIGNATURE, FALLS_BACK, NEW_CLIENT)],

@@ -197,7 +197,7 @@ def test_grids_of_two_roles_share_the_filters(
     assert _rows(page) == [NAMES, FALLS_BACK]
     _tick(page, "release", "librdkafka")
     _tick(page, "source", "KIP-35")
-    assert _rows(page) == [NAMED, FALLS_BACK]
+    assert _rows(page) == [KEYS, NAMED, FALLS_BACK]
     assert page.locator("h2:visible").all_text_contents() == ["Clients"]
     if script:
         _tick(page, "state", "violates")

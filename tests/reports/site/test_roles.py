@@ -21,6 +21,7 @@ from tests.reports.site.sites import (
     NEW,
     NEW_CLIENT,
     OLD_CLIENT,
+    ORDER,
     TARGETS,
     write_site_with_clients,
 )
@@ -41,14 +42,11 @@ def test_each_role_has_a_grid(two_roles: Path) -> None:
     home = parse(two_roles / "index.html")
     brokers, clients = all_of(home, "table")
     assert [text_of(head) for head in all_of(home, "h2")] == ["Brokers", "Clients"]
-    assert [
-        text_of(next(all_of(each, "caption"))).partition(":")[0] for each in (brokers, clients)
-    ] == [
-        "Brokers",
-        "Clients",
-    ]
+    captions = [text_of(next(all_of(each, "caption"))) for each in (brokers, clients)]
+    assert [caption.partition(":")[0] for caption in captions] == ["Brokers", "Clients"]
     assert _heads(clients, "row") == [
         "The target as a whole",
+        f"{KEYS} MUST",
         f"{NAMED} MUST",
         f"{FALLS_BACK} MUST",
     ]
@@ -71,14 +69,14 @@ def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
         for row in FoldedGrid(read_grid(two_roles)).cells.values()
         for cell in row
     }
-    of_broker, of_client = cells[FALLS_BACK, NEW], cells[KEYS, NEW_CLIENT]
+    of_broker, of_client = cells[FALLS_BACK, NEW], cells[ORDER, NEW_CLIENT]
     assert (of_broker.verdict, of_broker.reason) == (
         Verdict.NOT_APPLICABLE,
-        "a clause for clients",
+        "not a clause for brokers",
     )
     assert (of_client.verdict, of_client.reason) == (
         Verdict.NOT_APPLICABLE,
-        "a clause for brokers",
+        "not a clause for clients",
     )
     assert cells[FALLS_BACK, OLD_CLIENT].verdict is Verdict.NOT_RUN
 
@@ -90,15 +88,17 @@ def test_pages_of_targets_and_clauses_keep_to_their_role(two_roles: Path) -> Non
     of_client = [
         text_of(head).split()[0] for head in all_of(client, "th", scope="row", class_="id")
     ]
-    assert of_client == [NAMED, FALLS_BACK]
+    assert of_client == [KEYS, NAMED, FALLS_BACK]
     clause = parse(two_roles / addresses.clause_page(NAMED))
     heads = [text_of(head) for head in all_of(clause, "th", scope="row")]
     assert heads == ["librdkafka 2.12.1", "librdkafka 2.4.0"]
+    of_both = parse(two_roles / addresses.clause_page(KEYS))
+    assert len(list(all_of(of_both, "th", scope="row"))) >= len(TARGETS) + 2
 
 
 def test_what_does_not_apply_to_a_role_is_not_counted(two_roles: Path) -> None:
     """The cells of the small site, and the clients' own."""
     grid = read_grid(two_roles)
     counts = summarise(grid, two_roles).cells
-    assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 2
-    assert counts[Verdict.NOT_RUN] == 2
+    assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 3 * 2
+    assert counts[Verdict.NOT_RUN] == 3
