@@ -113,7 +113,7 @@ class PropertyJudge:
             self._run(body, values)
         except AssertionError as error:
             if self._record_difference(drawn, error):
-                # What is declared was to be expected, silence and all.
+                # What is declared was to be expected, silence from the beginning and all.
                 patience.forgive(before)
             if self._is_binding(error):
                 # One that ends the target has been repeated on a fresh one already.
@@ -211,6 +211,7 @@ class PropertyJudge:
             reason: what an example came to that Hypothesis does not know of; `raise_first` raises a violation.
         """
         self._shrinking = None
+        self._began_at = time.monotonic()
         if isinstance(reason, AssertionError):
             self._first_error = self._first_error or reason
 
@@ -254,7 +255,9 @@ class PropertyJudge:
 
     def _is_enough(self) -> bool:
         """Tell whether no more of what Hypothesis draws is run."""
-        is_late = self._is_brief and time.monotonic() - self._began_at > BRIEF_S
+        is_late = (
+            self._is_brief and self._number > 0 and time.monotonic() - self._began_at > BRIEF_S
+        )
         return self._differences >= ENOUGH_DIFFERENCES or (is_late and self._shrinking is None)
 
     def _budget_is_spent(self, drawn: str) -> bool:

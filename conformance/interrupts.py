@@ -2,7 +2,7 @@
 
 Python drops what is raised inside a callback of its garbage collector, and Hypothesis has such a callback: about
 one interrupt in twenty came to nothing, but for a complaint at the end of the run. So none is raised there; each is
-remembered, and raised (again) before the next example.
+remembered, and raised (again) before the next example, or behind the last one of a property.
 """
 
 from __future__ import annotations

@@ -167,6 +167,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             try:
                 result = yield
                 overlap.end()
+                INTERRUPTS.check()
             except OneByOne as found:
                 judge.begin_again(found.__cause__)
                 result = item.runtest()

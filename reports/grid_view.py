@@ -138,24 +138,26 @@ class FoldedGrid:
         self.grid = grid
         self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
         self._role_of_target = {entry.target: entry.role for entry in grid.targets}
-        self._listeners_of_clause: dict[str, set[str]] = {}
-        self._roles_of_clause: dict[str, set[str]] = {}
+        self._listeners_of_clause: dict[tuple[str, str], set[str]] = {}
         for cell in grid.cells:
-            self._listeners_of_clause.setdefault(cell.clause, set()).add(cell.listener)
-            roles = self._roles_of_clause.setdefault(cell.clause, set())
-            roles.add(self._role_of_target[cell.target])
+            place = (cell.clause, self._role_of_target[cell.target])
+            self._listeners_of_clause.setdefault(place, set()).add(cell.listener)
+        self._roles_of_clause = {clause.clause: {clause.role} for clause in grid.clauses}
+        for clause, role in self._listeners_of_clause:
+            self._roles_of_clause[clause].add(role)
 
     @cached_property
     def by_role(self) -> Mapping[str, FoldedGrid]:
-        """The grid of each role ("broker", "client") that targets are judged in: those targets, and the clauses for them."""
-        roles = dict.fromkeys(self._role_of_target.values())
+        """The grid of each role ("broker", "client") that targets are judged in, with the clauses for them."""
+        roles = sorted(set(self._role_of_target.values()))
         return {role: self if len(roles) == 1 else FoldedGrid(self._only(role)) for role in roles}
 
     def _only(self, role: str) -> Grid:
         targets = {target for target, own in self._role_of_target.items() if own == role}
-        clauses = tuple(each for each in self.grid.clauses if self._is_for(each.clause, role))
+        clauses = tuple(each for each in self.grid.clauses if role in self.roles_of(each.clause))
         families = {each.implementation for each in self.grid.targets if each.target in targets}
         names = {each.clause for each in clauses}
+        runs = {each.run_id for each in self.grid.targets if each.target in targets}
         return replace(
             self.grid,
             clauses=clauses,
@@ -166,11 +168,12 @@ class FoldedGrid:
                 if each.clause in names and each.implementation in families
             ),
             targets=tuple(each for each in self.grid.targets if each.target in targets),
+            runs=tuple(each for each in self.grid.runs if each.run_id in runs),
         )
 
-    def _is_for(self, clause: str, role: str) -> bool:
-        """Tell whether a clause is for a role, as it may be one that has no cell at all."""
-        return role in self._roles_of_clause.get(clause, {role})
+    def roles_of(self, clause: str) -> Sequence[str]:
+        """Give the roles that a clause is for."""
+        return sorted(self._roles_of_clause[clause])
 
     @cached_property
     def columns(self) -> tuple[TargetColumn, ...]:
@@ -204,7 +207,7 @@ class FoldedGrid:
             own = tuple(
                 clause
                 for clause in clauses
-                if self._is_for(clause.clause, self._role_of_target[target])
+                if self._role_of_target[target] in self.roles_of(clause.clause)
             )
             if own:
                 yield source, own
@@ -286,9 +289,9 @@ class FoldedGrid:
 
     def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
         role = self._role_of_target[target]
-        if not self._is_for(clause, role):
+        if role not in self.roles_of(clause):
             return f"not a clause for {role}s"
-        if listener not in self._listeners_of_clause.get(clause, ()):
+        if listener not in self._listeners_of_clause.get((clause, role), ()):
             return NOT_ABOUT_LISTENER
         return ""
 

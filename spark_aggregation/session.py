@@ -29,8 +29,8 @@ _SETTINGS = {
     # Rows that go to Python are whole files.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**24),
-    # What reads them gives megabytes back and asks for as many again, time after time. Keeping them, rather than handing
-    # them to the system and getting pages of zeros, saves a third of the reading.
+    # What reads them gives megabytes back and asks for as many again, time after time. Keeping them, rather than
+    # handing them to the system and getting pages of zeros, saves a third of the reading.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(2**30),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(2**30),
 }

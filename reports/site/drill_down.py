@@ -86,6 +86,7 @@ def write_clauses(site: Site) -> None:
             addresses.clause_page(clause.clause),
             "clause",
             clause=clause,
+            roles=site.folded.roles_of(clause.clause),
             statements=_statements(site.folded.ranges[clause.clause]),
             listeners=listeners,
             groups=[

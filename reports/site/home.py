@@ -63,6 +63,11 @@ class HomeGrid:
     wholes: tuple[HomeCell, ...]
 
     @property
+    def caption(self) -> str:
+        """Which runs it shows."""
+        return caption_of(self.folded.grid)
+
+    @property
     def range_of(self) -> str:
         """Whose ranges stand beside the clauses; empty where nobody's do."""
         return implementation_name(self.folded.main_implementation)
@@ -102,7 +107,6 @@ def write_home(site: Site) -> None:
         addresses.HOME,
         "home",
         summary=site.summary,
-        caption=caption_of(site.folded.grid),
         grids=grids,
         choices=choices,
         days=days,

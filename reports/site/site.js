@@ -49,11 +49,15 @@
     const states = boxes.filter((box) => box.name === "state" && box.checked).map((box) => box.value);
     if (states.length && boxes.some((box) => box.name === "release" && box.checked)) {
       const cells = states.map((state) => PLAIN[state] ?? `td.${state}`).join(",");
-      for (const grid of grids) {
+      // Everything is asked before the first row is hidden, since then the page would be laid out anew for each.
+      const shown = new Map(grids.map((grid) => {
         const heads = [...grid.querySelectorAll("thead tr:last-child th")];
-        for (const row of grid.querySelectorAll(".clauses tr:not(.source)")) {
-          row.hidden = ![...row.querySelectorAll(cells)].some((cell) => visible(heads[cell.cellIndex - firstOf(grid)]));
-        }
+        const first = firstOf(grid);
+        return [grid, new Set(heads.flatMap((head, place) => (visible(head) ? [place + first] : [])))];
+      }));
+      for (const row of rows) {
+        const columns = shown.get(row.closest("table"));
+        row.hidden = ![...row.querySelectorAll(cells)].some((cell) => columns.has(cell.cellIndex));
       }
     }
     const left = rows.filter(visible);

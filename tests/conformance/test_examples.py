@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import catalogue
 from conformance import examples
-from conformance.examples import PropertyJudge
+from conformance.examples import BRIEF_S, PropertyJudge
 from conformance.expectations import stale_expectations
 from conformance.judging import TargetEnded
 from conformance.overlapping import EndedBesideOthers
@@ -108,7 +109,14 @@ class Judged:
         return self.recorder.cells[self.key].verdict
 
 
-def judged(runs: Path, broker: FakeBroker, *, pin: bool = False, known: str = "") -> Judged:
+def judged(
+    runs: Path,
+    broker: FakeBroker,
+    *,
+    pin: bool = False,
+    known: str = "",
+    is_brief: bool = False,
+) -> Judged:
     """Return a judge of one clause on a broker."""
     clause = PIN if pin else MUST
     recorder = RunRecorder(
@@ -118,7 +126,9 @@ def judged(runs: Path, broker: FakeBroker, *, pin: bool = False, known: str = ""
         clause=clause.id, target=broker.target.id, listener="plaintext", known_violation=known
     )
     recorder.plan([(cell, clause.level.value)], [])
-    judge = PropertyJudge(recorder, cast(Broker, broker), (clause,), "test_something")
+    judge = PropertyJudge(
+        recorder, cast(Broker, broker), (clause,), "test_something", is_brief=is_brief
+    )
     return Judged(judge, recorder, CellKey(clause.id, broker.target.id, "plaintext"))
 
 
@@ -305,7 +315,7 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
     whole = broker.patience.left_s
 
     def wait(value: int) -> None:
-        broker.patience.left_s -= 1
+        broker.patience.wait_in_vain(1)
         if value:
             raise AssertionError
 
@@ -316,6 +326,31 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
     assert broker.patience.left_s == whole - 1
 
 
+def test_brief_property_begins_nothing_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But its first example, however late, and again from when it begins again."""
+    now = [0.0]
+    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_brief=True)
+    ran: list[int] = []
+    now[0] += 2 * BRIEF_S
+    case.run(ran.append, 1)
+    case.run(ran.append, 2)
+    case.judge.begin_again(None)
+    case.run(ran.append, 3)
+    assert ran == [1, 3]
+
+
+def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:
+    """Whatever the example comes to, the target's patience is used up by it."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker)
+    whole = broker.patience.left_s
+    case.run(lambda value: broker.patience.wait_in_vain(value, for_good=True), 2)
+    assert broker.patience.left_s == whole - 2
+
+
 def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
     """It was to be expected; where the declaration does not cover it, it costs what it took."""
     broker = FakeBroker(target=target_with(declared(match="as ever")))
@@ -323,7 +358,7 @@ def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
     whole = broker.patience.left_s
 
     def wait(value: int) -> None:
-        broker.patience.left_s -= 1
+        broker.patience.wait_in_vain(1)
         raise AssertionError("new" if value else "as ever")
 
     with pytest.raises(AssertionError):
