@@ -201,17 +201,6 @@ class FoldedGrid:
             for source, group in groupby(self.grid.clauses, lambda clause: clause.source)
         )
 
-    def sources_of(self, target: str) -> Iterable[tuple[str, tuple[GridClause, ...]]]:
-        """Give the clauses that are for what a target is, by source."""
-        for source, clauses in self.sources:
-            own = tuple(
-                clause
-                for clause in clauses
-                if self._role_of_target[target] in self.roles_of(clause.clause)
-            )
-            if own:
-                yield source, own
-
     @cached_property
     def cells(self) -> Mapping[str, tuple[FoldedCell, ...]]:
         """Clause to its cells, in the order of the columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import assume, example, given
@@ -150,24 +150,17 @@ def test_versions_without_a_name_are_never_refused_for_one(
         exchanges = connection.converse_in_turn(nameless)
     if exchanges[0].outcome is not Outcome.ANSWER:
         # That a refusal keeps the connection is a clause of its own.
-        with broker.connect() as connection:
-            exchanges = connection.converse_in_turn(nameless)
+        exchanges = broker.converse_in_turn(nameless)
     assert {error_code_of(exchange) for exchange in exchanges} == {ErrorCode.NONE}
     # That what stands behind a body is ignored is a clause of its own.
     legal, illegal = (
-        what_becomes_of(broker, requests_with_body_behind(name, served))
+        [
+            error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
+            for each in broker.converse_in_turn(requests_with_body_behind(name, served))
+        ]
         for name in (PLAIN_SOFTWARE, refused)
     )
     assert illegal == legal, "a name behind the body is looked at"
-
-
-def what_becomes_of(broker: Broker, requests: Iterable[Request]) -> list[ErrorCode | Outcome]:
-    """Return the error code of each answer on one connection, up to what is not answered."""
-    with broker.connect() as connection:
-        return [
-            error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
-            for each in connection.converse_in_turn(requests)
-        ]
 
 
 def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[Request]:

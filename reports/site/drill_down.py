@@ -16,7 +16,7 @@ from reports.grid_view import (
     TargetColumn,
     listener_order,
 )
-from reports.history_tables import KeptFailure
+from reports.history_tables import KeptFailure, Speed
 from reports.site import addresses
 from reports.site.rendering import Site
 
@@ -133,39 +133,41 @@ def _in_order(cell: FoldedCell, listeners: tuple[str, ...]) -> list[ListenerCell
 def write_targets(site: Site) -> None:
     """Write targets/<id>.html for every target: all clauses on all its listeners."""
     speed = {(row.target, row.run_id): row for row in site.history.speed or ()}
-    for place, column in enumerate(site.folded.columns):
-        listeners = tuple(
-            name for name in listeners_of(site) if name in {e.listener for e in column.listeners}
-        )
-        sources = list(site.folded.sources_of(column.target))
-        cells = {
-            clause.clause: site.folded.cells[clause.clause][place]
-            for _, clauses in sources
-            for clause in clauses
-        }
-        counts = {
-            verdict: sum(cell.verdict is verdict for cell in cells.values())
-            for verdict in WORST_FIRST
-        }
-        site.render(
-            addresses.target_page(column.target),
-            "target",
-            column=column,
-            listeners=listeners,
-            sources=[
-                (
-                    source,
-                    [
-                        (clause, cells[clause.clause], _in_order(cells[clause.clause], listeners))
-                        for clause in clauses
-                    ],
-                )
-                for source, clauses in sources
-            ],
-            counts=[(verdict, count) for verdict, count in counts.items() if count],
-            speed=speed.get((column.target, column.listeners[0].run_id)),
-            page_of=page_of,
-        )
+    for folded in site.folded.by_role.values():
+        for place in range(len(folded.columns)):
+            _write_target(site, folded, place, speed)
+
+
+def _write_target(
+    site: Site, folded: FoldedGrid, place: int, speed: Mapping[tuple[str, str], Speed]
+) -> None:
+    column = folded.columns[place]
+    listeners = tuple(
+        name for name in listeners_of(site) if name in {e.listener for e in column.listeners}
+    )
+    cells = {clause: row[place] for clause, row in folded.cells.items()}
+    counts = {
+        verdict: sum(cell.verdict is verdict for cell in cells.values()) for verdict in WORST_FIRST
+    }
+    site.render(
+        addresses.target_page(column.target),
+        "target",
+        column=column,
+        listeners=listeners,
+        sources=[
+            (
+                source,
+                [
+                    (clause, cells[clause.clause], _in_order(cells[clause.clause], listeners))
+                    for clause in clauses
+                ],
+            )
+            for source, clauses in folded.sources
+        ],
+        counts=[(verdict, count) for verdict, count in counts.items() if count],
+        speed=speed.get((column.target, column.listeners[0].run_id)),
+        page_of=page_of,
+    )
 
 
 def write_cells(site: Site) -> None:

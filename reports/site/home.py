@@ -109,6 +109,7 @@ def write_home(site: Site) -> None:
         summary=site.summary,
         grids=grids,
         choices=choices,
+        source_ids={choice.value: choice.id for choice in choices["Source"]},
         days=days,
         rules="\n".join(_rules(grids, choices, days)),
     )
