@@ -3,11 +3,12 @@
 The proportions are those of standard runs of all 31 releases of Apache Kafka (250,408 rows): one property has a tenth of
 the rows, the next a twentieth, the last 30 in a million; six rows of ten are of the listener `plaintext`; one row in 2,000
 is a violation; a third has no latency, the others spread over some 40 buckets. Rows of one property stand together, as a
-run writes them.
+run writes them. Exchanges are kept of the first examples of each property, as in a run where few fail.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,10 +22,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
+from fixtures.broker import probe_request
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import hashes_of
-from reports.records import EXAMPLE_FIELDS, RECORD_SCHEMA_VERSION
-from reports.run_writer import clause_facts, suite_facts
+from reports.recorder import SAMPLED_EXAMPLES_PER_PROPERTY
+from reports.records import (
+    ANSWER_FIELDS,
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    RECORD_SCHEMA_VERSION,
+)
+from reports.run_writer import PartWriter, clause_facts, suite_facts
 
 ROWS_PER_FILE = 500_000
 LISTENERS = {
@@ -44,6 +52,8 @@ NO_LATENCY, MIDDLE_BUCKET, SPREAD = 0.319, 33, 4.0
 SIGNATURES = 3
 """Distinct failures of a cell that has any."""
 BUCKETS = 100
+ANSWER_BYTES = 476
+"""Of 4.4.0's answer in v0, its size prefix included."""
 _FEW_VALUES = ("error_code", "latency_bucket")
 """Real rows take 3 bytes: what is drawn at random, and numbers that go far, need other encodings to come near."""
 
@@ -123,15 +133,49 @@ def _write_run(root: Path, run: SyntheticRun) -> int:
             store_schema=False,
         )
     rows = int(per_cell.sum())
+    exchanges = _write_exchanges(folder, run, cells, per_cell)
     header["footer"] = {
         "finished_at": (run.started_at + timedelta(seconds=40)).isoformat(timespec="seconds"),
         "exit_status": 0,
         "example_rows": rows,
-        "exchange_rows": 0,
+        "exchange_rows": exchanges,
         "files": hashes_of(folder),
     }
     (folder / "run.json").write_text(json.dumps(header, indent=1))
     return rows
+
+
+def _write_exchanges(
+    folder: Path,
+    run: SyntheticRun,
+    cells: Sequence[tuple[str, str]],
+    per_cell: np.ndarray[Any, np.dtype[np.int64]],
+) -> int:
+    """Write the exchanges of the first examples of each cell, all with the same answer; return how many."""
+    answer = bytes(ANSWER_BYTES)
+    digest = hashlib.sha256(answer).hexdigest()
+    answers = PartWriter(folder / "answers", ANSWER_FIELDS)
+    answers.add({"answer_sha256": digest, "received": answer})
+    exchanges = PartWriter(folder / "exchanges", EXCHANGE_FIELDS)
+    for (clause, listener), rows in zip(cells, per_cell, strict=True):
+        for number in range(1, min(int(rows), SAMPLED_EXAMPLES_PER_PROPERTY) + 1):
+            exchanges.add(
+                {
+                    "run_id": run.run_id,
+                    "target": run.target,
+                    "listener": listener,
+                    "clause": clause,
+                    "property": f"test_{clause}",
+                    "example_number": number,
+                    "step": 0,
+                    "outcome": "answer",
+                    "sent": probe_request(0).data,
+                    "answer_sha256": digest,
+                }
+            )
+    for part in (answers, exchanges):
+        part.flush()
+    return exchanges.count
 
 
 def _header(run: SyntheticRun) -> dict[str, Any]:
