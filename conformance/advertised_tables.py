@@ -10,7 +10,8 @@ from conformance.judging import decode_answer
 from fixtures.broker import Broker, probe_request
 from fixtures.launchers import choose_launcher, launch
 from fixtures.targets import Target
-from reference_model.profile import CONTROLLER, FOLDER, PLAINTEXT, release_order
+from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profile import FOLDER, release_order
 from wire.api_versions import ApiVersionsResponse
 
 KEY_COLUMNS = ("release", "quorum", "listener")

@@ -8,13 +8,8 @@ from pathlib import Path
 
 from conformance.advertised_tables import RECORDED
 from fixtures.message_schemas import api_catalogue
-from reference_model.profile import (
-    CONTROLLER,
-    KIP_TEXT,
-    NEWEST_RELEASE,
-    PLAINTEXT,
-    profile_of,
-)
+from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from wire.api_versions import API_VERSIONS_KEY
 from wire.codec import encode
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Any
 
+from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_LISTENERS
 from wire.api_versions import (
     API_VERSIONS_KEY,
     ApiVersion,
@@ -28,10 +29,7 @@ APACHE_KAFKA = "apache-kafka"
 KIP_TEXT = "kip-text"
 NEWEST_RELEASE = "4.4.0"
 KRAFT = "kraft"
-PLAINTEXT = "plaintext"
-CONTROLLER = "controller"
 BROKER = "broker"
-SASL_LISTENERS = ("sasl_plaintext",)
 
 
 class ProfileError(Exception):

@@ -16,16 +16,9 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.oracle import reactions
-from reference_model.profile import (
-    APACHE_KAFKA,
-    CONTROLLER,
-    KIP_TEXT,
-    KRAFT,
-    PLAINTEXT,
-    Profile,
-    profile_of,
-)
+from reference_model.profile import APACHE_KAFKA, KIP_TEXT, KRAFT, Profile, profile_of
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from wire.exchange import Outcome, Request
@@ -35,7 +28,6 @@ REFERENCE = "reference"
 JUDGED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
 """Implementations that have a profile of their own; of others the table itself is not known."""
 _ZOOKEEPER = "zookeeper"
-_TLS_LISTENERS = ("ssl", "ssl_client_auth")
 _NOT_ANSWERED = (Outcome.CLOSED, Outcome.SILENT, Outcome.IGNORED)
 
 
@@ -115,7 +107,7 @@ def _differences(
     asks = oracle.profile.asks_for_authentication
     for exchange in exchanges[:1] if asks else exchanges:
         is_answer = exchange.outcome == Outcome.ANSWER
-        if not is_answer and (len(exchanges) > 1 or oracle.profile.listener in _TLS_LISTENERS):
+        if not is_answer and (len(exchanges) > 1 or oracle.profile.listener in TLS_LISTENERS):
             continue
         request = _single_request(exchange.sent)
         allowed = () if request is None else _allowed(oracle, request)

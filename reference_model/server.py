@@ -20,14 +20,14 @@ from typing import Any
 from reference_model.client_software import Counts
 from reference_model.defects import DEFECTS
 from reference_model.jolokia import serve_metrics
-from reference_model.profile import (
+from reference_model.listeners import (
     CONTROLLER,
-    KIP_TEXT,
-    KRAFT,
-    NEWEST_RELEASE,
     PLAINTEXT,
-    profile_of,
+    SASL_PLAINTEXT,
+    SSL_CLIENT_AUTH,
+    TLS_LISTENERS,
 )
+from reference_model.profile import KIP_TEXT, KRAFT, NEWEST_RELEASE, profile_of
 from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import (
     MECHANISMS,
@@ -46,10 +46,6 @@ NODE_ID = 1
 USERNAME = "conformance"
 PASSWORD = "conformance-secret"
 METRICS = "metrics"
-SASL_PLAINTEXT = "sasl_plaintext"
-SSL = "ssl"
-SSL_CLIENT_AUTH = "ssl_client_auth"
-TLS_LISTENERS = (SSL, SSL_CLIENT_AUTH)
 Contexts = Mapping[bool, ssl.SSLContext]
 """How TLS is spoken, by whether the client needs a certificate."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
+from reference_model.listeners import LISTENERS
 from reports.grid_tables import (
     APACHE_KAFKA,
     Grid,
@@ -37,7 +38,6 @@ WORST_FIRST = (
 """Verdicts as a reader has to care about them; of a target's listeners the first of these speaks."""
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts of which there is nothing more to say than the clause's page does."""
-LISTENERS_IN_ORDER = ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "controller")
 """The plain one, then those that ask for more; any other comes behind, by name."""
 NOT_ABOUT_LISTENER = "not about this listener"
 NOT_PLANNED = "the target's latest run did not plan it"
@@ -287,8 +287,8 @@ class FoldedGrid:
 
 def listener_order(listener: str) -> tuple[int, str]:
     """Give what listeners are sorted by."""
-    known = listener in LISTENERS_IN_ORDER
-    return LISTENERS_IN_ORDER.index(listener) if known else len(LISTENERS_IN_ORDER), listener
+    known = listener in LISTENERS
+    return LISTENERS.index(listener) if known else len(LISTENERS), listener
 
 
 def _column(listeners: tuple[GridTarget, ...]) -> TargetColumn:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from conformance.judging import decode_answer, error_code_of
 from fixtures.broker import Broker
+from reference_model.listeners import BROKER_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
@@ -37,7 +38,6 @@ EXPECTED = {
     **dict.fromkeys(MISROUTED, ErrorCode.REBOOTSTRAP_REQUIRED),
 }
 """What is said of ids where they are checked."""
-BROKER_LISTENERS = ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth")
 
 
 def right_ids(broker: Broker) -> Ids:

@@ -18,6 +18,7 @@ from conformance.judging import (
 )
 from fixtures.broker import Broker
 from fixtures.errors import TlsRefused
+from reference_model.listeners import SSL_CLIENT_AUTH, TLS_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids
 from strategies.software_names import (
@@ -31,7 +32,6 @@ from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRespo
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
-TLS_LISTENERS = ("ssl", "ssl_client_auth")
 NOTHING_SERVED = (Outcome.CLOSED, Outcome.SILENT)
 """Behind a request that is passed over, the sentinel gets the table."""
 FEW = 10
@@ -123,7 +123,7 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> Non
 
 
 @pytest.mark.malformed
-@pytest.mark.listeners("ssl_client_auth")
+@pytest.mark.listeners(SSL_CLIENT_AUTH)
 @pytest.mark.clause("KIP-35.client-certificate-guards-table")
 @settings(max_examples=FEW)
 @given(

@@ -19,7 +19,8 @@ from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
-from fixtures.targets import LISTENERS, Target, target_order
+from fixtures.targets import Target, target_order
+from reference_model.listeners import LISTENERS
 from reports.change_log import Change, change_table, write_change_log
 from reports.terminal import printable
 

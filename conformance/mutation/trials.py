@@ -21,7 +21,7 @@ from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import REFERENCE, reference_targets
 from fixtures.patience import Patience
 from reference_model.defects import DEFECTS
-from reference_model.profile import PLAINTEXT
+from reference_model.listeners import PLAINTEXT
 
 BLAME_SEED = 0
 """What is blamed is judged on one sequence of examples, as in a run of the suite."""

@@ -13,7 +13,7 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
-from reference_model.profile import CONTROLLER
+from reference_model.listeners import CONTROLLER
 from reference_model.request_parser import ParsedBody
 from reference_model.state_machine import ConnectionState, Handling, Listing, Stage
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK

@@ -14,13 +14,13 @@ from reference_model.defects.registry import (
     version_of,
 )
 from reference_model.defects.sasl import came_in_by_scram
-from reference_model.profile import CONTROLLER, PLAINTEXT, profile_of
+from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
+from reference_model.profile import profile_of
 from reference_model.state_machine import ConnectionState, Handling, Stage, TlsOpening
 from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 
-TLS_LISTENERS = ("ssl", "ssl_client_auth")
 THROTTLE_TIME_BYTES = 4
 TLS_HANDSHAKE_RECORD = 0x16
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from reference_model.profile import FOLDER, KRAFT, PLAINTEXT, release_order
+from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profile import FOLDER, KRAFT, release_order
 from reports.site.rendering import Site
 
 _NAMES = Path(__file__).parent / "api_names.csv"
-_TITLES = {PLAINTEXT: "Brokers", "controller": "Controllers"}
+_TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
 
 Release = tuple[str, str]
 """Release and quorum."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.profile import CONTROLLER, PLAINTEXT
+from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.rejudging import RecordedExchange, differences, oracles_for
 from reference_model.server import broker_behind
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reference_model.listeners import LISTENERS
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
 from reports.terminal import MARKUP, printable, summary_markdown, verdict_table
@@ -14,9 +15,6 @@ from reports.terminal_failures import MOST_TOLD, failure_lines
 from tests.reports.recorders import CLAUSE, example_of, facts_of, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"
-
-
-LISTENERS = ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "controller")
 
 
 def _table(recorder: RunRecorder, width: int = 80) -> list[str]:
