@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -16,6 +18,7 @@ from pyspark.sql.types import (
 )
 
 from spark_aggregation.frames import as_table, empty_frame
+from spark_aggregation.storage import Storage
 from spark_aggregation.tables import TABLES
 
 
@@ -59,6 +62,10 @@ _CHANGES = StructType(
 )
 
 
+class UnreadableReport(Exception):
+    """A file is missing, or is not what the command writes that it should be from."""
+
+
 def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
     """Read the mutation score.
 
@@ -70,10 +77,14 @@ def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
         One row per clause and defect that breaks it: `clause`, `defect`, `seeds` (tried), `killed` (seeds whose
         generated examples caught it), `certain` (whether every run catches it), `median_examples`,
         `p95_examples` (generated examples until it was caught; null where too many seeds caught nothing).
+
+    Raises:
+        UnreadableReport: it is missing, or no such file.
     """
     if path is None:
         return empty_frame(spark, TABLES["mutation"])
-    kills = _read(spark, path, _SCORE).select("seeds", F.inline("kills"))
+    score = _read(spark, path, _SCORE, written_by="kafka-conformance mutation --out")
+    kills = score.select("seeds", F.inline("kills"))
     survived = F.col("survived_seeds")
     return kills.select(
         "clause",
@@ -97,10 +108,14 @@ def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
         One row per group of inputs, step between adjacent releases, and clause that the change rests on:
         `listener`, `clause` (empty where it rests on none), `from_release`, `to_release` (target ids),
         `predicted`, `inputs` (how many changed so), `shortest` (hexadecimal), `before`, `after` (in words).
+
+    Raises:
+        UnreadableReport: it is missing, or no such file.
     """
     if path is None:
         return empty_frame(spark, TABLES["release_changes"])
-    changes = _read(spark, path, _CHANGES).select(F.inline("changes"))
+    report = _read(spark, path, _CHANGES, written_by="kafka-conformance changes --out")
+    changes = report.select(F.inline("changes"))
     named = F.when(F.size("clauses") > 0, F.col("clauses")).when(
         F.size("clauses") <= 0, F.array(F.lit(""))
     )
@@ -118,5 +133,29 @@ def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
     return as_table(renamed, TABLES["release_changes"])
 
 
-def _read(spark: SparkSession, path: str, schema: StructType) -> DataFrame:
-    return spark.read.schema(schema).option("multiLine", True).json(path)
+def _read(spark: SparkSession, path: str, schema: StructType, *, written_by: str) -> DataFrame:
+    file = Storage(spark, path)
+    if not file.exists():
+        raise UnreadableReport(f"{path} does not exist; `{written_by}` writes it")
+    text = file.read_text("")
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
+    if not _has_fields(content, schema):
+        raise UnreadableReport(f"{path} is not what `{written_by}` writes: fields are missing")
+    return spark.range(1).select(F.inline(F.array(F.from_json(F.lit(text), schema))))
+
+
+def _has_fields(content: object, type_: DataType) -> bool:
+    """Tell whether all that a type names is there; of what kind the values are is not looked at."""
+    if isinstance(type_, StructType):
+        return isinstance(content, dict) and all(
+            field.name in content and _has_fields(content[field.name], field.dataType)
+            for field in type_
+        )
+    if isinstance(type_, ArrayType):
+        return isinstance(content, list) and all(
+            _has_fields(entry, type_.elementType) for entry in content
+        )
+    return True

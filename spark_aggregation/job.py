@@ -25,7 +25,7 @@ from clauses.catalogue import catalogue
 from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
 from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
-from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
 from spark_aggregation.history import History, HistoryMoved, batches_of
 from spark_aggregation.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.quick_start import wake_python
@@ -114,8 +114,10 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
 
     Raises:
         PathNotFound: a path does not exist.
+        UnreadableReport: the score or the changes are not what they should be.
         HistoryMoved: another roll-up added to the history meanwhile.
     """
+    given = _given_reports(spark, asked)
     history = History(spark, asked.history) if asked.history is not None else None
     state = history.state() if history and not asked.rebuild else empty_state(spark)
     outcome = Outcome(counted=False, refused=(), notices=())
@@ -127,14 +129,26 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND":
                 raise
-            raise PathNotFound(error.getMessage()) from error
+            raise PathNotFound(_not_found(error)) from error
         refused, notices = _listed(spark, ingested)
         outcome = Outcome(counted=any_new or ingested.known_again, refused=refused, notices=notices)
     if any_new:
         state, facts = _taken_in(history, state, ingested, asked)
     if any_new or not state.runs.isEmpty():
-        _write_tables(spark, asked, state, facts, history)
+        _write_tables(spark, asked, state, facts, history, given)
     return outcome
+
+
+def _given_reports(spark: SparkSession, asked: Request) -> GivenReports:
+    return GivenReports(
+        mutation=mutation_score(spark, asked.mutation),
+        release_changes=release_changes(spark, asked.changes),
+    )
+
+
+def _not_found(error: AnalysisException) -> str:
+    path = (error.getMessageParameters() or {}).get("path", "what was given")
+    return f"{local_path(path)} does not exist; give run folders, or folders of them"
 
 
 def _taken_in(
@@ -162,7 +176,12 @@ def _taken_in(
 
 
 def _write_tables(
-    spark: SparkSession, asked: Request, state: State, facts: Facts | None, history: History | None
+    spark: SparkSession,
+    asked: Request,
+    state: State,
+    facts: Facts | None,
+    history: History | None,
+    given: GivenReports,
 ) -> None:
     chosen = shown(state)
     if history is not None:
@@ -170,10 +189,6 @@ def _write_tables(
             history.drop_days(state)
         facts = history.facts(batches_of(state.runs.join(chosen, on="run_id", how="left_semi")))
     assert facts is not None
-    given = GivenReports(
-        mutation=mutation_score(spark, asked.mutation),
-        release_changes=release_changes(spark, asked.changes),
-    )
     out = Storage(spark, asked.out)
     write_tables(roll_up(state, chosen, facts, given), out)
 
@@ -293,7 +308,7 @@ def command(
     except HistoryMoved as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(4)
-    except PathNotFound as error:
+    except (PathNotFound, UnreadableReport) as error:
         raise click.UsageError(str(error)) from error
     if runs and not outcome.counted:
         click.echo("Error: no valid run among those given", err=True)

@@ -37,12 +37,17 @@ class Storage:
     def _path(self, name: str) -> Any:
         return self._hadoop.Path(self.uri(name) if name else self.root)
 
+    def exists(self, name: str = "") -> bool:
+        """Tell whether a file or folder is there; the root itself where no name is given."""
+        there: bool = self._files.exists(self._path(name))
+        return there
+
     def names(self, folder: str) -> list[str]:
         """List a folder's entries, sorted; none where it does not exist."""
-        path = self._path(folder)
-        if not self._files.exists(path):
+        if not self.exists(folder):
             return []
-        return sorted(status.getPath().getName() for status in self._files.listStatus(path))
+        entries = self._files.listStatus(self._path(folder))
+        return sorted(status.getPath().getName() for status in entries)
 
     def read_text(self, name: str) -> str:
         """Read a small file."""
@@ -74,7 +79,7 @@ class Storage:
         """
         self.write_text(draft, text)
         self._files.mkdirs(self._path(name).getParent())
-        if self._files.exists(self._path(name)):
+        if self.exists(name):
             self.delete(draft)
             raise AlreadyThere(self.uri(name))
         # Renaming without the option to write over fails where somebody else was faster.
@@ -87,7 +92,7 @@ class Storage:
         try:
             context.rename(self._qualified(draft), self._qualified(name), options)
         except Exception as error:
-            if self._files.exists(self._path(draft)) and self._files.exists(self._path(name)):
+            if self.exists(draft) and self.exists(name):
                 self.delete(draft)
                 raise AlreadyThere(self.uri(name)) from error
             raise

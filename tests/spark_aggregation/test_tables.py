@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from reports import grid_tables, history_tables
 from reports.repeats import wilson_interval
-from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
 from spark_aggregation.ingest import changed_clauses
 from spark_aggregation.tables import TABLES
 from tests.run_folders import clause_entry, planned_cell, run_header, write_run
@@ -131,3 +131,26 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
         ("C.a", "a-1", "closed"),
         ("C.b", "a-1", "closed"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param(None, "does not exist", id="missing"),
+        pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
+        pytest.param('{"seeds": 30}', "is not what", id="without kills"),
+        pytest.param('{"seeds": 30, "kills": {}}', "is not what", id="no list"),
+        pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "is not what", id="half"),
+        pytest.param('{"changes": []}', "is not what", id="another report"),
+    ],
+)
+def test_a_report_that_is_none_is_refused(
+    spark: SparkSession, tmp_path: Path, text: str | None, reason: str
+) -> None:
+    """The error names the file and the command that writes it."""
+    path = tmp_path / "mutation.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UnreadableReport, match=rf"mutation\.json {reason}") as caught:
+        mutation_score(spark, str(path))
+    assert "kafka-conformance mutation --out" in str(caught.value)

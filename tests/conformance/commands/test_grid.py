@@ -1,0 +1,60 @@
+"""`grid` rolls runs up in a process of its own, and ends as that ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.__main__ import main
+from tests.run_folders import example_row, planned_cell, run_header, write_run
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def _grid(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["grid", *(str(argument) for argument in arguments)])
+
+
+def _write_violation(root: Path) -> None:
+    header = run_header([planned_cell()])
+    row = example_row(header, 1, verdict="violates", failure_signature="0" * 16)
+    write_run(root, header, [row])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param((), "give run folders", id="no runs"),
+        pytest.param(("runs", "--rebuild"), "--rebuild is about a --history", id="no history"),
+        pytest.param(("--history", "h", "--rebuild"), "give run folders", id="nothing to rebuild"),
+    ],
+)
+def test_wrong_usage_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    """The roll-up gets what was asked for, and its word and status 2 come through; nothing is written."""
+    ended = _grid(*arguments, "--out", tmp_path / "grid")
+    assert ended.exit_code == 2
+    assert said in capfd.readouterr().err
+    assert not (tmp_path / "grid").exists()
+
+
+def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Before anything is written, with the command that makes it."""
+    _write_violation(tmp_path / "run")
+    missing = tmp_path / "mutation.json"
+    ended = _grid(tmp_path / "run", "--out", tmp_path / "grid", "--mutation", missing)
+    assert ended.exit_code == 2
+    assert f"{missing} does not exist; `kafka-conformance mutation --out`" in capfd.readouterr().err
+    assert not (tmp_path / "grid").exists()
+
+
+def test_violation_without_evidence_is_no_page(tmp_path: Path) -> None:
+    """A red cell that nobody can look into is an error that names it, not a page."""
+    _write_violation(tmp_path / "run")
+    ended = _grid(tmp_path / "run", "--out", tmp_path / "grid")
+    assert ended.exit_code == 1
+    assert "violates without evidence" in ended.output
+    assert not (tmp_path / "grid" / "index.html").exists()
