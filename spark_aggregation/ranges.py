@@ -58,11 +58,13 @@ def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
     by_release = Window.partitionBy(*_GROUP).orderBy("release_order", "release", "target")
     same_release = Window.partitionBy(*_GROUP, "release")
     ambiguous = F.count("target").over(same_release) > 1
+    # A row is about one implementation: "3.9.2-zookeeper" says as much as "apache-kafka-3.9.2-zookeeper".
+    own_name = F.replace("target", F.concat("implementation", F.lit("-")), F.lit(""))
     return cells.join(described, on=["target", "listener"], how="inner").select(
         *_GROUP,
         "verdict",
         F.row_number().over(by_release).alias("position"),
-        F.when(ambiguous, F.col("target")).when(~ambiguous, F.col("release")).alias("label"),
+        F.when(ambiguous, own_name).when(~ambiguous, F.col("release")).alias("label"),
     )
 
 

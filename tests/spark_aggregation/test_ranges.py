@@ -102,3 +102,23 @@ def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
     )
     rows = range_statements(cells, targets).collect()
     assert [row.statement for row in rows] == ["ref only; violates ref+x"]
+
+
+def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
+    spark: SparkSession,
+) -> None:
+    """The implementation is not said again, where the id begins with it."""
+    verdicts = {"k-2.2.2": "conforms", "k-2.2.2-zookeeper": "violates", "own": "violates"}
+    cells = spark.createDataFrame(
+        [("C.a", target, "plaintext", verdict) for target, verdict in verdicts.items()],
+        "clause string, target string, listener string, verdict string",
+    )
+    targets = cells.selectExpr(
+        "target",
+        "listener",
+        "'k' AS implementation",
+        "'2.2.2' AS release",
+        "array(2, 2, 2) AS release_order",
+    )
+    (row,) = range_statements(cells, targets).collect()
+    assert row.statement == "2.2.2 only; violates 2.2.2-zookeeper to own"
