@@ -13,11 +13,8 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from urllib.parse import unquote
 
 import click
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -26,16 +23,15 @@ from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
 from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
 from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
+from spark_aggregation.given_runs import PathNotFound, is_small, local_path
 from spark_aggregation.history import History, HistoryMoved, batches_of
 from spark_aggregation.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.quick_start import wake_python
 from spark_aggregation.roll_up import GivenReports, roll_up, shown
 from spark_aggregation.session import SparkUnavailable, start_session
 from spark_aggregation.state import State, empty_state, fold
-from spark_aggregation.storage import Storage, is_uri
+from spark_aggregation.storage import Storage
 
-_SMALL_BYTES = 20_000_000
-"""Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
 _CATALOGUE = "array<struct<id: string, roles: array<string>, level: string>>"
 _FEW_BYTES = 1_000_000
 """A few runs: what interpreting costs a row, some 20 microseconds, is then less than what compiling costs."""
@@ -102,10 +98,6 @@ class Outcome:
     notices: Sequence[NoticedRun]
 
 
-class PathNotFound(Exception):
-    """A path does not exist."""
-
-
 def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     """Read runs, add them to the history, and write the tables.
 
@@ -123,13 +115,8 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     outcome = Outcome(counted=False, refused=(), notices=())
     facts, any_new = None, False
     if asked.roots:
-        try:
-            ingested = ingest(spark, asked.roots, state.known)
-            any_new = not ingested.accepted.isEmpty()
-        except AnalysisException as error:
-            if error.getCondition() != "PATH_NOT_FOUND":
-                raise
-            raise PathNotFound(_not_found(error)) from error
+        ingested = ingest(spark, asked.roots, state.known)
+        any_new = not ingested.accepted.isEmpty()
         refused, notices = _listed(spark, ingested)
         outcome = Outcome(counted=any_new or ingested.known_again, refused=refused, notices=notices)
     if any_new:
@@ -144,11 +131,6 @@ def _given_reports(spark: SparkSession, asked: Request) -> GivenReports:
         mutation=mutation_score(spark, asked.mutation),
         release_changes=release_changes(spark, asked.changes),
     )
-
-
-def _not_found(error: AnalysisException) -> str:
-    path = (error.getMessageParameters() or {}).get("path", "what was given")
-    return f"{local_path(path)} does not exist; give run folders, or folders of them"
 
 
 def _taken_in(
@@ -241,26 +223,6 @@ def _catalogue_of_today(spark: SparkSession) -> DataFrame:
     ]
     rows = F.from_json(F.lit(json.dumps(clauses)), _CATALOGUE)
     return spark.range(1).select(F.inline(rows))
-
-
-def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:
-    """Tell whether the runs are so few that starting costs more than computing.
-
-    Runs on another file system are not looked at and count as many.
-
-    Args:
-        roots: run folders, or folders of them.
-        most: how many bytes their tables may take.
-    """
-    if any(is_uri(root) for root in roots):
-        return False
-    sizes = (path.stat().st_size for root in roots for path in Path(root).rglob("*.parquet"))
-    return sum(sizes) <= most
-
-
-def local_path(uri: str) -> str:
-    """Show a folder as a person typed it: local ones as a path, others as their URI."""
-    return unquote(uri.removeprefix("file:")) if uri.startswith("file:") else uri
 
 
 @click.command(name="spark_aggregation.job")

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -33,8 +32,8 @@ from reference_model.rejudging import (
 )
 from reports.records import Phase
 from spark_aggregation.frames import empty_frame
+from spark_aggregation.given_runs import PathNotFound, is_small
 from spark_aggregation.ingest import ingest
-from spark_aggregation.job import is_small
 from spark_aggregation.partials import CELL
 from spark_aggregation.run_files import read_answers, read_examples, read_exchanges
 from spark_aggregation.session import SparkUnavailable, start_session
@@ -167,10 +166,8 @@ def command(runs: tuple[str, ...], out: str) -> None:
     except SparkUnavailable as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(3)
-    except AnalysisException as error:
-        if error.getCondition() != "PATH_NOT_FOUND":
-            raise
-        raise click.UsageError(error.getMessage()) from error
+    except PathNotFound as error:
+        raise click.UsageError(str(error)) from error
     click.echo(json.dumps({"examples": judged, "differences": found}))
     if found:
         sys.exit(1)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spark_aggregation.file_contents import CONTENTS, read_contents
+from spark_aggregation.given_runs import PathNotFound, local_path
 from spark_aggregation.partials import parent
 from spark_aggregation.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 
@@ -31,13 +33,24 @@ def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
 
     Returns:
         `path` (the file's URI) and `content`; Spark leaves empty files out.
+
+    Raises:
+        PathNotFound: a root does not exist.
     """
-    files = (
+    reader = (
         spark.read.format("binaryFile")
         .option("recursiveFileLookup", True)
         .option("ignoreCorruptFiles", True)
-        .load(list(roots))
     )
+    try:
+        files = reader.load(list(roots))
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        missing = local_path((error.getMessageParameters() or {}).get("path", "a path"))
+        raise PathNotFound(
+            f"{missing} does not exist; give run folders, or folders of them"
+        ) from error
     # By this column, unlike that which is called `path`, Spark chooses before it opens a file.
     path = F.col("_metadata.file_path")
     return files.where(F.col("length") <= LARGEST_FILE_BYTES).select(path.alias("path"), "content")

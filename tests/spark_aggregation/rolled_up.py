@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_aggregation.facts import Facts, facts_of
 from spark_aggregation.frames import settled
 from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.given_runs import local_path
 from spark_aggregation.ingest import Ingested, ingest
-from spark_aggregation.job import local_path
 from spark_aggregation.roll_up import GivenReports, roll_up, shown
 from spark_aggregation.state import State, empty_state, fold
 
