@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from spark_aggregation.file_contents import CONTENTS, read_contents
 
 # Without the optimising compiler a small roll-up takes half the processor time (seen: 26 s, not 56 s,
-# on two busy cores), while 10^7 rows take three times as long.
+# on two busy cores).
 # Spark's classes come from its own jars; to verify their bytecode takes another tenth, which an archive of loaded
 # classes (190 MB) saves as well, and no more. Spark has 150,000 names in its classes, for which the table of symbols
 # is made too small. A Java virtual machine without an option leaves it out.
@@ -56,8 +56,6 @@ INTERPRETED_SETTINGS: Mapping[str, str] = MappingProxyType(
         # of 16 and 4 MB, which had to be filled with zeros and collected again (seen: 3.7 GB, and 2 GB with these).
         "spark.buffer.pageSize": "1m",
         "spark.broadcast.blockSize": "128k",
-        # Above so many groups an aggregation that collects lists begins anew, by sorting.
-        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "65536",
     }
 )
 """For input so small that compiling queries costs more than running them."""

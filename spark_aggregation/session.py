@@ -43,12 +43,19 @@ _LOCAL_SETTINGS = {
     # empty tasks and planning each stage anew doubles the time of a small roll-up.
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
+    # What lies together by folder is not moved again to be joined by folder and more.
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
+    # Above so many groups an aggregation that collects lists begins anew, by sorting.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "65536",
     # A roll-up compiles some 300 pieces of code; of Spark's own 100 none would be left for the next one in this session.
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 # On few cores the collector that stops everything takes less of them: a fifth of a roll-up of 10^8 rows.
-_LASTING_OPTIONS = "-XX:+UseParallelGC"
+# The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to
+# 20 s), and its code runs for too short to pay, since the rows themselves are read in Python. Spark's many plans fill
+# the 48 MB that the other compiler has for its code, which then stops.
+_LASTING_OPTIONS = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 
 class SparkUnavailable(RuntimeError):
