@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from pyspark.sql import DataFrame
@@ -26,6 +27,8 @@ def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
         return list(pool.map(function, items))
 
 
-def settled_together(frames: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+def settled_together(
+    frames: Mapping[str, DataFrame], *, whole: bool = False
+) -> dict[str, DataFrame]:
     """Settle frames that do not come from each other; see `frames.settled`."""
-    return dict(zip(frames, for_each(settled, frames.values()), strict=True))
+    return dict(zip(frames, for_each(partial(settled, whole=whole), frames.values()), strict=True))

@@ -62,10 +62,10 @@ def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
 
     Args:
         contents: as `run_files.read_tables` gives them.
-        headers: `folder` and `header` of accepted runs.
+        headers: `folder`, `header` and `day` of accepted runs.
 
     Returns:
-        One row per run and such example: `run_id`, `clause`, `target`, `listener`, `property`, `example_number`,
+        One row per run and such example: `run_id`, `day`, `clause`, `target`, `listener`, `property`, `example_number`,
         `pinned`, `outcome`, `error_code`, `verdict`, `failure_signature`, `sent_sha256` (of all that was sent,
         correlation ids left out) and `answer_sha256` (of the last answer), both null where the exchanges were not kept.
     """
@@ -73,7 +73,7 @@ def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
     early = contents.select("folder", F.inline("first_examples"))
     exchanges = contents.select("folder", F.inline("exchanges"))
     # Headers are large: nothing else of them may be joined to every example.
-    written_down = headers.select("folder", "header.pinned_examples")
+    written_down = headers.select("folder", "day", "header.pinned_examples")
     pinned = F.coalesce(
         F.col("example_number") <= F.try_element_at("pinned_examples", F.col("property")),
         F.lit(False),
@@ -85,7 +85,7 @@ def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
         .join(_kept_bytes(exchanges).hint("shuffle_hash"), on=place, how="left")
         .where("pinned OR sent_sha256 IS NOT NULL")
         .select(
-            "run_id",
+            *("run_id", "day"),
             *CELL,
             *("property", "example_number", "pinned", "outcome", "error_code", "verdict"),
             *("failure_signature", "sent_sha256", "answer_sha256"),

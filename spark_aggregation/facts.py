@@ -132,14 +132,12 @@ def facts_of(ingested: Ingested) -> Facts:
     names = F.broadcast(headers.select("folder", "run_id", "day"))
     partials = ingested.partials.join(names.drop("run_id"), on="folder", how="inner")
     cells = judged_cells(planned_cells(headers), partials)
-    found = first_examples(ingested.contents, headers)
-    days = names.select("run_id", "day")
     frames = {
         "headers": headers,
-        "cells": cells.join(days, on="run_id", how="inner"),
+        "cells": cells.withColumn("day", F.to_date("started_at")),
         "partials": partials,
         "latencies": ingested.latencies.join(names, on="folder", how="inner"),
-        "examples": found.join(days, on="run_id", how="inner"),
+        "examples": first_examples(ingested.contents, headers),
         "failures": ingested.failures.join(names, on="folder", how="inner"),
     }
     return Facts(**{name: as_table(frame, FACTS[name]) for name, frame in frames.items()})

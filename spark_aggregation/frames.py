@@ -26,10 +26,17 @@ def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
     return spark.range(0).selectExpr(*nulls).where("false")
 
 
-def settled(frame: DataFrame) -> DataFrame:
+def settled(frame: DataFrame, *, whole: bool = False) -> DataFrame:
     """Compute a frame now, and forget how.
 
     Spark plans anew, at each step, all that a frame was ever made from: without this, planning the tables of
     one small run took 51 s, and with it less than 2.
+
+    Args:
+        frame: what is computed.
+        whole: whether it is put into one partition, as befits what is small whatever was rolled up: of what is made
+            from one such frame nothing is shuffled any more.
     """
-    return frame.localCheckpoint(eager=True)
+    # So is everything where nothing is computed side by side anyway.
+    one = whole or frame.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"
+    return (frame.coalesce(1) if one else frame).localCheckpoint(eager=True)

@@ -35,8 +35,8 @@ class Ingested:
 
     Attributes:
         headers: as `read_headers` gives them, without those of runs that are known.
-        accepted: those of runs that count.
-        refused: as `refusals.refusals` gives them, without copies.
+        accepted: `folder`, `sha256` and `header` of runs that count.
+        refused: as `refusals.refusals` gives them: what does not count, without copies.
         partials: partial aggregates of all rows, also of refused folders.
         latencies: as `partials.latency_counts` gives them, of the same rows.
         contents: as `run_files.read_tables` gives them, of the same folders.
@@ -69,13 +69,14 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     headers = found.join(known, on=same, how="left_anti")
     # Names of folders, so that Spark leaves their files out when it lists them; never rows.
     again = [row.folder for row in found.join(known, on=same, how="left_semi").collect()]
-    contents = settled(read_tables(files, again))
+    # Lists of rows, a row per file: moved now, none of their rows need to be moved again to be grouped or joined.
+    contents = settled(read_tables(files, again).repartition("folder"))
     partials = settled(partial_aggregates(contents))
-    uncounted = settled(refusals(headers, partials, contents, known))
+    judged = settled(refusals(headers, partials, contents, known))
     return Ingested(
         headers=headers,
-        accepted=settled(headers.join(uncounted, on="folder", how="left_anti")),
-        refused=uncounted.where("refusal IS NOT NULL"),
+        accepted=judged.where("counts").select("folder", "sha256", "header"),
+        refused=judged.where("refusal IS NOT NULL"),
         partials=partials,
         latencies=latency_counts(contents),
         contents=contents,

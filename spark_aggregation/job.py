@@ -143,7 +143,7 @@ def _taken_in(
         new = replace(new, **settled_together({"cells": new.cells, "examples": new.examples}))
         folded = fold(state, new, batch="", all_cells=lambda: new.cells, keep_days=asked.keep_days)
         often_used = {"runs": folded.runs, "transitions": folded.transitions}
-        return replace(folded, **settled_together(often_used)), new
+        return replace(folded, **settled_together(often_used, whole=True)), new
     batch = history.begin(replaces=asked.rebuild)
     facts = history.write_facts(batch, new)
     folded = fold(

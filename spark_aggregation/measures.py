@@ -37,7 +37,7 @@ def coverage(shown: DataFrame, partials: DataFrame) -> DataFrame:
         _generated(shown, partials)
         .groupBy("clause", "property", "listener")
         .agg(
-            F.count_distinct("target").alias("targets"),
+            F.size(F.collect_set("target")).alias("targets"),
             F.sum("examples").alias("examples"),
             *per_outcome,
             F.array_sort(F.collect_set("error_code")).alias("error_codes"),
@@ -133,7 +133,7 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
         .agg(
             F.sum("failed").cast("long").alias("failed"),
             F.sum("repeats").cast("long").alias("repeats"),
-            F.count_distinct("run_id").alias("runs"),
+            F.size(F.collect_set("run_id")).alias("runs"),
         )
     )
     low, high = _wilson(F.col("failed").cast("double"), F.col("repeats").cast("double"))

@@ -10,7 +10,6 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refusal
-from spark_aggregation.frames import settled
 from spark_aggregation.run_files import planned_cells
 from spark_aggregation.schema import EXAMPLES, HEADER, is_incomplete
 
@@ -26,7 +25,7 @@ _CELL = ("folder", "clause", "target", "listener")
 def refusals(
     headers: DataFrame, partials: DataFrame, contents: DataFrame, known: DataFrame
 ) -> DataFrame:
-    """Find the folders that do not count, each with one reason: the first that applies.
+    """Say of every folder whether it counts, and if not, one reason: the first that applies.
 
     Args:
         headers: as `read_headers` gives them.
@@ -35,8 +34,9 @@ def refusals(
         known: runs that count already: `run_id`, `known_folder`, `known_sha256`.
 
     Returns:
-        One row per folder that does not count: `folder`, `refusal` (a value of `reports.records.Refusal`; null
-        for a copy of a run that counts), `reason` (a sentence for a person).
+        One row per folder: `folder`, `sha256` and `header` as they were read; `counts`; `refusal` (a value of
+        `reports.records.Refusal`; null where the folder counts, and for a copy of a run that counts), `reason` (a
+        sentence for a person).
     """
     per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")
     found = (
@@ -45,34 +45,38 @@ def refusals(
         .where("text IS NOT NULL OR example_rows > 0")
         .fillna(0, subset=["example_rows", "wrong_rows", "exchange_rows"])
     )
-    judged = settled(
-        found.select(
-            "folder",
-            F.col("header.run_id").alias("run_id"),
-            "sha256",
-            _refusal(found).alias("verdict"),
-        )
+    judged = found.select(
+        "folder",
+        F.col("header.run_id").alias("run_id"),
+        "sha256",
+        "header",
+        _refusal(found).alias("verdict"),
     )
-    refused = judged.where("verdict IS NOT NULL").select("folder", "verdict.*")
-    return refused.unionByName(_duplicates(judged.where("verdict IS NULL"), known))
+    return _without_duplicates(judged.withColumn("sound", F.isnull("verdict")), known)
 
 
-def _duplicates(counting: DataFrame, known: DataFrame) -> DataFrame:
-    """Find folders whose run id is taken; `refusal` is null where they are mere copies."""
-    same_run = Window.partitionBy("run_id").orderBy("folder")
-    found = counting.join(known, on="run_id", how="left").select(
+def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
+    """Refuse folders whose run id is taken by a sound one; `refusal` is null where they are mere copies."""
+    same_run = Window.partitionBy("run_id", "sound").orderBy("folder")
+    sound, known_already = F.col("sound"), F.col("known_sha256").isNotNull()
+    found = judged.join(known, on="run_id", how="left").withColumns(
+        {
+            "first_folder": F.coalesce("known_folder", F.first("folder").over(same_run)),
+            "first_sha256": F.coalesce("known_sha256", F.first("sha256").over(same_run)),
+            "again": sound & ((F.row_number().over(same_run) > 1) | known_already),
+        }
+    )
+    differs = F.col("again") & (F.col("sha256") != F.col("first_sha256"))
+    taken = F.when(F.col("again"), F.concat(F.lit("its run id is that of "), "first_folder"))
+    return found.select(
         "folder",
         "sha256",
-        F.coalesce("known_folder", F.first("folder").over(same_run)).alias("first_folder"),
-        F.coalesce("known_sha256", F.first("sha256").over(same_run)).alias("first_sha256"),
-        (F.row_number().over(same_run) > 1).alias("again"),
-        F.col("known_sha256").isNotNull().alias("known"),
-    )
-    differs = F.col("sha256") != F.col("first_sha256")
-    return found.where("again OR known").select(
-        "folder",
-        F.when(differs, Refusal.DUPLICATE_RUN_ID.value).alias("refusal"),
-        F.concat(F.lit("its run id is that of "), "first_folder").alias("reason"),
+        "header",
+        (sound & ~F.col("again")).alias("counts"),
+        F.coalesce("verdict.refusal", F.when(differs, Refusal.DUPLICATE_RUN_ID.value)).alias(
+            "refusal"
+        ),
+        F.coalesce("verdict.reason", taken).alias("reason"),
     )
 
 

@@ -35,7 +35,7 @@ class GivenReports:
 
 def shown(state: State) -> DataFrame:
     """Choose the run that the grid shows in each column; see `columns.shown_runs`."""
-    return settled(shown_runs(state.columns, state.runs))
+    return settled(shown_runs(state.columns, state.runs), whole=True)
 
 
 def roll_up(
@@ -53,12 +53,12 @@ def roll_up(
         The tables by name, as `tables.TABLES` describes them. Each is made when it is called for: that takes as long
         as to write it, and can be done for several at once.
     """
-    partials = facts.partials.join(chosen, on="run_id", how="left_semi")
     often_used = settled_together(
         {
             "cells": grid.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
             "targets": grid.grid_targets(facts.headers, chosen),
-        }
+        },
+        whole=True,
     )
     cells, targets = often_used["cells"], often_used["targets"]
     kept = state.runs.where("kept")
@@ -71,7 +71,7 @@ def roll_up(
         "transitions": lambda: state.transitions,
         "release_steps": lambda: grid.release_steps(cells, targets),
         "flakes": lambda: measures.flake_rates(state.flaky, state.columns, state.runs),
-        "coverage": lambda: measures.coverage(chosen, partials),
+        "coverage": lambda: measures.coverage(chosen, facts.partials),
         "latency": lambda: measures.latency(chosen, facts.latencies),
         "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
         "mutation": lambda: given.mutation,

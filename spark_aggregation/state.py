@@ -115,7 +115,7 @@ def fold(
     """
     described = describe_runs(new.headers, batch).withColumn("kept", F.lit(True))
     columns = _with_past(state.columns, columns_of_runs(new.headers))
-    columns = settled(columns)
+    columns = settled(columns, whole=True)
     frames = {
         "runs": _with_kept(state.runs.unionByName(described), keep_days),
         "columns": columns,
@@ -151,7 +151,7 @@ def _transitions(
     added = new_cells.join(giving, on=key, how="left_semi")
     if reopened.isEmpty():
         return known.unionByName(append_transitions(known, added))
-    reopened = settled(reopened)
+    reopened = settled(reopened, whole=True)
     unchanged = known.join(reopened, on=list(COLUMN), how="left_anti")
     appended = append_transitions(unchanged, added.join(reopened, on=list(COLUMN), how="left_anti"))
     past = all_cells().unionByName(new_cells)
