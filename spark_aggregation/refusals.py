@@ -44,6 +44,7 @@ def refusals(
         # Files of no run are none of our business, unless they have rows.
         .where("text IS NOT NULL OR example_rows > 0")
         .fillna(0, subset=["example_rows", "wrong_rows", "exchange_rows"])
+        .withColumn("altered", _altered_files())
     )
     judged = found.select(
         "folder",
@@ -133,8 +134,8 @@ def _refusal(found: DataFrame) -> Column:
             _because(Refusal.ROW_COUNT_DIFFERS, _row_count_reason(found)),
         )
         .when(
-            F.size(_altered_files(found)) > 0,
-            _because(Refusal.CHANGED_FILE, _altered_reason(found)),
+            F.size("altered") > 0,
+            _because(Refusal.CHANGED_FILE, _altered_reason()),
         )
         .when(
             found["wrong_rows"] > 0,
@@ -171,20 +172,20 @@ def _row_count_reason(found: DataFrame) -> Column:
     )
 
 
-def _altered_files(found: DataFrame) -> Column:
+def _altered_files() -> Column:
     """Give the names and hashes of files that are not what the footer says."""
-    there = F.map_from_entries(F.coalesce(found["files"], F.array()))
+    there = F.map_from_entries(F.coalesce("files", F.array()))
     return F.filter(
-        F.map_entries(found["header.footer.files"]),
+        F.map_entries("header.footer.files"),
         lambda file: (
             F.coalesce(F.try_element_at(there, file["key"]), F.lit(_EMPTY)) != file["value"]
         ),
     )
 
 
-def _altered_reason(found: DataFrame) -> Column:
-    first = _altered_files(found)[0]["key"]
-    is_there = F.exists(found["files"], lambda file: file["name"] == first)
+def _altered_reason() -> Column:
+    first = F.col("altered")[0]["key"]
+    is_there = F.exists("files", lambda file: file["name"] == first)
     what = F.when(is_there, F.lit("has changed")).otherwise(F.lit("is missing"))
     return F.concat(first, F.lit(" "), what, F.lit(" since the run was written"))
 
