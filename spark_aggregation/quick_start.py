@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
 
 import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -116,8 +119,20 @@ def import_pandas() -> None:
     Thread(target=import_module, args=("pandas",), daemon=True).start()
 
 
-def wake_python(spark: SparkSession) -> None:
-    """Let Spark start the Python process that reads files, while its first queries are planned: a second less to wait."""
+def wake_python(spark: SparkSession) -> Thread:
+    """Let Spark start the Python process that reads files, while its first queries are planned: a second less to wait.
+
+    Returns:
+        What waits for it; nobody else needs to.
+    """
     rows = spark.range(1).selectExpr("'' AS path", "X'' AS content")
     reading = rows.mapInArrow(read_contents, from_arrow_schema(CONTENTS))
-    Thread(target=reading.count, daemon=True).start()
+
+    def wake() -> None:
+        # Of a session that ends before, nothing needs to be awake.
+        with suppress(PySparkException, Py4JError):
+            reading.count()
+
+    waking = Thread(target=wake, daemon=True)
+    waking.start()
+    return waking
