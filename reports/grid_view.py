@@ -38,7 +38,6 @@ WORST_FIRST = (
 """Verdicts as a reader has to care about them; of a target's listeners the first of these speaks."""
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts of which there is nothing more to say than the clause's page does."""
-"""The plain one, then those that ask for more; any other comes behind, by name."""
 NOT_ABOUT_LISTENER = "not about this listener"
 NOT_PLANNED = "the target's latest run did not plan it"
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)

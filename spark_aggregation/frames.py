@@ -35,8 +35,8 @@ def settled(frame: DataFrame, *, whole: bool = False) -> DataFrame:
     Args:
         frame: what is computed.
         whole: whether it is put into one partition, as befits what is small whatever was rolled up: of what is made
-            from one such frame nothing is shuffled any more.
+            from one such frame nothing is shuffled any more. Everything is where a session shuffles into one partition
+            anyway.
     """
-    # So is everything where nothing is computed side by side anyway.
     one = whole or frame.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"
     return (frame.coalesce(1) if one else frame).localCheckpoint(eager=True)

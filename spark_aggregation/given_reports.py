@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -63,7 +65,20 @@ _CHANGES = StructType(
 
 
 class UnreadableReport(Exception):
-    """A file is missing, or is not what the command writes that it should be from."""
+    """There is no such file, or it is not what the command writes that it is said to be from."""
+
+
+_KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(
+    {
+        StringType: (str,),
+        BooleanType: (bool,),
+        IntegerType: (int,),
+        DoubleType: (int, float),
+        ArrayType: (list,),
+        StructType: (dict,),
+    }
+)
+"""What a value of JSON may be, by the type that it is read as."""
 
 
 def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
@@ -79,7 +94,7 @@ def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
         `p95_examples` (generated examples until it was caught; null where too many seeds caught nothing).
 
     Raises:
-        UnreadableReport: it is missing, or no such file.
+        UnreadableReport: there is no such file, or not such a report in it.
     """
     if path is None:
         return empty_frame(spark, TABLES["mutation"])
@@ -110,7 +125,7 @@ def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
         `predicted`, `inputs` (how many changed so), `shortest` (hexadecimal), `before`, `after` (in words).
 
     Raises:
-        UnreadableReport: it is missing, or no such file.
+        UnreadableReport: there is no such file, or not such a report in it.
     """
     if path is None:
         return empty_frame(spark, TABLES["release_changes"])
@@ -135,27 +150,36 @@ def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
 
 def _read(spark: SparkSession, path: str, schema: StructType, *, written_by: str) -> DataFrame:
     file = Storage(spark, path)
-    if not file.exists():
-        raise UnreadableReport(f"{path} does not exist; `{written_by}` writes it")
+    if not file.is_file():
+        raise UnreadableReport(f"{path} is no file; `{written_by}` writes it into a folder")
     text = file.read_text("")
     try:
         content = json.loads(text)
     except ValueError as error:
         raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
-    if not _has_fields(content, schema):
-        raise UnreadableReport(f"{path} is not what `{written_by}` writes: fields are missing")
+    if not _follows(content, schema):
+        raise UnreadableReport(
+            f"{path} is not what `{written_by}` writes: fields are missing or of another kind"
+        )
     return spark.range(1).select(F.inline(F.array(F.from_json(F.lit(text), schema))))
 
 
-def _has_fields(content: object, type_: DataType) -> bool:
-    """Tell whether all that a type names is there; of what kind the values are is not looked at."""
+def _follows(content: object, type_: DataType) -> bool:
+    """Tell whether all that a type names is there, and of its kind; any single value may be null."""
+    if not isinstance(content, _KINDS[type(type_)]):
+        return False
     if isinstance(type_, StructType):
-        return isinstance(content, dict) and all(
-            field.name in content and _has_fields(content[field.name], field.dataType)
+        assert isinstance(content, dict)
+        return all(
+            field.name in content and _may_be(content[field.name], field.dataType)
             for field in type_
         )
     if isinstance(type_, ArrayType):
-        return isinstance(content, list) and all(
-            _has_fields(entry, type_.elementType) for entry in content
-        )
+        assert isinstance(content, list)
+        return all(_follows(entry, type_.elementType) for entry in content)
     return True
+
+
+def _may_be(content: object, type_: DataType) -> bool:
+    is_list = isinstance(type_, ArrayType)
+    return (content is None and not is_list) or _follows(content, type_)

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from spark_aggregation.file_contents import CONTENTS, read_contents
-from spark_aggregation.given_runs import PathNotFound, local_path
+from spark_aggregation.given_runs import PathNotFound
 from spark_aggregation.partials import parent
 from spark_aggregation.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 
@@ -47,7 +47,7 @@ def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        missing = local_path((error.getMessageParameters() or {}).get("path", "a path"))
+        missing = (error.getMessageParameters() or {}).get("path", "a path").removeprefix("file:")
         raise PathNotFound(
             f"{missing} does not exist; give run folders, or folders of them"
         ) from error

@@ -26,6 +26,8 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What lies together by folder is not moved again to be joined by folder and more.
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",
     # Rows that go to Python are whole files.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**24),
@@ -39,12 +41,10 @@ _LOCAL_SETTINGS = {
     "spark.master": "local[*]",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # What is shuffled are partial aggregates: thousands of rows, where 200 partitions cost seconds of
+    # What is shuffled is a row per file, and tables of thousands of rows, where 200 partitions cost seconds of
     # empty tasks and planning each stage anew doubles the time of a small roll-up.
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",
-    # What lies together by folder is not moved again to be joined by folder and more.
-    "spark.sql.requireAllClusterKeysForCoPartition": "false",
     # Above so many groups an aggregation that collects lists begins anew, by sorting.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "65536",
     # A roll-up compiles some 300 pieces of code; of Spark's own 100 none would be left for the next one in this session.
@@ -53,8 +53,9 @@ _LOCAL_SETTINGS = {
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 # On few cores the collector that stops everything takes less of them: a fifth of a roll-up of 10^8 rows.
 # The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to
-# 20 s), and its code runs for too short to pay, since the rows themselves are read in Python. Spark's many plans fill
-# the 48 MB that the other compiler has for its code, which then stops.
+# 20 s), and its code runs for too short to pay, since the rows themselves are read in Python; `rejudge_job` reads them in
+# Java, for which this was not measured. Spark's many plans fill the 48 MB that the other compiler has for its code, which
+# then stops.
 _LASTING_OPTIONS = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 
 

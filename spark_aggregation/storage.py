@@ -42,6 +42,11 @@ class Storage:
         there: bool = self._files.exists(self._path(name))
         return there
 
+    def is_file(self) -> bool:
+        """Tell whether the root is a file."""
+        it_is: bool = self.exists() and self._files.getFileStatus(self._path("")).isFile()
+        return it_is
+
     def names(self, folder: str) -> list[str]:
         """List a folder's entries, sorted; none where it does not exist."""
         if not self.exists(folder):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from conformance.judging import error_code_of
 from fixtures.broker import Broker
-from fixtures.connection_metrics import settled_connections_of
+from fixtures.connection_metrics import connections_of
+from fixtures.settling import settled
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -22,8 +23,6 @@ from wire.error_codes import ErrorCode
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 FEW = 4
 """Examples; each new name stays in the broker for a while, and its metrics are slow to read."""
-LOG_LIMIT_S = 2.0
-POLL_INTERVAL_S = 0.02
 _NUMBERS = itertools.count(1)
 ILLEGAL = Software("a b", "1")
 
@@ -38,20 +37,19 @@ def assert_counted(broker: Broker, software: Software, count: int) -> None:
     url = broker.running.metrics_url
     assert url is not None
     expected = {(broker.listener, software.version): count} if count else {}
-    counted = settled_connections_of(url, software.name, expected=expected)
+    counted = settled(lambda: connections_of(url, software.name), expected)
     assert counted == expected, f"counted are {counted}, open are {expected}"
 
 
-def is_logged(path: Path, client_id: str, software: Software) -> bool:
+def is_logged(broker: Broker, path: Path, client_id: str, software: Software) -> bool:
     """Tell whether the log comes to have a line with client id and software within the time that it has."""
-    give_up_at = time.monotonic() + LOG_LIMIT_S
-    while True:
+
+    def read() -> bool:
+        broker.check_alive()
         lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
-        if any(client_id in line and software.name in line for line in lines):
-            return True
-        if time.monotonic() > give_up_at:
-            return False
-        time.sleep(POLL_INTERVAL_S)
+        return any(client_id in line and software.name in line for line in lines)
+
+    return settled(read, expected=True)
 
 
 @pytest.mark.needs("metrics")
@@ -118,5 +116,5 @@ def test_request_log_names_the_software(broker: Broker, version: int) -> None:
             # The request that names the software has the name in its body; this one has it nowhere.
             (behind,) = connection.converse([build_request(version=0, client_id=client_id)])
         assert error_code_of(behind) is ErrorCode.NONE
-        logged = is_logged(running.request_log, client_id, software)
+        logged = is_logged(broker, running.request_log, client_id, software)
     assert logged, "the request log does not name the software of a request"

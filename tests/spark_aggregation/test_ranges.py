@@ -108,7 +108,7 @@ def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
     spark: SparkSession,
 ) -> None:
     """The implementation is not said again, where the id begins with it."""
-    verdicts = {"k-2.2.2": "conforms", "k-2.2.2-zookeeper": "violates", "own": "violates"}
+    verdicts = {"k-2.2.2": "conforms", "k-2.2.2-rack-1": "violates", "own": "violates"}
     cells = spark.createDataFrame(
         [("C.a", target, "plaintext", verdict) for target, verdict in verdicts.items()],
         "clause string, target string, listener string, verdict string",
@@ -121,4 +121,4 @@ def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
         "array(2, 2, 2) AS release_order",
     )
     (row,) = range_statements(cells, targets).collect()
-    assert row.statement == "2.2.2 only; violates 2.2.2-zookeeper to own"
+    assert row.statement == "2.2.2 only; violates 2.2.2-rack-1 to own"

@@ -136,12 +136,15 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        pytest.param(None, "does not exist", id="missing"),
+        pytest.param(None, "is no file", id="missing"),
         pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
         pytest.param('{"seeds": 30}', "is not what", id="without kills"),
         pytest.param('{"seeds": 30, "kills": {}}', "is not what", id="no list"),
         pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "is not what", id="half"),
         pytest.param('{"changes": []}', "is not what", id="another report"),
+        pytest.param('{"seeds": "30", "kills": []}', "is not what", id="a number as a text"),
+        pytest.param('{"seeds": 30, "kills": null}', "is not what", id="null for a list"),
+        pytest.param("[]", "is not what", id="a list"),
     ],
 )
 def test_a_report_that_is_none_is_refused(
@@ -154,3 +157,9 @@ def test_a_report_that_is_none_is_refused(
     with pytest.raises(UnreadableReport, match=rf"mutation\.json {reason}") as caught:
         mutation_score(spark, str(path))
     assert "kafka-conformance mutation --out" in str(caught.value)
+
+
+def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) -> None:
+    """Which is what `--out` of the other command takes."""
+    with pytest.raises(UnreadableReport, match="is no file"):
+        release_changes(spark, str(tmp_path))

@@ -47,7 +47,7 @@ def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[st
     missing = tmp_path / "mutation.json"
     ended = _grid(tmp_path / "run", "--out", tmp_path / "grid", "--mutation", missing)
     assert ended.exit_code == 2
-    assert f"{missing} does not exist; `kafka-conformance mutation --out`" in capfd.readouterr().err
+    assert f"{missing} is no file; `kafka-conformance mutation --out`" in capfd.readouterr().err
     assert not (tmp_path / "grid").exists()
 
 
