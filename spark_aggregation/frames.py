@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 
@@ -24,6 +28,19 @@ def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
     nulls = (f"CAST(NULL AS {field.dataType.simpleString()}) AS `{field.name}`" for field in schema)
     # Other than an empty range, a condition that never holds is seen when queries are planned, and shortens them.
     return spark.range(0).selectExpr(*nulls).where("false")
+
+
+def frame_of(
+    spark: SparkSession, rows: Sequence[Mapping[str, object]], type_: ArrayType | str
+) -> DataFrame:
+    """Give a frame of a few rows that are known here, as a text; Spark's own way starts Python workers.
+
+    Args:
+        spark: the session.
+        rows: what JSON can hold.
+        type_: of all rows, as an array of structs.
+    """
+    return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), type_)))
 
 
 def settled(frame: DataFrame, *, whole: bool = False) -> DataFrame:

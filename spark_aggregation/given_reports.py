@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from spark_aggregation.frames import as_table, empty_frame
+from spark_aggregation.frames import as_table, empty_frame, frame_of
 from spark_aggregation.storage import Storage
 from spark_aggregation.tables import TABLES
 
@@ -161,7 +161,7 @@ def _read(spark: SparkSession, path: str, schema: StructType, *, written_by: str
         raise UnreadableReport(
             f"{path} is not what `{written_by}` writes: fields are missing or of another kind"
         )
-    return spark.range(1).select(F.inline(F.array(F.from_json(F.lit(text), schema))))
+    return frame_of(spark, [content], ArrayType(schema))
 
 
 def _follows(content: object, type_: DataType) -> bool:

@@ -22,6 +22,7 @@ from clauses.catalogue import catalogue
 from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
 from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
+from spark_aggregation.frames import frame_of
 from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
 from spark_aggregation.given_runs import PathNotFound, is_small, local_path
 from spark_aggregation.history import History, HistoryMoved, batches_of
@@ -212,7 +213,7 @@ def _listed(
 
 
 def _catalogue_of_today(spark: SparkSession) -> DataFrame:
-    """One row per clause: `id`, `roles`, `level`; as a text, since Spark's own way starts Python workers."""
+    """One row per clause: `id`, `roles`, `level`."""
     clauses = [
         {
             "id": clause.id,
@@ -221,8 +222,7 @@ def _catalogue_of_today(spark: SparkSession) -> DataFrame:
         }
         for clause in catalogue()
     ]
-    rows = F.from_json(F.lit(json.dumps(clauses)), _CATALOGUE)
-    return spark.range(1).select(F.inline(rows))
+    return frame_of(spark, clauses, _CATALOGUE)
 
 
 @click.command(name="spark_aggregation.job")
