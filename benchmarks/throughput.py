@@ -4,8 +4,8 @@
 
 - generated: examples per second of one property's strategy with a body that does nothing;
 - in memory: the same examples, judged on the reference broker in this process, without a socket;
-- judged: the same examples, each sent to the live broker on a connection of its own and asserted on, while
-  the next ones are drawn, as the suite does;
+- judged: the same examples, sent to the live broker on connections that serve a few of them each and asserted on,
+  while the next ones are drawn, as the suite does;
 - connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
 - pipelined: a plain loop that writes a hundred requests at a time on one connection.
 
@@ -19,6 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 
 from hypothesis import given, seed, settings
 from rich.console import Console
@@ -32,6 +33,8 @@ from fixtures.broker import REFERENCE, Broker, probe_request
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
+from fixtures.lent_connections import Lender
+from fixtures.standing_aside import is_aside
 from fixtures.targets import select_targets
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
@@ -77,9 +80,13 @@ def judged_rate(broker: Broker, number: int) -> float:
     def judge(sent: Request) -> None:
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
 
-    overlap = Overlap(lambda body, values: run_body(broker, body, values))
-    rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}), number)
-    overlap.end()
+    lender = Lender(broker.listener)
+    overlap = Overlap(
+        lambda body, values: run_body(broker, body, values, lender=lender if is_aside() else None)
+    )
+    with closing(lender):
+        rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}), number)
+        overlap.end()
     return rate
 
 

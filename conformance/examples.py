@@ -86,6 +86,7 @@ class PropertyJudge:
         self._number = 0
         self._shrinking: _Shrinking | None = None
         self._differences = 0
+        self._lender = broker.lender()
         self._is_deadly = False
         self._stored = False
         self._harness_error: HarnessError | None = None
@@ -118,7 +119,9 @@ class PropertyJudge:
             if self._is_binding(error):
                 # One that ends the target has been repeated on a fresh one already.
                 if not isinstance(error, TargetEnded):
-                    self._failing[self._signatures(error)] = FailingExample(body, values)
+                    served = (step.exchanges[0].request for step in self._broker.served_before)
+                    failing = FailingExample(body, values, tuple(served))
+                    self._failing[self._signatures(error)] = failing
                 raise
         except HarnessError as error:
             self._harness_error = error
@@ -131,7 +134,8 @@ class PropertyJudge:
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Run the body; where that ends a target which we can start again, find out whether it is to blame."""
         try:
-            run_body(self._broker, body, values)
+            # What is drawn beside others may borrow: where it does not hold, all is judged again, each on its own.
+            run_body(self._broker, body, values, lender=self._lender if is_aside() else None)
         except BrokerGone as gone:
             if not self._broker.can_restart:
                 raise
@@ -155,6 +159,11 @@ class PropertyJudge:
                 self._broker.restart()
             return
         raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
+
+    def close(self) -> None:
+        """Close the connections that examples left for others."""
+        if self._lender is not None:
+            self._lender.close()
 
     def judge_stored(self, body: Callable[..., None], values: Mapping[str, Any]) -> bool:
         """Judge an example that was not drawn: nothing is made smaller, and the next one is judged all the same.
@@ -353,6 +362,7 @@ class PropertyJudge:
         drawn: str,
         steps: tuple[Step, ...],
     ) -> Failure:
+        before = self._broker.served_before
         return Failure(
             signature=self._signature(key, error),
             clause=clause.id,
@@ -364,5 +374,6 @@ class PropertyJudge:
             kind=type(error).__name__,
             message=str(error),
             example=drawn,
-            steps=steps,
+            steps=(*before, *steps),
+            served_before=len(before),
         )

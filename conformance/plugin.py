@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     in_order = item.get_closest_marker("in_order") is not None
     JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
-        with _fewer_examples(item) if is_brief else nullcontext():
+        with closing(judge), _fewer_examples(item) if is_brief else nullcontext():
             try:
                 result = yield
                 overlap.end()

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
@@ -20,8 +20,10 @@ from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.judging import StoppedServing
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError
+from fixtures.lent_connections import Lender
 from fixtures.spare_target import SpareTarget
 from reports.repeats import Repeats, Tally
+from wire.exchange import Request
 
 FEW_REPEATS = 10
 """Enough where all of them fail: what fails three times in ten would do so once in 170,000 tries."""
@@ -38,25 +40,40 @@ Body = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class FailingExample:
-    """A property's body with the values that it failed on."""
+    """A property's body with the values that it failed on.
+
+    Attributes:
+        body: the body.
+        values: the values, by name.
+        served_before: what the connection that it borrowed was asked by other examples.
+    """
 
     body: Body
     values: Mapping[str, Any]
+    served_before: tuple[Request, ...] = ()
 
     def on(self, used: Broker, other: Broker) -> FailingExample:
         """Return the same example on another broker."""
         values = {name: other if value is used else value for name, value in self.values.items()}
-        return FailingExample(self.body, values)
+        return replace(self, values=values)
 
 
-def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
+def run_body(
+    broker: Broker, body: Body, values: Mapping[str, Any], *, lender: Lender | None = None
+) -> None:
     """Run a property's body once, and look after the broker behind what was broken or went wrong.
+
+    Args:
+        broker: the target.
+        body: the body.
+        values: its values, by name.
+        lender: lends the body its first connection; None where each of them is to be its own.
 
     Raises:
         AssertionError: the target violates the clause.
         HarnessError: we could not tell.
     """
-    broker.forget()
+    broker.forget(lender)
     try:
         body(**values)
     except StoppedServing:
@@ -70,10 +87,25 @@ def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
         broker.check_alive()
 
 
+def run_again(broker: Broker, example: FailingExample) -> None:
+    """Run a failing example alone, on a connection that was asked the same before.
+
+    Raises:
+        AssertionError: the target violates the clause again.
+        UnsatisfiedAssumption: the property leaves the example out for this target.
+        HarnessError: we could not tell.
+    """
+    with ExitStack() as closing_behind, assumptions_outside_hypothesis():
+        lender = None
+        if example.served_before:
+            lender = broker.lender_behind(example.served_before)
+            closing_behind.callback(lender.close)
+        run_body(broker, example.body, example.values, lender=lender)
+
+
 def _fails(broker: Broker, example: FailingExample) -> bool:
     try:
-        with assumptions_outside_hypothesis():
-            run_body(broker, example.body, example.values)
+        run_again(broker, example)
     except AssertionError:
         return True
     except UnsatisfiedAssumption:

@@ -11,11 +11,12 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.corpus.entries import Entry
 from conformance.drawn_values import read_values
-from conformance.repeating import run_body
+from conformance.repeating import FailingExample, run_again
 from fixtures.broker import Broker
+from reference_model.stored_inputs import cut_frames
+from wire.exchange import Request
 
 FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parent / "brokers"
@@ -45,6 +46,7 @@ class StoredFailure:
         message: what was observed.
         example: the drawn values, as text.
         sent: what was sent, by connection, in order.
+        served_before: requests in front of it that the connection it failed on had served for others.
     """
 
     signature: str
@@ -55,6 +57,7 @@ class StoredFailure:
     message: str
     example: str
     sent: Mapping[int, bytes]
+    served_before: tuple[Request, ...]
 
     @property
     def first_line(self) -> str:
@@ -82,10 +85,17 @@ def read_failure(path: Path) -> StoredFailure:
     try:
         facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
         sent: dict[int, bytes] = {}
-        for step in facts.get("sent", []):
-            number = int(step["connection"])
-            sent[number] = sent.get(number, b"") + bytes.fromhex(step["data"])
-        return StoredFailure(sent=sent, **{name: str(facts[name]) for name in _TEXTS})
+        pieces = [
+            (int(step["connection"]), bytes.fromhex(step["data"])) for step in facts.get("sent", [])
+        ]
+        for number, data in pieces:
+            sent[number] = sent.get(number, b"") + data
+        before = b"".join(data for _, data in pieces[: int(facts.get("served_before", 0))])
+        return StoredFailure(
+            sent=sent,
+            served_before=cut_frames(before).whole,
+            **{name: str(facts[name]) for name in _TEXTS},
+        )
     except OSError as error:
         raise NoStoredFailure(f"{folder} holds no failure: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -123,11 +133,11 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     values: dict[str, Any] = dict(read_values(failure.example))
     stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
     body = property_named(stored or failure.property_name)
-    with assumptions_outside_hypothesis():
-        try:
-            run_body(broker, body, {"broker": broker, **values})
-        except AssertionError as error:
-            return error
-        except UnsatisfiedAssumption as error:
-            raise Holds(f"{failure.property_name} does not apply to it on this target") from error
+    example = FailingExample(body, {"broker": broker, **values}, failure.served_before)
+    try:
+        run_again(broker, example)
+    except AssertionError as error:
+        return error
+    except UnsatisfiedAssumption as error:
+        raise Holds(f"{failure.property_name} does not apply to it on this target") from error
     return None

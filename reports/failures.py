@@ -74,6 +74,7 @@ class Failure:
         message: its message.
         example: the drawn values.
         steps: what was done.
+        served_before: how many of them other examples did, on the connection that this one borrowed.
         repeats: how often it showed again when it was repeated alone; None where it was not.
     """
 
@@ -88,6 +89,7 @@ class Failure:
     message: str
     example: str
     steps: tuple[Step, ...]
+    served_before: int = 0
     repeats: Repeats | None = None
 
     @property

@@ -20,7 +20,7 @@ from reports.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
 from reports.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.site import addresses
-from reports.words import SYMBOLS, WORDS
+from reports.words import SYMBOLS, WORDS, counted
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may hold, whatever a target put into a text."""
@@ -128,11 +128,6 @@ def template_environment() -> Environment:
     environment.filters["counted"] = counted
     environment.filters["linked"] = linked
     return environment
-
-
-def counted(number: int, noun: str) -> str:
-    """Say how many of something there are: "1 clause", "1,234 clauses"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def linked(text: str) -> Markup:

@@ -61,6 +61,7 @@ class FakeBroker:
     listener: str = "plaintext"
     is_pinned: bool = False
     journal: list[Any] = field(default_factory=list)
+    served_before: tuple[Any, ...] = ()
     patience: Patience = field(default_factory=Patience)
     is_alive: bool = True
     revivals: int = 0
@@ -80,7 +81,10 @@ class FakeBroker:
         if not self.is_alive:
             raise BrokerGone("it ended")
 
-    def forget(self) -> None:
+    def lender(self) -> None:
+        """Lend nothing."""
+
+    def forget(self, lender: None = None) -> None:
         """Begin a new journal."""
         self.journal = []
 

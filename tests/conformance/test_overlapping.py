@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.commands.replay import replay
 from conformance.overlapping import (
     AT_ONCE,
     ONE_BY_ONE_AT_FIRST,
@@ -19,6 +25,9 @@ from conformance.overlapping import (
     Overlap,
 )
 from fixtures.standing_aside import before_waiting
+from reports.records import Verdict
+from reports.repeats import FailureClass
+from tests.conformance.fake_targets import FakeTarget, reference_broker, serve
 from tests.conformance.suite_runs import run_suite
 
 FIRST = -1
@@ -175,3 +184,37 @@ def test_a_violation_is_shrunk_all_the_same(tmp_path: Path) -> None:
     assert again == 2 * first
     assert smaller
     assert {row["phase"] for row in met} == {"generate", "shrink"}
+
+
+def tired(fake: FakeTarget, connection: socket.socket) -> None:
+    """Serve a request and what comes with it, and close instead of answering what comes behind."""
+    model = reference_broker().connect()
+    for number, data in enumerate(fake.reads(connection)):
+        if number:
+            return
+        model.receive_data(data)
+        connection.sendall(model.data_to_send())
+
+
+def test_what_a_lent_connection_shows_is_told_with_what_it_served(tmp_path: Path) -> None:
+    """A target that serves no example behind another violates, and the script does both on one connection."""
+    with serve(tired) as fake:
+        run = run_suite(
+            *("--bootstrap-server", fake.address, "--tier", "standard"),
+            *("-k", "test_correlation_id_comes_back"),
+            runs=tmp_path / "runs",
+        )
+        assert run.status == 1, run.output
+        assert set(run.verdicts().values()) == {Verdict.VIOLATES}
+        (folder,) = run.failures().values()
+        facts = json.loads((folder / "failure.json").read_text())
+        assert facts["repeats"]["class"] == FailureClass.DETERMINISTIC
+        assert facts["served_before"] == 1
+        assert [step["connection"] for step in facts["sent"]] == [0, 0]
+        assert "seen behind 1 request that the same connection had served well" in run.output
+        script = [sys.executable, "-I", str(folder / "reproducer.py"), fake.address]
+        shown = subprocess.run(script, capture_output=True, text=True, check=False)
+        again = [str(folder), "--bootstrap-server", fake.address]
+        replayed = CliRunner().invoke(replay, again)
+    assert "The failure shows." in shown.stdout
+    assert replayed.exit_code == 1, replayed.output
