@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_aggregation.evidence import read_failures
@@ -35,8 +35,7 @@ class Ingested:
 
     Attributes:
         headers: as `read_headers` gives them, without those of runs that are known.
-        accepted: `folder`, `sha256` and `header` of runs that count.
-        refused: as `refusals.refusals` gives them: what does not count, without copies.
+        judged: as `refusals.refusals` gives them, all that were read.
         partials: partial aggregates of all rows, also of refused folders.
         latencies: as `partials.latency_counts` gives them, of the same rows.
         contents: as `run_files.read_tables` gives them, of the same folders.
@@ -45,13 +44,22 @@ class Ingested:
     """
 
     headers: DataFrame
-    accepted: DataFrame
-    refused: DataFrame
+    judged: DataFrame
     partials: DataFrame
     latencies: DataFrame
     contents: DataFrame
     failures: DataFrame
     known_again: bool
+
+    @property
+    def accepted(self) -> DataFrame:
+        """`folder`, `sha256` and `header` of runs that count."""
+        return self.judged.where("counts").select("folder", "sha256", "header")
+
+    @property
+    def refused(self) -> DataFrame:
+        """`folder`, `refusal` and `reason` of what does not count, without copies."""
+        return self.judged.where("refusal IS NOT NULL").select("folder", "refusal", "reason")
 
 
 def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Ingested:
@@ -75,8 +83,7 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     judged = settled(refusals(headers, partials, contents, known))
     return Ingested(
         headers=headers,
-        accepted=judged.where("counts").select("folder", "sha256", "header"),
-        refused=judged.where("refusal IS NOT NULL"),
+        judged=judged,
         partials=partials,
         latencies=latency_counts(contents),
         contents=contents,
@@ -85,27 +92,25 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     )
 
 
-def changed_clauses(accepted: DataFrame, catalogue: DataFrame) -> DataFrame:
-    """Find clauses that a run states with another role or level than the catalogue of today.
+def changed_clauses(header: Column, today: Column) -> Column:
+    """Say which clauses a run states with another role or level than the catalogue of today.
 
     The run counts all the same: its cells were judged by the clause of its day.
 
     Args:
-        accepted: headers of runs that count.
-        catalogue: `id`, `roles` (an array) and `level` of the clauses of today.
+        header: of a run that counts.
+        today: `roles` and `level` of each clause of today's catalogue by its id.
 
     Returns:
-        One row per run with such a clause: `folder`, `notice` (a sentence for a person).
+        A sentence for a person; null where there is no such clause.
     """
-    stated = accepted.select("folder", F.inline("header.clauses"))
-    today = catalogue.select("id", F.col("roles"), F.col("level").alias("level_today"))
-    other_role = ~F.array_contains("roles", F.col("role"))
-    differing = stated.join(today, on="id", how="inner").where(
-        other_role | (F.col("level") != F.col("level_today"))
-    )
-    names = F.concat_ws(", ", F.array_sort(F.collect_set("id")))
-    return differing.groupBy("folder").agg(
-        F.concat(F.lit("role or level is not that of the catalogue of today: "), names).alias(
-            "notice"
-        )
-    )
+
+    def differs(clause: Column) -> Column:
+        known = F.try_element_at(today, clause["id"])
+        other_role = ~F.array_contains(known["roles"], clause["role"])
+        return other_role | (clause["level"] != known["level"])
+
+    differing = F.filter(header["clauses"], differs)
+    names = F.array_join(F.array_sort(F.array_distinct(differing["id"])), ", ")
+    sentence = F.concat(F.lit("role or level is not that of the catalogue of today: "), names)
+    return F.when(F.size(differing) > 0, sentence)

@@ -15,14 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import click
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from clauses.catalogue import catalogue
 from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
 from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
-from spark_aggregation.frames import frame_of
 from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
 from spark_aggregation.given_runs import PathNotFound, is_small, local_path
 from spark_aggregation.history import History, HistoryMoved, batches_of
@@ -33,7 +32,7 @@ from spark_aggregation.session import SparkUnavailable, start_session
 from spark_aggregation.state import State, empty_state, fold
 from spark_aggregation.storage import Storage
 
-_CATALOGUE = "array<struct<id: string, roles: array<string>, level: string>>"
+_CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
 _FEW_BYTES = 1_000_000
 """A few runs: what interpreting costs a row, some 20 microseconds, is then less than what compiling costs."""
 
@@ -89,14 +88,21 @@ class Outcome:
     """What came of a roll-up.
 
     Attributes:
-        counted: whether any run that was given counts.
+        any_new: whether any run that was given counts, and was not known.
+        known_again: whether a run that is known was given again.
         refused: those that do not.
         notices: what is to be said of those that do.
     """
 
-    counted: bool
-    refused: Sequence[RefusedRun]
-    notices: Sequence[NoticedRun]
+    any_new: bool = False
+    known_again: bool = False
+    refused: Sequence[RefusedRun] = ()
+    notices: Sequence[NoticedRun] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Whether any run that was given counts."""
+        return self.any_new or self.known_again
 
 
 def aggregate(spark: SparkSession, asked: Request) -> Outcome:
@@ -113,16 +119,13 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     given = _given_reports(spark, asked)
     history = History(spark, asked.history) if asked.history is not None else None
     state = history.state() if history and not asked.rebuild else empty_state(spark)
-    outcome = Outcome(counted=False, refused=(), notices=())
-    facts, any_new = None, False
+    outcome, facts = Outcome(), None
     if asked.roots:
         ingested = ingest(spark, asked.roots, state.known)
-        any_new = not ingested.accepted.isEmpty()
-        refused, notices = _listed(spark, ingested)
-        outcome = Outcome(counted=any_new or ingested.known_again, refused=refused, notices=notices)
-    if any_new:
+        outcome = _outcome(ingested)
+    if outcome.any_new:
         state, facts = _taken_in(history, state, ingested, asked)
-    if any_new or not state.runs.isEmpty():
+    if outcome.any_new or not state.runs.isEmpty():
         _write_tables(spark, asked, state, facts, history, given)
     return outcome
 
@@ -186,43 +189,36 @@ def write_tables(tables: Mapping[str, Callable[[], DataFrame]], out: Storage) ->
     for_each(write, tables)
 
 
-def _listed(
-    spark: SparkSession, ingested: Ingested
-) -> tuple[Sequence[RefusedRun], Sequence[NoticedRun]]:
+def _outcome(ingested: Ingested) -> Outcome:
     """List by folder what does not count, and what there is to say of the rest."""
-    refused = ingested.refused.select("folder", "refusal", "reason")
-    noticed = changed_clauses(ingested.accepted, _catalogue_of_today(spark)).select(
-        "folder", F.lit(None).cast("string").alias("refusal"), F.col("notice").alias("reason")
-    )
-    listed = [
-        (local_path(row.folder), row.refusal, row.reason)
-        for row in sorted(refused.unionByName(noticed).collect(), key=lambda row: str(row.folder))
-    ]
-    return (
-        [
-            RefusedRun(folder=folder, refusal=refusal, reason=reason)
-            for folder, refusal, reason in listed
-            if refusal is not None
+    notice = changed_clauses(F.col("header"), _catalogue_of_today())
+    read = ingested.judged.select(
+        "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")
+    ).collect()
+    named = [(local_path(row.folder), row) for row in sorted(read, key=lambda row: row.folder)]
+    return Outcome(
+        any_new=any(row.counts for row in read),
+        known_again=ingested.known_again,
+        refused=[
+            RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)
+            for folder, row in named
+            if row.refusal is not None
         ],
-        [
-            NoticedRun(folder=folder, notice=notice)
-            for folder, refusal, notice in listed
-            if refusal is None
+        notices=[
+            NoticedRun(folder=folder, notice=row.notice)
+            for folder, row in named
+            if row.notice is not None
         ],
     )
 
 
-def _catalogue_of_today(spark: SparkSession) -> DataFrame:
-    """One row per clause: `id`, `roles`, `level`."""
-    clauses = [
-        {
-            "id": clause.id,
-            "roles": [role.value for role in clause.roles],
-            "level": clause.level.value,
-        }
+def _catalogue_of_today() -> Column:
+    """`roles` and `level` of each clause by its id."""
+    clauses = {
+        clause.id: {"roles": [role.value for role in clause.roles], "level": clause.level.value}
         for clause in catalogue()
-    ]
-    return frame_of(spark, clauses, _CATALOGUE)
+    }
+    return F.from_json(F.lit(json.dumps(clauses)), _CATALOGUE)
 
 
 @click.command(name="spark_aggregation.job")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from reports import grid_tables, history_tables
 from reports.repeats import wilson_interval
@@ -102,12 +104,15 @@ def test_clause_of_another_level_is_noticed_and_counts(spark: SparkSession, tmp_
     planned = [planned_cell("C.a"), planned_cell("C.b")]
     write_run(tmp_path / "run", run_header(planned, clauses=clauses))
     read = ingested(spark, tmp_path)
-    today = spark.createDataFrame(
-        [("C.a", ["broker"], "SHOULD"), ("C.b", ["broker", "client"], "MUST")],
-        "id string, roles array<string>, level string",
+    today = {
+        "C.a": {"roles": ["broker"], "level": "SHOULD"},
+        "C.b": {"roles": ["broker", "client"], "level": "MUST"},
+    }
+    clauses_of_today = F.from_json(
+        F.lit(json.dumps(today)), "map<string, struct<roles: array<string>, level: string>>"
     )
-    notices = changed_clauses(read.accepted, today).collect()
-    assert [row.notice for row in notices] == [
+    notice = changed_clauses(F.col("header"), clauses_of_today).alias("notice")
+    assert [row.notice for row in read.accepted.select(notice).collect()] == [
         "role or level is not that of the catalogue of today: C.a"
     ]
     assert read.refused.isEmpty()
