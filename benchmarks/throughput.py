@@ -33,7 +33,6 @@ from fixtures.broker import REFERENCE, Broker, probe_request
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
-from fixtures.lent_connections import Lender
 from fixtures.standing_aside import is_aside
 from fixtures.targets import select_targets
 from strategies.api_versions import api_versions_requests
@@ -80,7 +79,8 @@ def judged_rate(broker: Broker, number: int) -> float:
     def judge(sent: Request) -> None:
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
 
-    lender = Lender(broker.listener)
+    lender = broker.lender()
+    assert lender is not None
     overlap = Overlap(
         lambda body, values: run_body(broker, body, values, lender=lender if is_aside() else None)
     )

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.frames import as_table, empty_frame, frame_of
 from spark_aggregation.storage import Storage
 from spark_aggregation.tables import TABLES
@@ -62,10 +63,6 @@ _CHANGES = StructType(
         )
     ]
 )
-
-
-class UnreadableReport(Exception):
-    """There is no such file, or it is not what the command writes that it is said to be from."""
 
 
 _KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(

@@ -12,10 +12,6 @@ _SMALL_BYTES = 20_000_000
 """Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
 
 
-class PathNotFound(Exception):
-    """A path that was given does not exist."""
-
-
 def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:
     """Tell whether the runs are so few that starting costs more than computing.
 

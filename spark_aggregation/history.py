@@ -27,6 +27,7 @@ from dataclasses import dataclass, fields
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_aggregation.errors import HistoryMoved
 from spark_aggregation.facts import FACTS, Facts
 from spark_aggregation.frames import empty_frame
 from spark_aggregation.state import STATE, State, empty_state
@@ -34,10 +35,6 @@ from spark_aggregation.storage import AlreadyThere, Storage
 
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
-
-
-class HistoryMoved(Exception):
-    """Another roll-up added to the history meanwhile; nothing was changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

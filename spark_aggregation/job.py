@@ -21,14 +21,16 @@ from pyspark.sql import functions as F
 from clauses.catalogue import catalogue
 from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
 from spark_aggregation.concurrency import for_each, settled_together
+from spark_aggregation.errors import RollUpError
 from spark_aggregation.facts import Facts, facts_of
-from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
-from spark_aggregation.given_runs import PathNotFound, is_small, local_path
-from spark_aggregation.history import History, HistoryMoved, batches_of
+from spark_aggregation.frames import settled
+from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.given_runs import is_small, local_path
+from spark_aggregation.history import History, batches_of
 from spark_aggregation.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.quick_start import wake_python
 from spark_aggregation.roll_up import GivenReports, roll_up, shown
-from spark_aggregation.session import SparkUnavailable, start_session
+from spark_aggregation.session import start_session
 from spark_aggregation.state import State, empty_state, fold
 from spark_aggregation.storage import Storage
 
@@ -143,16 +145,28 @@ def _taken_in(
     """Add what was accepted to the state, and to the history if there is one."""
     new = facts_of(ingested)
     if history is None:
-        # What several tables are made from.
-        new = replace(new, **settled_together({"cells": new.cells, "examples": new.examples}))
-        folded = fold(state, new, batch="", all_cells=lambda: new.cells, keep_days=asked.keep_days)
-        often_used = {"runs": folded.runs, "transitions": folded.transitions}
-        return replace(folded, **settled_together(often_used, whole=True)), new
+        # What several tables are made from; columns are few, as `settled` has them with `whole`.
+        columns = state.columns_with(new).coalesce(1)
+        often_used = settled_together(
+            {"cells": new.cells, "examples": new.examples, "columns": columns}
+        )
+        columns = often_used.pop("columns")
+        new = replace(new, **often_used)
+        folded = fold(
+            state,
+            new,
+            columns,
+            batch="",
+            all_cells=lambda: new.cells,
+            keep_days=asked.keep_days,
+        )
+        return folded, new
     batch = history.begin(replaces=asked.rebuild)
     facts = history.write_facts(batch, new)
     folded = fold(
         state,
         facts,
+        settled(state.columns_with(facts), whole=True),
         batch=batch.name,
         all_cells=lambda: history.all_cells(state.runs),
         keep_days=asked.keep_days,
@@ -169,7 +183,7 @@ def _write_tables(
     history: History | None,
     given: GivenReports,
 ) -> None:
-    chosen = shown(state)
+    state, chosen = shown(state)
     if history is not None:
         if asked.keep_days is not None:
             history.drop_days(state)
@@ -260,14 +274,9 @@ def command(
             wake_python(spark)
         outcome = aggregate(spark, asked)
         _list(Storage(spark, out), outcome)
-    except SparkUnavailable as error:
+    except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
-        sys.exit(3)
-    except HistoryMoved as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(4)
-    except (PathNotFound, UnreadableReport) as error:
-        raise click.UsageError(str(error)) from error
+        sys.exit(error.exit_status)
     if runs and not outcome.counted:
         click.echo("Error: no valid run among those given", err=True)
         sys.exit(1)

@@ -31,12 +31,13 @@ from reference_model.rejudging import (
     oracles_for,
 )
 from reports.records import Phase
+from spark_aggregation.errors import RollUpError
 from spark_aggregation.frames import empty_frame
-from spark_aggregation.given_runs import PathNotFound, is_small
+from spark_aggregation.given_runs import is_small
 from spark_aggregation.ingest import ingest
 from spark_aggregation.partials import CELL
 from spark_aggregation.run_files import read_answers, read_examples, read_exchanges
-from spark_aggregation.session import SparkUnavailable, start_session
+from spark_aggregation.session import start_session
 from spark_aggregation.storage import Storage
 
 _EXAMPLE = ("run_id", *CELL, "property", "example_number")
@@ -163,11 +164,9 @@ def command(runs: tuple[str, ...], out: str) -> None:
     try:
         spark = start_session(quick=is_small(runs))
         judged, found = _rejudge(spark, runs, out)
-    except SparkUnavailable as error:
+    except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
-        sys.exit(3)
-    except PathNotFound as error:
-        raise click.UsageError(str(error)) from error
+        sys.exit(error.exit_status)
     click.echo(json.dumps({"examples": judged, "differences": found}))
     if found:
         sys.exit(1)

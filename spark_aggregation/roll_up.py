@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -13,7 +13,7 @@ from spark_aggregation.columns import shown_runs
 from spark_aggregation.concurrency import settled_together
 from spark_aggregation.evidence import neighbours, shown_failures
 from spark_aggregation.facts import Facts
-from spark_aggregation.frames import as_table, settled
+from spark_aggregation.frames import as_table
 from spark_aggregation.ranges import range_statements
 from spark_aggregation.state import State
 from spark_aggregation.tables import TABLES
@@ -33,9 +33,22 @@ class GivenReports:
     release_changes: DataFrame
 
 
-def shown(state: State) -> DataFrame:
-    """Choose the run that the grid shows in each column; see `columns.shown_runs`."""
-    return settled(shown_runs(state.columns, state.runs), whole=True)
+def shown(state: State) -> tuple[State, DataFrame]:
+    """Choose the run that the grid shows in each column; see `columns.shown_runs`.
+
+    Returns:
+        The state with that settled of which several tables are made, and the choice.
+    """
+    often_used = settled_together(
+        {
+            "runs": state.runs,
+            "transitions": state.transitions,
+            "chosen": shown_runs(state.columns, state.runs),
+        },
+        whole=True,
+    )
+    chosen = often_used.pop("chosen")
+    return replace(state, **often_used), chosen
 
 
 def roll_up(

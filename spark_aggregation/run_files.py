@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from spark_aggregation.errors import PathNotFound
 from spark_aggregation.file_contents import CONTENTS, read_contents
-from spark_aggregation.given_runs import PathNotFound
 from spark_aggregation.partials import parent
 from spark_aggregation.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
+from spark_aggregation.errors import SparkUnavailable
 from spark_aggregation.quick_start import (
     INTERPRETED_SETTINGS,
     PLANNING_SETTINGS,
@@ -57,10 +58,6 @@ _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 # Java, for which this was not measured. Spark's many plans fill the 48 MB that the other compiler has for its code, which
 # then stops.
 _LASTING_OPTIONS = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
-
-
-class SparkUnavailable(RuntimeError):
-    """Spark's Java virtual machine does not start here; the message says what to do."""
 
 
 def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSession:

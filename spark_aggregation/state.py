@@ -78,6 +78,15 @@ class State:
         """Give the frames by their names."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def columns_with(self, new: Facts) -> DataFrame:
+        """Give the columns of all runs, those of a batch included; `gave` says whether a run gave its own before.
+
+        Of a run that is new it is null. `fold` asks for this twice, so that it is to be settled.
+        """
+        before = self.columns.withColumnRenamed("gives", "gave")
+        after = columns_of_runs(new.headers).withColumn("gave", F.lit(None).cast("boolean"))
+        return giving_columns(before.unionByName(after))
+
     @property
     def known(self) -> DataFrame:
         """The runs as `ingest.ingest` asks for them."""
@@ -96,6 +105,7 @@ def empty_state(spark: SparkSession) -> State:
 def fold(
     state: State,
     new: Facts,
+    columns: DataFrame,
     *,
     batch: str,
     all_cells: Callable[[], DataFrame],
@@ -106,6 +116,7 @@ def fold(
     Args:
         state: what is known so far.
         new: facts of the new runs.
+        columns: as `State.columns_with` gives them.
         batch: the batch's name.
         all_cells: reads the cells of all earlier runs; asked only where a column's past changes.
         keep_days: how many days of runs are kept, that of the newest run included; None for all.
@@ -114,8 +125,6 @@ def fold(
         What is known with them: the same whatever the batches and their order were.
     """
     described = describe_runs(new.headers, batch).withColumn("kept", F.lit(True))
-    columns = _with_past(state.columns, columns_of_runs(new.headers))
-    columns = settled(columns, whole=True)
     frames = {
         "runs": _with_kept(state.runs.unionByName(described), keep_days),
         "columns": columns,
@@ -133,13 +142,6 @@ def _with_kept(runs: DataFrame, keep_days: int | None) -> DataFrame:
     # What was dropped once does not come back when more days are kept later.
     kept = F.col("kept") & (F.date_diff("newest_day", "day") < keep_days)
     return runs.crossJoin(F.broadcast(newest)).withColumn("kept", kept)
-
-
-def _with_past(known: DataFrame, new: DataFrame) -> DataFrame:
-    """Say of all columns whether their run gives them, and in `gave` whether it did before; null if it is new."""
-    before = known.withColumnRenamed("gives", "gave")
-    after = new.withColumn("gave", F.lit(None).cast("boolean"))
-    return giving_columns(before.unionByName(after))
 
 
 def _transitions(

@@ -33,11 +33,18 @@ def tables_of(
     """Give the grid's tables of all runs under `root` that count."""
     new = facts_of(ingested(spark, root))
     facts = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+    before = empty_state(spark)
     state = fold(
-        empty_state(spark), facts, batch="", all_cells=lambda: facts.cells, keep_days=keep_days
+        before,
+        facts,
+        before.columns_with(facts),
+        batch="",
+        all_cells=lambda: facts.cells,
+        keep_days=keep_days,
     )
     state = State(**{name: settled(frame) for name, frame in state.by_name().items()})
     given = GivenReports(
         mutation=mutation_score(spark, None), release_changes=release_changes(spark, None)
     )
-    return {name: made() for name, made in roll_up(state, shown(state), facts, given).items()}
+    state, chosen = shown(state)
+    return {name: made() for name, made in roll_up(state, chosen, facts, given).items()}

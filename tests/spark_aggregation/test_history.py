@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrameWriter, SparkSession
 
-from spark_aggregation.history import History, HistoryMoved
+from spark_aggregation.errors import HistoryMoved
+from spark_aggregation.history import History
 from spark_aggregation.job import Request, aggregate
 from spark_aggregation.storage import AlreadyThere, Storage
 from tests.spark_aggregation.histories import (

@@ -8,7 +8,8 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from spark_aggregation.session import SparkUnavailable, start_session
+from spark_aggregation.errors import SparkUnavailable
+from spark_aggregation.session import start_session
 
 
 def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:

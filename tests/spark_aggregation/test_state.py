@@ -46,7 +46,7 @@ def _facts_of(facts: Facts, run_ids: Sequence[str]) -> Facts:
 
 
 def _known_after(state: State) -> Tables:
-    frames = {**state.by_name(), "runs": state.runs.drop("batch"), "shown": shown(state)}
+    frames = {**state.by_name(), "runs": state.runs.drop("batch"), "shown": shown(state)[1]}
     return values_of(frames)
 
 
@@ -76,15 +76,18 @@ def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(
         folded = fold(
             state,
             _facts_of(facts, new),
+            settled(state.columns_with(_facts_of(facts, new))),
             batch="",
             all_cells=lambda before=before: before,  # type: ignore[misc]
             keep_days=keep_days,
         )
         state = State(**{name: settled(frame) for name, frame in folded.by_name().items()})
         known.update(new)
+    nothing = empty_state(spark)
     at_once = fold(
-        empty_state(spark),
+        nothing,
         facts,
+        settled(nothing.columns_with(facts)),
         batch="",
         all_cells=lambda: facts.cells,
         keep_days=keep_days,

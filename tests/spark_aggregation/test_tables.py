@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from reports import grid_tables, history_tables
 from reports.repeats import wilson_interval
-from spark_aggregation.given_reports import UnreadableReport, mutation_score, release_changes
+from spark_aggregation.errors import UnreadableReport
+from spark_aggregation.given_reports import mutation_score, release_changes
 from spark_aggregation.ingest import changed_clauses
 from spark_aggregation.tables import TABLES
 from tests.run_folders import clause_entry, planned_cell, run_header, write_run
