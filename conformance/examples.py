@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clauses.catalogue import Clause, Level
@@ -25,6 +25,7 @@ from fixtures.standing_aside import is_aside
 from reports.failures import Failure, signature_of
 from reports.recorder import CellKey, JudgedExample, RunRecorder
 from reports.records import Phase, Verdict
+from reports.words import counted
 from wire.exchange import Exchange, Step
 
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
@@ -67,6 +68,7 @@ class PropertyJudge:
         name: str,
         *,
         is_brief: bool = False,
+        sequences: PropertyJudge | None = None,
     ) -> None:
         """Begin with no example.
 
@@ -76,6 +78,8 @@ class PropertyJudge:
             clauses: what the property judges.
             name: the property's name.
             is_brief: whether it ends after `BRIEF_S`, however many examples are drawn.
+            sequences: judges, for the same property, what shows only behind other requests on one connection, which is
+                the matter of a clause of its own; without it no example borrows a connection.
         """
         self._began_at = time.monotonic()
         self._is_brief = is_brief
@@ -86,7 +90,8 @@ class PropertyJudge:
         self._number = 0
         self._shrinking: _Shrinking | None = None
         self._differences = 0
-        self._lender = broker.lender()
+        self._sequences = sequences
+        self._lender = None if sequences is None else broker.lender()
         self._is_deadly = False
         self._stored = False
         self._harness_error: HarnessError | None = None
@@ -119,9 +124,7 @@ class PropertyJudge:
             if self._is_binding(error):
                 # One that ends the target has been repeated on a fresh one already.
                 if not isinstance(error, TargetEnded):
-                    served = (step.exchanges[0].request for step in self._broker.served_before)
-                    failing = FailingExample(body, values, tuple(served))
-                    self._failing[self._signatures(error)] = failing
+                    self._failing[self._signatures(error)] = FailingExample(body, values)
                 raise
         except HarnessError as error:
             self._harness_error = error
@@ -134,8 +137,7 @@ class PropertyJudge:
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Run the body; where that ends a target which we can start again, find out whether it is to blame."""
         try:
-            # What is drawn beside others may borrow: where it does not hold, all is judged again, each on its own.
-            run_body(self._broker, body, values, lender=self._lender if is_aside() else None)
+            self._run_on_any_connection(body, values)
         except BrokerGone as gone:
             if not self._broker.can_restart:
                 raise
@@ -146,6 +148,37 @@ class PropertyJudge:
                 self._run_again(body, values, gone)
             self._is_deadly = True
             raise TargetEnded(f"what was sent ends the target: {gone}") from gone
+
+    def _run_on_any_connection(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
+        """Run the body, on a borrowed connection if it can be; what does not hold there is run on one of its own."""
+        lender = self._lender if is_aside() else None
+        try:
+            run_body(self._broker, body, values, lender=lender)
+        except AssertionError as error:
+            served, done = self._broker.served_before, self._broker.journal
+            if not served:
+                raise
+            run_body(self._broker, body, values)
+            self._holds_alone(error, (*served, *done), len(served), FailingExample(body, values))
+
+    def _holds_alone(
+        self,
+        error: AssertionError,
+        steps: tuple[Step, ...],
+        served: int,
+        example: FailingExample,
+    ) -> None:
+        """Record that an example holds on a connection of its own, and does not behind what another one served."""
+        assert self._sequences is not None
+        # One tells it; every further example would be run twice.
+        self.close()
+        requests = tuple(step.exchanges[0].request for step in steps[:served])
+        behind = AssertionError(
+            f"behind {counted(served, 'request')} that the connection had served well: {error}"
+        )
+        # It is the same example.
+        self._sequences._number = self._number
+        self._sequences.differs(behind, steps, replace(example, served_before=requests))
 
     def _run_again(
         self, body: Callable[..., None], values: Mapping[str, Any], gone: BrokerGone
@@ -198,7 +231,12 @@ class PropertyJudge:
             steps: what was done.
             example: how to do it again.
         """
-        self._record_difference(self._drawn(example.values), error, steps=steps)
+        self._record_difference(
+            self._drawn(example.values),
+            error,
+            steps=steps,
+            served_before=len(example.served_before),
+        )
         self._shrinking = None
         if self._is_binding(error):
             self._failing[self._signatures(error)] = example
@@ -228,6 +266,13 @@ class PropertyJudge:
         """Raise the first violation that Hypothesis was not told of, if any."""
         if self._first_error is not None:
             raise self._first_error
+        if self._sequences is not None:
+            self._sequences.raise_first()
+
+    @property
+    def failed_in_sequence(self) -> bool:
+        """Whether anything did not hold behind other requests alone."""
+        return self._sequences is not None and self._sequences._number > 0
 
     def repeat_failures(self, repeater: Repeater) -> None:
         """Repeat each distinct failure alone, and note how often it showed again; not where it is declared."""
@@ -238,6 +283,8 @@ class PropertyJudge:
             if repeats is not None:
                 for key, signature in signatures:
                     self._recorder.repeated(key, signature, repeats)
+        if self._sequences is not None:
+            self._sequences.repeat_failures(repeater)
 
     def _drawn(self, values: Mapping[str, Any]) -> str:
         return repr({name: value for name, value in values.items() if value is not self._broker})
@@ -287,7 +334,12 @@ class PropertyJudge:
         return self._broker.is_pinned or any(c.level is not Level.PIN for c in self._clauses)
 
     def _record_difference(
-        self, drawn: str, error: AssertionError, *, steps: tuple[Step, ...] | None = None
+        self,
+        drawn: str,
+        error: AssertionError,
+        *,
+        steps: tuple[Step, ...] | None = None,
+        served_before: int = 0,
     ) -> bool:
         """Record what does not hold; returns whether that is declared."""
         binding = self._is_binding(error)
@@ -300,6 +352,7 @@ class PropertyJudge:
             error=error,
             drawn=drawn,
             steps=steps,
+            served_before=served_before,
         )
         is_declared = not isinstance(error, Unjudged) and self._check_expectation(error)
         if binding:
@@ -331,6 +384,7 @@ class PropertyJudge:
         error: AssertionError | None = None,
         drawn: str = "",
         steps: tuple[Step, ...] | None = None,
+        served_before: int = 0,
     ) -> None:
         if self._shrinking is not None:
             phase = Phase.SHRINK
@@ -341,6 +395,7 @@ class PropertyJudge:
             failure = None
             if error is not None:
                 failure = self._failure(clause, key, verdict, error, drawn, done)
+                failure = replace(failure, served_before=served_before)
             self._recorder.judged(
                 JudgedExample(
                     key=key,
@@ -362,7 +417,6 @@ class PropertyJudge:
         drawn: str,
         steps: tuple[Step, ...],
     ) -> Failure:
-        before = self._broker.served_before
         return Failure(
             signature=self._signature(key, error),
             clause=clause.id,
@@ -374,6 +428,5 @@ class PropertyJudge:
             kind=type(error).__name__,
             message=str(error),
             example=drawn,
-            steps=(*before, *steps),
-            served_before=len(before),
+            steps=steps,
         )

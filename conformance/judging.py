@@ -60,7 +60,8 @@ def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
         StoppedServing: it does not take it, although it has not ended.
     """
     try:
-        return broker.exchange(request)
+        with broker.connect(authenticate=False) as connection:
+            return connection.exchange(request)
     except ConnectionFailed as error:
         raise StoppedServing(f"no new connection is taken any more: {error}") from error
 

@@ -43,10 +43,15 @@ SHARE_ON_FURTHER_LISTENERS = 10
 """One example in so many runs on the listeners behind a target's first: the code behind them is the same but
 for its first steps, and a whole run has a minute."""
 
+SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
+"""What an example violates that holds on a connection of its own and not on a borrowed one."""
+
 SETTINGS_OF_A_TEST = "_hypothesis_internal_use_settings"
 
 REPEATER = pytest.StashKey[Repeater]()
 """What repeats the failures of the target that is judged."""
+FAILED_IN_SEQUENCE = pytest.StashKey[bool]()
+"""Whether an example of the property holds alone, and not behind others on one connection."""
 PARTLY = pytest.StashKey[bool]()
 """There where more was deselected than the tier leaves out."""
 
@@ -157,7 +162,14 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, listener_of(item).id)
     is_brief = _is_brief(item, broker)
-    judge = PropertyJudge(recorder, broker, clauses, _name_of(item), is_brief=is_brief)
+    judge = PropertyJudge(
+        recorder,
+        broker,
+        clauses,
+        _name_of(item),
+        is_brief=is_brief,
+        sequences=_judge_of_sequences(recorder, broker, _name_of(item)),
+    )
     JUDGE.set(judge)
     overlap = Overlap(judge.judge)
     in_order = item.get_closest_marker("in_order") is not None
@@ -168,6 +180,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
                 result = yield
                 overlap.end()
                 INTERRUPTS.check()
+                judge.raise_first()
             except OneByOne as found:
                 judge.begin_again(found.__cause__)
                 result = item.runtest()
@@ -175,8 +188,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             return result
     except (AssertionError, Flaky):
         if place_of_run() != UNSHRUNK:
-            JUDGE.get().repeat_failures(_repeater(item.config, broker.target))
+            judge.repeat_failures(_repeater(item.config, broker.target))
         raise
+    finally:
+        item.stash[FAILED_IN_SEQUENCE] = judge.failed_in_sequence
+
+
+def _judge_of_sequences(
+    recorder: RunRecorder, broker: Broker, property_name: str
+) -> PropertyJudge | None:
+    """Return what judges a property's examples behind others, where the clause about that is judged as well."""
+    key = CellKey(SEQUENCES_CLAUSE, broker.target.id, broker.listener)
+    if key not in recorder.cells:
+        return None
+    return PropertyJudge(recorder, broker, (catalogue()[SEQUENCES_CLAUSE],), property_name)
 
 
 def _repeater(config: pytest.Config, target: Target) -> Repeater:
@@ -269,7 +294,10 @@ def pytest_runtest_makereport(
     clauses = clauses_of(item)
     if recorder is not None and clauses and not report.skipped:
         listener = listener_of(item)
-        keys = [CellKey(clause.id, listener.target.id, listener.listener) for clause in clauses]
+        ids = [clause.id for clause in clauses]
+        if call.when == "call" and item.stash.get(FAILED_IN_SEQUENCE, False):
+            ids.append(SEQUENCES_CLAUSE)
+        keys = [CellKey(id_, listener.target.id, listener.listener) for id_ in ids]
         strict = item.config.getoption("--strict-should")
         explain(report, call, recorder, keys, _name_of(item), strict=strict)
     return report

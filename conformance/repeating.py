@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,11 +95,11 @@ def run_again(broker: Broker, example: FailingExample) -> None:
         UnsatisfiedAssumption: the property leaves the example out for this target.
         HarnessError: we could not tell.
     """
-    with ExitStack() as closing_behind, assumptions_outside_hypothesis():
-        lender = None
-        if example.served_before:
-            lender = broker.lender_behind(example.served_before)
-            closing_behind.callback(lender.close)
+    before = example.served_before
+    with (
+        assumptions_outside_hypothesis(),
+        broker.lender_behind(before) if before else nullcontext() as lender,
+    ):
         run_body(broker, example.body, example.values, lender=lender)
 
 

@@ -32,6 +32,7 @@ def label_result(clause: Clause, target: str) -> None:
 def attach_failure(failure: Failure) -> None:
     """Attach the bytes, the script that shows them again, and the drawn values."""
     text = allure.attachment_type.TEXT
-    allure.attach(render_exchange(failure.steps), "exchange.txt", text)
+    dump = render_exchange(failure.steps, served_before=failure.served_before)
+    allure.attach(dump, "exchange.txt", text)
     allure.attach(render_reproducer(failure), "reproducer.py", text)
     allure.attach(failure.example, "example.txt", text)

@@ -193,10 +193,17 @@ def _harmless(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
 
-def render_exchange(steps: Sequence[Step]) -> str:
-    """Return an annotated hex dump of everything that was sent and received."""
+def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
+    """Return an annotated hex dump of everything that was sent and received.
+
+    Args:
+        steps: what was done.
+        served_before: how many of them other examples did, before the connection was borrowed.
+    """
     lines: list[str] = []
-    for step in steps:
+    for number, step in enumerate(steps):
+        if number == served_before > 0:
+            lines += ["--- what the connection had served before ends here ---", ""]
         if step.closes:
             lines += [f"connection {step.connection}: closed by us", ""]
             continue
@@ -258,7 +265,9 @@ def write_failure(folder: Path, failure: Failure) -> Path:
     place = folder / failure.signature
     place.mkdir(parents=True, exist_ok=True)
     (place / "reproducer.py").write_text(render_reproducer(failure))
-    (place / "exchange.txt").write_text(render_exchange(failure.steps))
+    (place / "exchange.txt").write_text(
+        render_exchange(failure.steps, served_before=failure.served_before)
+    )
     (place / "example.txt").write_text(failure.example + "\n")
     (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
     return place

@@ -14,7 +14,7 @@ from reports.grid_view import WORST_FIRST
 from reports.recorder import Cell, CellKey, RunRecorder
 from reports.records import Verdict
 from reports.terminal import MARKUP, Line, printable
-from reports.words import SYMBOLS, WORDS, counted
+from reports.words import SYMBOLS, WORDS
 
 MOST_TOLD = 60
 """Failures that are told of one verdict; a target that violates everything would else fill the terminal's memory."""
@@ -90,9 +90,6 @@ def _told_lines(recorder: RunRecorder, told: _Told, width: int) -> Iterator[str]
         yield f"  known because: {told.cell.planned.known_violation}"
     yield f"  the clause: {failure.statement}"
     yield f"  seen: {failure.first_line}"
-    if failure.served_before:
-        served = counted(failure.served_before, "request")
-        yield f"  seen behind {served} that the same connection had served well"
     if failure.repeats is not None:
         yield f"  repeated alone: {failure.repeats}"
     most_bytes = max(_FEWEST_BYTES, (width - _BESIDE_BYTES) // 2)

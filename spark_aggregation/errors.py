@@ -12,19 +12,15 @@ class RollUpError(Exception):
         exit_status: what the command ends with.
     """
 
-    exit_status: ClassVar[int]
+    exit_status: ClassVar[int] = 2
 
 
 class PathNotFound(RollUpError):
     """A path that was given does not exist."""
 
-    exit_status = 2
-
 
 class UnreadableReport(RollUpError):
     """There is no such file, or it is not what the command writes that it is said to be from."""
-
-    exit_status = 2
 
 
 class SparkUnavailable(RollUpError):

@@ -56,11 +56,6 @@ class Ingested:
         """`folder`, `sha256` and `header` of runs that count."""
         return self.judged.where("counts").select("folder", "sha256", "header")
 
-    @property
-    def refused(self) -> DataFrame:
-        """`folder`, `refusal` and `reason` of what does not count, without copies."""
-        return self.judged.where("refusal IS NOT NULL").select("folder", "refusal", "reason")
-
 
 def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Ingested:
     """Read run folders, and say which of them count.

@@ -204,7 +204,7 @@ def write_tables(tables: Mapping[str, Callable[[], DataFrame]], out: Storage) ->
 
 
 def _outcome(ingested: Ingested) -> Outcome:
-    """List by folder what does not count, and what there is to say of the rest."""
+    """Say whether any run counts, and list by folder what does not and what there is to say of the rest."""
     notice = changed_clauses(F.col("header"), _catalogue_of_today())
     read = ingested.judged.select(
         "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")

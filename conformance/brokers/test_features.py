@@ -45,7 +45,7 @@ FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag i
 
 
 def features_at(broker: Broker, version: int) -> ApiVersionsResponse:
-    """Return the answer at a version, on a connection of its own."""
+    """Return the answer at a version."""
     return decode_answer(broker.exchange(build_request(version=version)), api_version=version)
 
 

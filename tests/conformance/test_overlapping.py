@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -24,10 +23,10 @@ from conformance.overlapping import (
     OneByOne,
     Overlap,
 )
+from fixtures.launchers.built_in import launch_built_in, reference_targets
 from fixtures.standing_aside import before_waiting
 from reports.records import Verdict
 from reports.repeats import FailureClass
-from tests.conformance.fake_targets import FakeTarget, reference_broker, serve
 from tests.conformance.suite_runs import run_suite
 
 FIRST = -1
@@ -186,35 +185,46 @@ def test_a_violation_is_shrunk_all_the_same(tmp_path: Path) -> None:
     assert {row["phase"] for row in met} == {"generate", "shrink"}
 
 
-def tired(fake: FakeTarget, connection: socket.socket) -> None:
-    """Serve a request and what comes with it, and close instead of answering what comes behind."""
-    model = reference_broker().connect()
-    for number, data in enumerate(fake.reads(connection)):
-        if number:
-            return
-        model.receive_data(data)
-        connection.sendall(model.data_to_send())
-
-
-def test_what_a_lent_connection_shows_is_told_with_what_it_served(tmp_path: Path) -> None:
-    """A target that serves no example behind another violates, and the script does both on one connection."""
-    with serve(tired) as fake:
-        run = run_suite(
-            *("--bootstrap-server", fake.address, "--tier", "standard"),
-            *("-k", "test_correlation_id_comes_back"),
-            runs=tmp_path / "runs",
-        )
-        assert run.status == 1, run.output
-        assert set(run.verdicts().values()) == {Verdict.VIOLATES}
-        (folder,) = run.failures().values()
-        facts = json.loads((folder / "failure.json").read_text())
-        assert facts["repeats"]["class"] == FailureClass.DETERMINISTIC
-        assert facts["served_before"] == 1
-        assert [step["connection"] for step in facts["sent"]] == [0, 0]
-        assert "seen behind 1 request that the same connection had served well" in run.output
-        script = [sys.executable, "-I", str(folder / "reproducer.py"), fake.address]
-        shown = subprocess.run(script, capture_output=True, text=True, check=False)
-        again = [str(folder), "--bootstrap-server", fake.address]
-        replayed = CliRunner().invoke(replay, again)
-    assert "The failure shows." in shown.stdout
+def test_what_shows_behind_others_alone_is_blamed_on_the_sequence(tmp_path: Path) -> None:
+    """The property's clause holds, and the script sends what the connection served before, on one connection."""
+    target = "reference+the-table-shrinks-on-repeat"
+    run = run_suite(
+        *("--broker", target, "--listener", "plaintext", "--tier", "standard"),
+        *(
+            "-k",
+            "test_client_id_does_not_change_the_answer or test_sequences_go_as_the_model_allows",
+        ),
+        runs=tmp_path / "runs",
+    )
+    assert run.status == 1, run.output
+    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    assert verdicts == {
+        "PROTOCOL.client-id-free": Verdict.CONFORMS,
+        "MODEL.sequence-agrees": Verdict.VIOLATES,
+    }
+    (place,) = [
+        path
+        for path in run.folder.glob("failures/*/failure.json")
+        if "test_client_id_does_not_change_the_answer" in path.read_text()
+    ]
+    folder, facts = place.parent, json.loads(place.read_text())
+    assert facts["message"].startswith(f"behind {facts['served_before']} request")
+    assert facts["repeats"]["class"] == FailureClass.DETERMINISTIC
+    assert {step["connection"] for step in facts["sent"][: facts["served_before"] + 1]} == {0}
+    replayed = CliRunner().invoke(replay, [str(folder)])
     assert replayed.exit_code == 1, replayed.output
+    with launch_built_in(next(t for t in reference_targets() if t.id == target)) as running:
+        address = str(running.addresses["plaintext"])
+        script = [sys.executable, "-I", str(folder / "reproducer.py"), address]
+        shown = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert "The failure shows." in shown.stdout
+
+
+def test_nobody_borrows_where_no_clause_could_be_blamed(tmp_path: Path) -> None:
+    """A property that is judged without the one about sequences says nothing of them."""
+    run = run_suite(
+        *("--broker", "reference+the-table-shrinks-on-repeat", "--listener", "plaintext"),
+        *("--tier", "standard", "-k", "test_client_id_does_not_change_the_answer"),
+        runs=tmp_path / "runs",
+    )
+    assert run.status == 0, run.output

@@ -179,6 +179,15 @@ def test_dump_tells_what_was_done() -> None:
     assert "  stray bytes de ad\n  the request behind it: unanswered\n" in render_exchange(steps)
 
 
+def test_dump_tells_others_requests_from_the_examples() -> None:
+    """Where the connection was borrowed, a line says where the example itself begins."""
+    exchange = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
+    step = Step(connection=0, pieces=(exchange.request.data,), exchanges=(exchange,))
+    dump = render_exchange([step, step], served_before=1)
+    before, _, own = dump.partition("--- what the connection had served before ends here ---")
+    assert before.count("connection 0: sent") == own.count("connection 0: sent") == 1
+
+
 def test_failure_is_four_files(tmp_path: Path) -> None:
     """A failure is written as four files in a folder of its signature, again and again."""
     failure = failure_of(step_of(answered(ANSWER)))

@@ -23,8 +23,8 @@ def ingested(spark: SparkSession, root: Path) -> Ingested:
 
 def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
     """Give the refused folders under `root`: name to refusal."""
-    refused = ingested(spark, root).refused.collect()
-    return {Path(local_path(row.folder)).name: row.refusal for row in refused}
+    judged = ingested(spark, root).judged.collect()
+    return {Path(local_path(row.folder)).name: row.refusal for row in judged if row.refusal}
 
 
 def tables_of(

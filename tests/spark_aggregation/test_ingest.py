@@ -107,7 +107,7 @@ def test_altered_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
     for name, fault in (("changed", "other rows than were written"), ("missing", "no dump")):
         damage, _ = BROKEN[fault]
         damage(write_whole_run(tmp_path / name, run_id=name))
-    reasons = {row.reason for row in ingested(spark, tmp_path).refused.collect()}
+    reasons = {row.reason for row in ingested(spark, tmp_path).judged.collect()}
     assert reasons == {
         "examples/part-0.parquet has changed since the run was written",
         "failures/0123456789abcdef/exchange.txt is missing since the run was written",
