@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
@@ -20,7 +20,7 @@ from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.judging import StoppedServing
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError
-from fixtures.lent_connections import Lender
+from fixtures.lent_connections import Lender, LentConnection
 from fixtures.spare_target import SpareTarget
 from reports.repeats import Repeats, Tally
 from wire.exchange import Request
@@ -87,6 +87,28 @@ def run_body(
         broker.check_alive()
 
 
+@contextmanager
+def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lender]:
+    """Give what lends one connection, on which these requests were served before, each with its sentinel.
+
+    Raises:
+        HarnessError: they are not served now; also what is borrowed raises it where the connection is gone by then.
+    """
+
+    def not_again() -> NoReturn:
+        raise HarnessError(
+            f"{broker.target.id} does not serve again what it served before on the connection"
+        )
+
+    # Or who borrows might have to ask, on another connection before the lent one.
+    broker.ask_for_table()
+    broker.forget()
+    with broker.connect(authenticate=False) as connection:
+        if not all(connection.exchange(request).usable for request in requests):
+            not_again()
+        yield Lender(not_again, LentConnection(connection, tuple(broker.journal)))
+
+
 def run_again(broker: Broker, example: FailingExample) -> None:
     """Run a failing example alone, on a connection that was asked the same before.
 
@@ -98,7 +120,7 @@ def run_again(broker: Broker, example: FailingExample) -> None:
     before = example.served_before
     with (
         assumptions_outside_hypothesis(),
-        broker.lender_behind(before) if before else nullcontext() as lender,
+        lender_behind(broker, before) if before else nullcontext() as lender,
     ):
         run_body(broker, example.body, example.values, lender=lender)
 
