@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from clauses.catalogue import Clause, Level
 from conformance.judging import TargetEnded, Unjudged
 from conformance.overlapping import EndedBesideOthers
 from conformance.repeating import FailingExample, Repeater, run_body
+from conformance.shrinking import Shrinking
 from fixtures.broker import Broker
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.standing_aside import is_aside
@@ -37,24 +38,6 @@ that is pipelined over TLS, and seconds for one that a quota holds back."""
 ENOUGH_DIFFERENCES = 3
 """Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
 the difference is silence each costs the silence bound."""
-SHARE_OF_PATIENCE = 1 / 10
-"""Share of a target's patience that making one failure smaller may cost, so that the others have some too."""
-SHRINK_BUDGET_S = 3.0
-"""Wall time for making a failure smaller. Seen: requests of one kind are minimal after 0.3 s; a target that
-falls silent costs a silence bound per try, so that a few tries must do."""
-
-
-@dataclass(slots=True)
-class _Shrinking:
-    """What is known once an example failed.
-
-    Attributes:
-        since: when that was, on the monotonic clock (seconds).
-        failing: the drawn values of every example that failed.
-    """
-
-    since: float
-    failing: set[str] = field(default_factory=set)
 
 
 class PropertyJudge:
@@ -88,7 +71,7 @@ class PropertyJudge:
         self._clauses = clauses
         self._name = name
         self._number = 0
-        self._shrinking: _Shrinking | None = None
+        self._shrinking = Shrinking()
         self._differences = 0
         self._sequences = sequences
         self._lender = None if sequences is None else broker.lender()
@@ -111,9 +94,9 @@ class PropertyJudge:
         if not self._stored and self._is_enough():
             return
         drawn = self._drawn(values)
-        if self._budget_is_spent(drawn):
-            return
         patience = self._broker.patience
+        if self._shrinking.is_over(drawn, patience_left_s=patience.left_s):
+            return
         before = patience.now()
         try:
             self._run(body, values)
@@ -211,7 +194,7 @@ class PropertyJudge:
         try:
             self.judge(body, values)
         except AssertionError as error:
-            self._shrinking = None
+            self._shrinking.end()
             self._first_error = self._first_error or error
             return False
         return True
@@ -237,7 +220,7 @@ class PropertyJudge:
             steps=steps,
             served_before=len(example.served_before),
         )
-        self._shrinking = None
+        self._shrinking.end()
         if self._is_binding(error):
             self._failing[self._signatures(error)] = example
             self._first_error = self._first_error or error
@@ -257,7 +240,7 @@ class PropertyJudge:
         Args:
             reason: what an example came to that Hypothesis does not know of; `raise_first` raises a violation.
         """
-        self._shrinking = None
+        self._shrinking.end()
         self._began_at = time.monotonic()
         if isinstance(reason, AssertionError):
             self._first_error = self._first_error or reason
@@ -314,18 +297,9 @@ class PropertyJudge:
         is_late = (
             self._is_brief and self._number > 0 and time.monotonic() - self._began_at > BRIEF_S
         )
-        return self._differences >= ENOUGH_DIFFERENCES or (is_late and self._shrinking is None)
-
-    def _budget_is_spent(self, drawn: str) -> bool:
-        shrinking = self._shrinking
-        return (
-            shrinking is not None
-            and time.monotonic() - shrinking.since > self._shrink_budget_s()
-            and drawn not in shrinking.failing
+        return self._differences >= ENOUGH_DIFFERENCES or (
+            is_late and not self._shrinking.is_under_way
         )
-
-    def _shrink_budget_s(self) -> float:
-        return min(SHRINK_BUDGET_S, self._broker.patience.left_s * SHARE_OF_PATIENCE)
 
     def _is_binding(self, error: AssertionError) -> bool:
         """A PIN binds Apache Kafka; what another implementation does instead is information."""
@@ -344,11 +318,8 @@ class PropertyJudge:
         """Record what does not hold; returns whether that is declared."""
         binding = self._is_binding(error)
         self._differences += not binding
-        # The first failure was drawn to judge; what follows it is Hypothesis making it smaller.
-        phase = Phase.GENERATE if self._shrinking is None else Phase.SHRINK
         self._record(
             Verdict.VIOLATES if binding else Verdict.INFORMATIONAL,
-            phase=phase,
             error=error,
             drawn=drawn,
             steps=steps,
@@ -356,9 +327,7 @@ class PropertyJudge:
         )
         is_declared = not isinstance(error, Unjudged) and self._check_expectation(error)
         if binding:
-            if self._shrinking is None:
-                self._shrinking = _Shrinking(since=time.monotonic())
-            self._shrinking.failing.add(drawn)
+            self._shrinking.failed(drawn)
         return is_declared
 
     def _check_expectation(self, error: AssertionError) -> bool:
@@ -380,14 +349,13 @@ class PropertyJudge:
         self,
         verdict: Verdict,
         *,
-        phase: Phase = Phase.GENERATE,
         error: AssertionError | None = None,
         drawn: str = "",
         steps: tuple[Step, ...] | None = None,
         served_before: int = 0,
     ) -> None:
-        if self._shrinking is not None:
-            phase = Phase.SHRINK
+        # The first failure was drawn to judge; what follows it is Hypothesis making it smaller.
+        phase = Phase.SHRINK if self._shrinking.is_under_way else Phase.GENERATE
         self._number += 1
         for clause in self._clauses:
             key = self._key(clause)

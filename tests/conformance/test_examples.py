@@ -15,7 +15,7 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import catalogue
-from conformance import examples
+from conformance import examples, shrinking
 from conformance.examples import BRIEF_S, PropertyJudge
 from conformance.expectations import stale_expectations
 from conformance.judging import TargetEnded
@@ -216,7 +216,7 @@ def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyP
     case = judged(tmp_path, FakeBroker())
     with pytest.raises(AssertionError):
         case.run(violate, 1)
-    monkeypatch.setattr(examples, "SHRINK_BUDGET_S", -1.0)
+    monkeypatch.setattr(shrinking, "SHRINK_BUDGET_S", -1.0)
     case.run(violate, 2)
     with pytest.raises(AssertionError):
         case.run(violate, 1)
