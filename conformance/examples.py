@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any
 
 from clauses.catalogue import Clause, Level
@@ -142,26 +141,22 @@ class PropertyJudge:
             if not served:
                 raise
             run_body(self._broker, body, values)
-            self._holds_alone(error, (*served, *done), len(served), FailingExample(body, values))
+            requests = tuple(step.exchanges[0].request for step in served)
+            example = FailingExample(body, values, served_before=requests)
+            self._holds_alone(error, (*served, *done), example)
 
     def _holds_alone(
-        self,
-        error: AssertionError,
-        steps: tuple[Step, ...],
-        served: int,
-        example: FailingExample,
+        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
     ) -> None:
         """Record that an example holds on a connection of its own, and does not behind what another one served."""
         assert self._sequences is not None
         # One tells it; every further example would be run twice.
         self.close()
-        requests = tuple(step.exchanges[0].request for step in steps[:served])
-        behind = AssertionError(
-            f"behind {counted(served, 'request')} that the connection had served well: {error}"
-        )
+        served = counted(len(example.served_before), "request")
+        behind = AssertionError(f"behind {served} that the connection had served well: {error}")
         # It is the same example.
         self._sequences._number = self._number
-        self._sequences.differs(behind, steps, replace(example, served_before=requests))
+        self._sequences.differs(behind, steps, example)
 
     def _run_again(
         self, body: Callable[..., None], values: Mapping[str, Any], gone: BrokerGone
@@ -362,8 +357,7 @@ class PropertyJudge:
             done = tuple(self._broker.journal) if steps is None else steps
             failure = None
             if error is not None:
-                failure = self._failure(clause, key, verdict, error, drawn, done)
-                failure = replace(failure, served_before=served_before)
+                failure = self._failure(clause, key, verdict, error, drawn, done, served_before)
             self._recorder.judged(
                 JudgedExample(
                     key=key,
@@ -384,6 +378,7 @@ class PropertyJudge:
         error: AssertionError,
         drawn: str,
         steps: tuple[Step, ...],
+        served_before: int,
     ) -> Failure:
         return Failure(
             signature=self._signature(key, error),
@@ -397,4 +392,5 @@ class PropertyJudge:
             message=str(error),
             example=drawn,
             steps=steps,
+            served_before=served_before,
         )

@@ -31,7 +31,7 @@ def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
 
 
 def frame_of(
-    spark: SparkSession, rows: Sequence[Mapping[str, object]], type_: ArrayType | str
+    spark: SparkSession, rows: Sequence[Mapping[str, object]], type_: ArrayType
 ) -> DataFrame:
     """Give a frame of a few rows that are known here, as a text; Spark's own way starts Python workers.
 

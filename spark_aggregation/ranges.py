@@ -60,9 +60,8 @@ def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
     ambiguous = F.count("target").over(same_release) > 1
     # A row is about one implementation: "3.9.2-zookeeper" says as much as "apache-kafka-3.9.2-zookeeper".
     target, prefix = F.col("target"), F.concat("implementation", F.lit("-"))
-    own_name = F.when(F.startswith(target, prefix), F.substr(target, F.length(prefix) + 1)).when(
-        ~F.startswith(target, prefix), target
-    )
+    without_prefix = F.substr(target, F.length(prefix) + 1)
+    own_name = F.when(F.startswith(target, prefix), without_prefix).otherwise(target)
     return cells.join(described, on=["target", "listener"], how="inner").select(
         *_GROUP,
         "verdict",
