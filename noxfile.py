@@ -54,10 +54,11 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure examples and requests per second, as ratios of one run."""
+    """Measure examples and requests per second, and what hostile targets cost, as ratios of one run."""
     install(session)
     session.run("python", "-m", "benchmarks.throughput", *session.posargs)
     session.run("python", "-m", "benchmarks.corpus_replay", *session.posargs)
+    session.run("python", "-m", "benchmarks.hostile_targets")
     session.run("python", "-m", "benchmarks.roll_up")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -55,6 +55,8 @@ COLUMNS = (
     *("informational", "inconclusive", "failures"),
 )
 """What both engines say of a cell."""
+Cells: TypeAlias = Mapping[tuple[str, ...], Mapping[str, Any]]
+"""Cells by clause, target and listener."""
 
 
 def duckdb_cells(runs: Path, *, threads: int) -> pa.Table:
@@ -84,7 +86,7 @@ def cells_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> pa.
     return connection.sql(_CELLS, params={"paths": list(paths)}).to_arrow_table()
 
 
-def by_cell(cells: pa.Table) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Give rows by clause, target and listener, for a comparison."""
+def by_cell(cells: pa.Table) -> Cells:
+    """Give rows by their cell, for a comparison."""
     rows = cells.select(list(COLUMNS)).to_pylist()
     return {(row["clause"], row["target"], row["listener"]): row for row in rows}

@@ -13,7 +13,7 @@ from reports.distribution import suite_version
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         **{"targets": "catalogue", "clauses": "catalogue", "explain": "catalogue"},
-        **{name: name for name in ("matrix", "grid", "verify", "changes", "mutation")},
+        **{name: name for name in ("matrix", "grid", "site", "verify", "changes", "mutation")},
         **{name: name for name in ("diff", "summary")},
         **{name: name for name in ("replay", "rejudge", "corpus", "expectations")},
         **{"pin-artefacts": "pinning", "record-tables": "pinning"},

@@ -40,7 +40,11 @@ the difference is silence each costs the silence bound."""
 
 
 class PropertyJudge:
-    """Judges the examples of one property on one target."""
+    """Judges the examples of one property on one target.
+
+    Attributes:
+        failed_in_sequence: whether anything did not hold behind other requests alone.
+    """
 
     def __init__(
         self,
@@ -73,6 +77,7 @@ class PropertyJudge:
         self._shrinking = Shrinking()
         self._differences = 0
         self._sequences = sequences
+        self.failed_in_sequence = False
         self._lender = None if sequences is None else broker.lender()
         self._is_deadly = False
         self._stored = False
@@ -154,6 +159,7 @@ class PropertyJudge:
         self.close()
         served = counted(len(example.served_before), "request")
         behind = AssertionError(f"behind {served} that the connection had served well: {error}")
+        self.failed_in_sequence = True
         # It is the same example.
         self._sequences._number = self._number
         self._sequences.differs(behind, steps, example)
@@ -246,11 +252,6 @@ class PropertyJudge:
             raise self._first_error
         if self._sequences is not None:
             self._sequences.raise_first()
-
-    @property
-    def failed_in_sequence(self) -> bool:
-        """Whether anything did not hold behind other requests alone."""
-        return self._sequences is not None and self._sequences._number > 0
 
     def repeat_failures(self, repeater: Repeater) -> None:
         """Repeat each distinct failure alone, and note how often it showed again; not where it is declared."""

@@ -1,5 +1,8 @@
 """What changes between releases: the same bytes to all of them, and whether the profiles predict each difference.
 
+Where a listener asks for authentication, that is once on connections that are authenticated, and once at each place
+before that.
+
 An answer is reduced to what it says: error code, layout, which table it lists, which features' fields it carries, and
 what becomes of the connection. Tables themselves differ between any two releases and are not compared.
 """
@@ -14,7 +17,12 @@ from itertools import pairwise
 from conformance.corpus.entries import Entry
 from fixtures.broker import Broker, probe_request
 from reference_model.answers import response_for
-from reference_model.connection_states import ConnectionEvent
+from reference_model.connection_states import (
+    TAKING_REQUESTS,
+    TRANSITIONS,
+    ConnectionEvent,
+    ConnectionState,
+)
 from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.change_log import Change
@@ -22,7 +30,8 @@ from reports.hex_dump import layout_of_answer
 from wire.api_versions import API_VERSIONS_KEY, ApiVersion, ApiVersionsResponse
 from wire.codec import decode
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome
+from wire.exchange import Exchange, Outcome, Request
+from wire.sasl import handshake_request
 
 RESPONSE_HEADER_BYTES = 4
 CLOSED = str(Outcome.CLOSED.value)
@@ -75,17 +84,57 @@ Release = Mapping[str, Seen]
 """What one release did with each input, by the input's name."""
 
 
-class Observer:
-    """Sends inputs to one listener of one release, and asks its profile about them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a connection stands when an input is sent on it.
 
-    def __init__(self, broker: Broker) -> None:
+    Attributes:
+        name: in words, behind the listener's name; empty where the target serves the connection.
+        sent_before: what was sent on it first, in place of authentication.
+    """
+
+    name: str = ""
+    sent_before: tuple[Request, ...] = ()
+
+    def on(self, listener: str) -> str:
+        """Name the place on a listener."""
+        return f"{listener}, {self.name}" if self.name else listener
+
+
+SERVED = Place()
+BEFORE_AUTHENTICATION = (
+    Place(name="before authentication"),
+    Place(name="after one ApiVersions", sent_before=(probe_request(0),)),
+    Place(name="after SaslHandshake v1", sent_before=(handshake_request(),)),
+)
+
+
+def places_of(broker: Broker) -> tuple[Place, ...]:
+    """Return the places that a listener's connections pass."""
+    return (SERVED, *BEFORE_AUTHENTICATION) if broker.asks_for_authentication else (SERVED,)
+
+
+class Observer:
+    """Sends inputs to one listener of one release, and asks its profile about them.
+
+    Attributes:
+        left_out: by the reason the names of the inputs that could not be compared.
+    """
+
+    def __init__(self, broker: Broker, place: Place = SERVED) -> None:
         """Ask the target for its table.
 
         Args:
             broker: the target.
+            place: where connections stand when inputs are sent on them.
         """
+        self.left_out: dict[str, list[str]] = {}
         self._broker = broker
+        self._place = place
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
+        self._state = (
+            self._oracle.state_behind(place.sent_before) if place.name else self._oracle.served
+        )
         self._own_table: frozenset[ApiVersion] = frozenset()
         with broker.connect() as connection:
             (answer,) = connection.converse([probe_request(0)])
@@ -97,16 +146,19 @@ class Observer:
         seen = {}
         for entry in entries:
             frames = cut_frames(entry.data)
-            prediction = self._prediction(frames)
-            # TLS has no end of one side of the stream.
-            if prediction is not None and not (frames.waits and self._broker.speaks_tls):
-                observation = self._observation(frames)
-                seen[entry.name] = Seen(observation=observation, prediction=prediction)
-                self._broker.forget()
+            try:
+                prediction = self._prediction(frames)
+            except NotModelled as error:
+                self.left_out.setdefault(str(error), []).append(entry.name)
+                continue
+            observation = self._observation(frames)
+            seen[entry.name] = Seen(observation=observation, prediction=prediction)
+            self._broker.forget()
         return seen
 
     def _observation(self, frames: Frames) -> Observation:
-        with self._broker.connect() as connection:
+        with self._broker.connect(authenticate=not self._place.name) as connection:
+            connection.converse_in_turn(self._place.sent_before)
             if frames.waits:
                 return tuple(map(self._words, connection.end_stream(frames.all)))
             if len(frames.all) > 1 or frames.refused:
@@ -120,34 +172,45 @@ class Observer:
         if exchange.payload is None:
             return exchange.outcome.value
         payload = exchange.payload
-        layout = layout_of_answer(payload, exchange.request.api_version)
+        version = exchange.request.api_version
+        # A version that the release does not know is answered in v0, whatever the error.
+        served = 0 <= version <= self._oracle.profile.traits.api_versions_max
+        layout = layout_of_answer(payload, version if served else 0)
         try:
             answer = _decoded(payload, layout)
         except DecodeError:
             return "undecodable answer"
         return _words_of(answer, layout, self._own_table)
 
-    def _prediction(self, frames: Frames) -> Prediction | None:
-        """Return what the profile says; None where the model has no word on it, or answers cannot be paired."""
+    def _prediction(self, frames: Frames) -> Prediction:
+        """Return what the profile says.
+
+        Raises:
+            NotModelled: the model has no word on it, or what is seen cannot be compared with it.
+        """
+        if self._state not in TAKING_REQUESTS:
+            raise NotModelled("the release does not let a connection come there")
+        if frames.waits and self._broker.speaks_tls:
+            raise NotModelled("TLS has no end of one side of the stream")
         single = len(frames.whole) == 1 and frames.rest is None
         allowed: list[frozenset[str]] = []
         clauses: set[str] = set()
-        served = True
+        states, may_be_closed = {self._state}, False
         for request in frames.whole:
-            if not served:
-                allowed.append(frozenset([CLOSED]))
-                continue
-            try:
-                possible = self._oracle.reactions_to(request)
-            except NotModelled:
-                return None
-            if not single and any(each.outcome is Outcome.IGNORED for each in possible):
-                return None
-            clauses.update(each.clause for each in possible)
-            allowed.append(
-                frozenset(self._predicted_words(each, single=single) for each in possible)
-            )
-            served = any(each.event is ConnectionEvent.SERVED for each in possible)
+            words = {CLOSED} if may_be_closed else set()
+            behind: set[ConnectionState] = set()
+            for state in states:
+                possible = self._oracle.reactions_to(request, state)
+                if not single and any(each.outcome is Outcome.IGNORED for each in possible):
+                    raise NotModelled(
+                        "a frame among others is ignored, and answers are paired in order"
+                    )
+                clauses.update(each.clause for each in possible)
+                words.update(self._predicted_words(each, single=single) for each in possible)
+                behind.update(TRANSITIONS[state, each.event] for each in possible)
+            allowed.append(frozenset(words))
+            states = behind & set(TAKING_REQUESTS)
+            may_be_closed = may_be_closed or behind != states
         if frames.rest is not None:
             allowed.append(frozenset([CLOSED]))
         losses = frozenset(outcome.value for outcome in self._oracle.losses(frames))
@@ -159,7 +222,7 @@ class Observer:
         profile = self._oracle.profile
         table = frozenset(profile.api_keys)
         words = _words_of(response_for(reaction, profile), reaction.layout, table)
-        kept = ", kept" if reaction.event is ConnectionEvent.SERVED else ", closed"
+        kept = ", closed" if reaction.event is ConnectionEvent.REFUSED else ", kept"
         return words + kept if single else words
 
 
@@ -202,7 +265,7 @@ def changes_between(
     Args:
         releases: the releases with what they did, oldest first.
         inputs: the inputs by name.
-        listener: the listener that they were sent to.
+        listener: the listener that they were sent to, and the place there.
     """
     for (before, old), (after, new) in pairwise(releases):
         groups: dict[tuple[str, str, tuple[str, ...], bool], list[Entry]] = {}

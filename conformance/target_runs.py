@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from clauses.catalogue import catalogue
 from conformance.run_facts import SUITE, file_sha256
 from conformance.suite_processes import EndedRun, SuiteProcesses
+from fixtures.images.published_image import ran_from_wanted_image
+from fixtures.launchers import is_as_wanted
+from fixtures.targets import Target
 from reports.errors import RunRefused
 from reports.exit_status import ExitStatus
 from reports.run_folder import Header, read_run_header
@@ -40,18 +44,26 @@ class TargetRun:
     last_lines: tuple[str, ...] = ()
 
 
-def finished_runs(runs: Path, *, tier: str, seed: int | None) -> Mapping[str, TargetRun]:
+def finished_runs(
+    runs: Path, targets: Iterable[Target], *, tier: str, seed: int | None, launcher: str
+) -> Mapping[str, TargetRun]:
     """Return the whole runs against single targets below a folder that need not be repeated.
 
     Args:
         runs: folder of run folders.
+        targets: the targets that are to be run.
         tier: the tier.
         seed: the seed that they have; None where any will do.
+        launcher: what the targets are to be started by; "auto" where any launcher will do.
 
     Returns:
         By target, the newest each.
+
+    Raises:
+        HarnessError: the kind of image that is asked for is none.
     """
     suite = suite_facts(catalogue())
+    wanted = {target.id: target for target in targets}
     found: dict[str, TargetRun] = {}
     for path in sorted(runs.glob("*/run.json")):
         try:
@@ -60,11 +72,19 @@ def finished_runs(runs: Path, *, tier: str, seed: int | None) -> Mapping[str, Ta
             continue
         asked = header["tier"] == tier and seed in (None, header.get("seed"))
         if asked and _is_done(header) and _is_of(header, suite):
-            (target,) = header["targets"]
-            found[target["id"]] = TargetRun(
-                target=target["id"], status=header["footer"]["exit_status"], folder=path.parent
-            )
+            (facts,) = header["targets"]
+            target = wanted.get(facts["id"])
+            if target is not None and _was_started_so(target, facts, launcher):
+                status = header["footer"]["exit_status"]
+                found[target.id] = TargetRun(target=target.id, status=status, folder=path.parent)
     return found
+
+
+def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> bool:
+    """Tell whether a run started its target as is asked now, and in a container from the kind of image asked for."""
+    return is_as_wanted(facts["launcher"], launcher) and (
+        facts["launcher"] != "container" or ran_from_wanted_image(target, facts["artefacts"])
+    )
 
 
 def _is_done(header: Header) -> bool:
@@ -77,8 +97,8 @@ def _is_done(header: Header) -> bool:
 
 
 def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:
-    """Tell whether a run is of this suite's code and of the target's file as it is now."""
-    names = ("version", "catalogue_sha256", "commit", "code_sha256")
+    """Tell whether a run is of this suite's code and of the target's file as it is now; commits may differ in less."""
+    names = ("version", "catalogue_sha256", "code_sha256")
     return all(header["suite"].get(name) == suite[name] for name in names) and all(
         target.get("file_sha256") == file_sha256(target["id"]) for target in header["targets"]
     )

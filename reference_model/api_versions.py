@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from reference_model.profile import Profile
 from reference_model.reaction import (
+    AnswerKind,
     Identity,
     Listing,
     NotModelled,
@@ -17,6 +18,7 @@ from reference_model.request_parser import (
     ParsedBody,
     ParsedHeader,
     Unreadable,
+    other_api_reads,
     parse_body,
     parse_header,
 )
@@ -49,7 +51,7 @@ def reactions_of_broker(
     """Return everything that a broker may do with one frame on a connection that it serves.
 
     Raises:
-        NotModelled: the request is a readable one of another API.
+        NotModelled: the request is one of another API of which we cannot tell whether it reads.
     """
     traits = profile.traits
     if len(payload) < 2 and traits.short_frame_ignored:
@@ -62,6 +64,8 @@ def reactions_of_broker(
     if header.api_key != API_VERSIONS_KEY:
         if not profile.accepts(header.api_key, header.api_version):
             return (closed("PROTOCOL.unknown-api-refused"),)
+        if other_api_reads(data, header):
+            return (_answer_of_other_api(header),)
         raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
     usual: tuple[Reaction, ...] = (unsupported(profile),)
     if 0 <= header.api_version <= traits.api_versions_max:
@@ -72,6 +76,15 @@ def reactions_of_broker(
         silent = Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free")
         return tuple(replace(each, reason=_ONCE_PER_CLIENT_ID) for each in (silent, *usual))
     return usual
+
+
+def _answer_of_other_api(header: ParsedHeader) -> Reaction:
+    return Reaction(
+        outcome=Outcome.ANSWER,
+        clause="KIP-35.every-advertised-version-served",
+        kind=AnswerKind.OTHER,
+        layout=header.api_version,
+    )
 
 
 def unsupported(profile: Profile) -> Reaction:

@@ -52,7 +52,7 @@ def reactions(
         authentication: who may come in on a SASL listener, and how.
 
     Raises:
-        NotModelled: the request is a readable one of another API.
+        NotModelled: the request is one of another API of which we cannot tell whether it reads.
     """
     state = first_state(profile) if state is None else state
     if state not in SERVING:

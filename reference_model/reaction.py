@@ -13,7 +13,7 @@ from wire.exchange import Outcome
 
 
 class NotModelled(Exception):
-    """The model has no word on a request: it is one of another API than ApiVersions."""
+    """The model has no word on a request: it is one of another API than ApiVersions, and may not read."""
 
 
 class Listing(enum.Enum):

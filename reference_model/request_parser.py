@@ -20,6 +20,10 @@ from wire.errors import DecodeError
 
 _INT32_MIN = -(2**31)
 FIRST_FLEXIBLE_AUTHENTICATE = 2
+METADATA_KEY = 3
+LIST_GROUPS_KEY = 16
+_BODIES_THAT_READ = {(METADATA_KEY, 0): bytes(4), (LIST_GROUPS_KEY, 0): b""}
+"""How a request of another API begins behind its header, where nothing more is needed to read it."""
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -178,6 +182,12 @@ def parse_body(data: memoryview, header: ParsedHeader, traits: Traits) -> Parsed
         node_id=node_id,
         end=offset,
     )
+
+
+def other_api_reads(data: memoryview, header: ParsedHeader) -> bool:
+    """Tell whether the request of another API is one that surely reads: Metadata of all topics, ListGroups."""
+    body = _BODIES_THAT_READ.get((header.api_key, header.api_version))
+    return body is not None and bytes(data[header.body_offset :]).startswith(body)
 
 
 def read_mechanism(data: memoryview, header: ParsedHeader) -> str:

@@ -15,6 +15,7 @@ from reference_model.reaction import AnswerKind, Identity, Listing, Reaction, cl
 from reference_model.request_parser import (
     ParsedHeader,
     Unreadable,
+    other_api_reads,
     parse_body,
     parse_header,
     read_mechanism,
@@ -225,6 +226,8 @@ def _after_handshake(
     if _brings_token(header, profile) or not profile.accepts(header.api_key, version):
         return (closed(CLAUSE),)
     other = _refused_by_answer(CLAUSE, AnswerKind.OTHER, ErrorCode.ILLEGAL_SASL_STATE, version)
+    if other_api_reads(data, header):
+        return (other,)
     return tuple(replace(each, reason=_UNKNOWN_BODY) for each in (other, closed(CLAUSE)))
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from reference_model.answers import response_for
-from reference_model.connection_states import ConnectionEvent, ConnectionState
-from reference_model.oracle import reactions
+from reference_model.connection_states import (
+    TAKING_REQUESTS,
+    TRANSITIONS,
+    ConnectionEvent,
+    ConnectionState,
+)
+from reference_model.oracle import first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
 from wire.api_versions import ApiVersionsResponse
@@ -141,6 +146,7 @@ class StoredInputOracle:
 
     Attributes:
         profile: the release on the listener.
+        served: where a connection stands that the target serves.
     """
 
     def __init__(self, profile: Profile, identity: Identity) -> None:
@@ -153,7 +159,7 @@ class StoredInputOracle:
         self.profile = profile
         self._identity = identity
         asks = profile.asks_for_authentication
-        self._state = ConnectionState.AUTHENTICATED if asks else ConnectionState.OPEN
+        self.served = ConnectionState.AUTHENTICATED if asks else ConnectionState.OPEN
         self._answers: dict[Reaction, str] = {}
 
     def allowed_for(self, data: bytes) -> Allowed:
@@ -183,17 +189,35 @@ class StoredInputOracle:
         hangs = traits.early_end_may_hang
         return frozenset([Outcome.CLOSED, Outcome.SILENT] if hangs else [Outcome.CLOSED])
 
-    def reactions_to(self, request: Request) -> tuple[Reaction, ...]:
+    def state_behind(self, requests: Iterable[Request]) -> ConnectionState:
+        """Return where a new connection stands once the target did with requests what it prefers."""
+        state = first_state(self.profile)
+        for request in requests:
+            if state in TAKING_REQUESTS:
+                preferred = self._reactions(request, state)[0]
+                state = TRANSITIONS[state, preferred.event]
+        return state
+
+    def reactions_to(
+        self, request: Request, state: ConnectionState | None = None
+    ) -> tuple[Reaction, ...]:
         """Return everything that the target may do with one whole frame.
+
+        Args:
+            request: the frame.
+            state: where its connection stands; served, if not given.
 
         Raises:
             NotModelled: the model has no word on it, or it is about another API.
         """
-        payload = request.data[SIZE_BYTES:]
-        allowed = reactions(payload, self.profile, self._identity, state=self._state)
+        allowed = self._reactions(request, self.served if state is None else state)
         if any(reaction.kind is not AnswerKind.API_VERSIONS for reaction in allowed):
             raise NotModelled("it is about another API than ApiVersions")
         return allowed
+
+    def _reactions(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
+        payload = request.data[SIZE_BYTES:]
+        return reactions(payload, self.profile, self._identity, state=state)
 
     def allows(self, request: Request, payload: bytes, allowed: Sequence[Reaction]) -> bool:
         """Tell whether an answer is one of those that are allowed.

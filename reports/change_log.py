@@ -11,6 +11,8 @@ from pathlib import Path
 from rich.table import Table
 
 LONGEST_HEX = 96
+MOST_NAMES = 5
+"""So many inputs of a group are named for people; changes.json has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,7 @@ class Change:
     """Inputs that two adjacent releases treat differently, all in the same way.
 
     Attributes:
-        listener: the listener that they were sent to.
+        listener: the listener that they were sent to; with the place, where that is before authentication.
         before: the older release.
         since: the newer one, since which it is so.
         was: what became of the inputs before.
@@ -26,7 +28,7 @@ class Change:
         clauses: the clauses that the model's predictions rest on.
         predicted: whether the profiles of both releases predict what was seen.
         inputs: how many inputs changed so.
-        example: the name of the shortest one.
+        example: the name of the shortest one of those that were sent; nothing is shrunk.
         shortest: its bytes, in hexadecimal.
     """
 
@@ -42,10 +44,60 @@ class Change:
     shortest: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Inputs that were not compared on one release, and so not between it and its neighbours.
+
+    Attributes:
+        listener: as that of a change.
+        release: the release.
+        reason: why not.
+        inputs: their names.
+    """
+
+    listener: str
+    release: str
+    reason: str
+    inputs: tuple[str, ...]
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
+    """Say what was not compared, a line for all releases that leave out the same for the same reason."""
+    if not left_out:
+        return ["Every input was compared on every release."]
+    releases: dict[LeftOut, list[str]] = {}
+    for each in left_out:
+        releases.setdefault(dataclasses.replace(each, release=""), []).append(each.release)
+    names = {name for each in left_out for name in each.inputs}
+    return [
+        f"Not compared everywhere: {_inputs(len(names))}.",
+        *(
+            f"- on {group.listener}, {_span(of_group)}: {_inputs(len(group.inputs))}, as {group.reason}"
+            f" ({_some(group.inputs)})"
+            for group, of_group in releases.items()
+        ),
+    ]
+
+
+def _span(releases: Sequence[str]) -> str:
+    if len(releases) == 1:
+        return releases[0]
+    return f"{len(releases)} releases from {releases[0]} to {releases[-1]}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _inputs(count: int) -> str:
+    return "1 input" if count == 1 else f"{count} inputs"
+
+
 def change_table(changes: Sequence[Change]) -> Table:
     """Return the changes as a table."""
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in ("since", "listener", "was", "became", "inputs", "predicted", "shortest"):
+    for column in ("since", "listener", "was", "became", "inputs", "predicted", "shortest sent"):
         table.add_column(column, justify="right" if column == "inputs" else "left")
     for change in changes:
         table.add_row(*_cells(change))
@@ -65,24 +117,32 @@ def _cells(change: Change) -> tuple[str, ...]:
     )
 
 
-def write_change_log(out: Path, releases: Sequence[str], changes: Sequence[Change]) -> None:
+def write_change_log(
+    out: Path, releases: Sequence[str], changes: Sequence[Change], left_out: Sequence[LeftOut]
+) -> None:
     """Write `changes.json` and `changes.md` into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     content = {
         "releases": list(releases),
         "changes": [dataclasses.asdict(each) for each in changes],
+        "left_out": [dataclasses.asdict(each) for each in left_out],
     }
     (out / "changes.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    (out / "changes.md").write_text(change_markdown(releases, changes), encoding="utf-8")
+    text = change_markdown(releases, changes, left_out)
+    (out / "changes.md").write_text(text, encoding="utf-8")
 
 
-def change_markdown(releases: Sequence[str], changes: Sequence[Change]) -> str:
+def change_markdown(
+    releases: Sequence[str], changes: Sequence[Change], left_out: Sequence[LeftOut]
+) -> str:
     """Return the changes as Markdown, release by release."""
     news = sum(not change.predicted for change in changes)
     lines = [
         "# What changed between releases",
         "",
         f"{len(releases)} releases, {len(changes)} groups of changes, {news} of them not predicted by the profiles.",
+        "",
+        *left_out_lines(left_out),
     ]
     for since in dict.fromkeys(change.since for change in changes):
         of_release = [change for change in changes if change.since == since]
@@ -93,10 +153,9 @@ def change_markdown(releases: Sequence[str], changes: Sequence[Change]) -> str:
 
 
 def _markdown_of(change: Change) -> list[str]:
-    inputs = "1 input" if change.inputs == 1 else f"{change.inputs} inputs"
     return [
-        f"- {change.was} → {change.became} ({inputs}, {change.listener}; "
+        f"- {change.was} → {change.became} ({_inputs(change.inputs)}, {change.listener}; "
         f"{'predicted' if change.predicted else '**not predicted**'})",
         f"  - clauses: {', '.join(change.clauses) or 'none'}",
-        f"  - shortest, `{change.example}`: `{change.shortest}`",
+        f"  - shortest that was sent, `{change.example}`: `{change.shortest}`",
     ]

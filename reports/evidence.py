@@ -22,7 +22,7 @@ def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], .
     contents = {
         "reproducer.py": failure.reproducer.encode(),
         "exchange.txt": failure.hex_dump.encode(),
-        "capture.pcap": failure.pcap or b"",
+        "exchange.pcap": failure.pcap or b"",
         "example.txt": failure.example.encode(),
         "failure.json": failure.facts.encode(),
     }

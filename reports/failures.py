@@ -4,6 +4,7 @@
 
 - `reproducer.py`: one file, standard library only, that does the same again;
 - `exchange.txt`: what was sent and received, as an annotated hex dump;
+- `exchange.pcap`: the same bytes as packets, for Wireshark;
 - `example.txt`: the drawn values, as Hypothesis' `@example` takes them;
 - `failure.json`: the facts, for other programs.
 """
@@ -22,6 +23,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from reports.hex_dump import dump_answer, dump_bare, dump_request, layout_of_answer
+from reports.packet_capture import render_capture
 from reports.repeats import Repeats, repeat_facts
 from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
@@ -261,13 +263,17 @@ def _sent(step: Step) -> tuple[bytes, ...]:
 
 
 def write_failure(folder: Path, failure: Failure) -> Path:
-    """Write the four files of a failure; returns the folder that they are in."""
+    """Write the files of a failure; returns the folder that they are in."""
     place = folder / failure.signature
     place.mkdir(parents=True, exist_ok=True)
     (place / "reproducer.py").write_text(render_reproducer(failure))
     (place / "exchange.txt").write_text(
         render_exchange(failure.steps, served_before=failure.served_before)
     )
+    capture = render_capture(
+        failure.steps, listener=failure.listener, served_before=failure.served_before
+    )
+    (place / "exchange.pcap").write_bytes(capture)
     (place / "example.txt").write_text(failure.example + "\n")
     (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
     return place

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from reports.exports.writing import write_exports
 from reports.grid_summary import GridSummary, summarise
-from reports.grid_tables import read_grid
-from reports.history_tables import read_history_tables
+from reports.grid_tables import Grid, read_grid
+from reports.history_tables import HistoryTables, read_history_tables
 from reports.site.addresses import HOME
 from reports.site.building import write_site
 
@@ -24,10 +24,17 @@ def write_grid(out_dir: Path) -> GridSummary:
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
-    grid = read_grid(out_dir)
+    return render_grid(read_grid(out_dir), read_history_tables(out_dir), out_dir)
+
+
+def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
+    """Render what was read from tables; see `write_grid`.
+
+    Raises:
+        StatementWithoutEvidence: as there.
+    """
     summary = summarise(grid, out_dir / HOME)
     # First, so that the pages can link what exists.
-    history = read_history_tables(out_dir)
     write_exports(grid, history, summary, out_dir)
     write_site(grid, history, summary, out_dir)
     return summary

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from reports.records import REFUSED_FILE, TABLES_FOLDER, Verdict
-from reports.table_rows import read_rows
+from reports.row_keys import ROW_KEYS
+from reports.table_rows import inputs_sha256, read_rows
 
 APACHE_KAFKA = "apache-kafka"
 _NAMES = {APACHE_KAFKA: "Apache Kafka"}
@@ -175,6 +176,7 @@ class Grid:
         ranges: by clause, in the order of the columns.
         runs: the newest first.
         refused: by folder.
+        inputs_sha256: table, also of the history, to the hash of its inputs; empty where none is known.
     """
 
     cells: tuple[GridCell, ...]
@@ -183,6 +185,7 @@ class Grid:
     ranges: tuple[GridRange, ...]
     runs: tuple[GridRun, ...]
     refused: tuple[RefusedRun, ...]
+    inputs_sha256: Mapping[str, str] = field(default_factory=dict)
 
 
 def implementation_name(implementation: str) -> str:
@@ -229,6 +232,7 @@ def read_grid(out_dir: Path) -> Grid:
             )
         ),
         refused=tuple(RefusedRun(**entry) for entry in refused),
+        inputs_sha256={name: inputs_sha256(tables, name) for name in ROW_KEYS},
     )
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from reports.records import TABLES_FOLDER, Verdict
+from reports.row_keys import ROW_KEYS
 from reports.table_rows import read_rows
-
-Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +129,17 @@ class ReleaseChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputsLeftOut:
+    """Inputs that were not compared on one release, all for the same reason; `names` stand behind commas."""
+
+    listener: str
+    release: str
+    reason: str
+    inputs: int
+    names: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeptFailure:
     """All that was kept of one distinct failure; see `reports.failures`. A text that was not kept is empty.
 
@@ -180,6 +191,7 @@ class HistoryTables:
     speed: tuple[Speed, ...] | None
     mutation: tuple[MutationScore, ...] | None
     release_changes: tuple[ReleaseChange, ...] | None
+    inputs_left_out: tuple[InputsLeftOut, ...] | None
     failures: tuple[KeptFailure, ...] | None
     neighbours: tuple[Neighbour, ...] | None
 
@@ -193,6 +205,7 @@ ROW_TYPES: Mapping[str, type] = {
     "speed": Speed,
     "mutation": MutationScore,
     "release_changes": ReleaseChange,
+    "inputs_left_out": InputsLeftOut,
     "failures": KeptFailure,
     "neighbours": Neighbour,
 }
@@ -201,16 +214,17 @@ ROW_TYPES: Mapping[str, type] = {
 
 def read_history_tables(out_dir: Path) -> HistoryTables:
     """Read what a roll-up wrote of its history into `out_dir`."""
+    return HistoryTables(**{name: read_history_table(out_dir, name) for name in ROW_TYPES})
+
+
+def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
+    """Read one of these tables, by what names its rows; None for one that the roll-up did not write."""
     tables = out_dir / TABLES_FOLDER
-    return HistoryTables(
-        **{name: _table(tables, name, row_type) for name, row_type in ROW_TYPES.items()}
-    )
-
-
-def _table(tables: Path, name: str, row_type: type[Row]) -> tuple[Row, ...] | None:
     if not (tables / f"{name}.parquet").exists():
         return None
-    return tuple(read_rows(tables, name, row_type, _typed))
+    # In which order Spark wrote them says nothing, and depends on how the history grew.
+    key = attrgetter(*ROW_KEYS[name])
+    return tuple(sorted(read_rows(tables, name, ROW_TYPES[name], _typed), key=key))
 
 
 _TEXTS_OF_FAILURES = (

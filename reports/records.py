@@ -26,6 +26,8 @@ REFUSED_FILE = "refused.json"
 """File beside it that lists the run folders which do not count."""
 NOTICES_FILE = "notices.json"
 """File beside it that lists what a reader may want to know of runs that do."""
+INPUTS_SHA256 = "inputs_sha256"
+"""Key under which each table carries the hash of its inputs, in the metadata of its first column."""
 
 
 class Verdict(enum.StrEnum):
@@ -60,13 +62,20 @@ the run's own exit status asks for.
 
 
 class Refusal(enum.StrEnum):
-    """Why a reader refuses a run folder as a whole, so that no row of it changes a cell."""
+    """Why a reader refuses a run folder as a whole, so that no row of it changes a cell.
+
+    A clause or target is unknown where a cell or a row is of one that the run's own header does not list. One that
+    only today's catalogue or registry does not know costs no run: clauses go, and anybody may judge a target of his own.
+    """
 
     NO_HEADER = "no_header"
     DAMAGED_HEADER = "damaged_header"
     FOREIGN_SCHEMA = "foreign_schema"
     INVALID_HEADER = "invalid_header"
+    UNKNOWN_CLAUSE = "unknown_clause"
+    UNKNOWN_TARGET = "unknown_target"
     CUT_OFF = "cut_off"
+    DAMAGED_FILE = "damaged_file"
     ROW_COUNT_DIFFERS = "row_count_differs"
     CHANGED_FILE = "changed_file"
     INVALID_ROWS = "invalid_rows"

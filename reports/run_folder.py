@@ -25,6 +25,7 @@ from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, RECORD_SCHEMA_VERSI
 
 HEADER_FILE = "run.json"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
+_UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
 
 Header = Mapping[str, Any]
 
@@ -58,6 +59,7 @@ def read_run_header(folder: Path) -> Header:
     for fault in _header_faults(header):
         detail = f"run.json does not follow its schema: {fault}"
         raise RunRefused(folder, Refusal.INVALID_HEADER, detail)
+    _check_cells(folder, header)
     if "footer" not in header:
         detail = "run.json has no footer: the run was cut off"
         raise RunRefused(folder, Refusal.CUT_OFF, detail)
@@ -93,16 +95,33 @@ def _header_faults(header: Header) -> Iterator[str]:
     cells = [(cell["clause"], cell["target"], cell["listener"]) for cell in header["planned_cells"]]
     if len(set(cells)) < len(cells):
         yield "$.planned_cells: a cell is planned twice"
-    if {cell[0] for cell in cells} - {entry["id"] for entry in header["clauses"]}:
-        yield "$.planned_cells: a cell is of a clause that is not listed"
-    if {cell[1] for cell in cells} - {entry["id"] for entry in header["targets"]}:
-        yield "$.planned_cells: a cell is of a target that is not listed"
+
+
+def _check_cells(folder: Path, header: Header) -> None:
+    for name, refusal in _UNKNOWN.items():
+        listed = {entry["id"] for entry in header[f"{name}s"]}
+        unknown = sorted({cell[name] for cell in header["planned_cells"]} - listed)
+        if unknown:
+            detail = (
+                f"it has cells of a {name} that its run.json does not list: {', '.join(unknown)}"
+            )
+            raise RunRefused(folder, refusal, detail)
 
 
 def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
     expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
-    found = {name: _count_rows(folder / name, name) for name in _ROW_TABLES}
+    rows = {name: _rows_by_file(folder / name, name) for name in _ROW_TABLES}
+    found = {name: sum(filter(None, files.values())) for name, files in rows.items()}
     if found != expected:
+        damaged = [
+            path for files in rows.values() for path, count in files.items() if count is None
+        ]
+        if damaged:
+            detail = (
+                f"{', '.join(damaged)}: no Parquet file that can be read, or a column is missing or of "
+                "another type"
+            )
+            raise RunRefused(folder, Refusal.DAMAGED_FILE, detail)
         detail = (
             f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
             f"rows, readable are {found['examples']} and {found['exchanges']}"
@@ -115,15 +134,17 @@ def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
         raise RunRefused(folder, Refusal.CHANGED_FILE, f"{name} {what} since the run was written")
 
 
-def _count_rows(folder: Path, table: str) -> int:
-    """Count the rows of the files that can be read and have the table's columns."""
+def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
+    """Count the rows of each file; None where it cannot be read or has other columns than the table."""
     schema = arrow_schema(_ROW_TABLES[table])
-    return sum(_rows_of(path, schema) for path in sorted(folder.glob("*.parquet")))
+    # As Spark does, an empty file is taken for one that is missing.
+    paths = [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
+    return {f"{table}/{path.name}": _rows_of(path, schema) for path in paths}
 
 
-def _rows_of(path: Path, schema: pa.Schema) -> int:
+def _rows_of(path: Path, schema: pa.Schema) -> int | None:
     try:
         with pq.ParquetFile(path) as file:
-            return file.metadata.num_rows if file.schema_arrow.equals(schema) else 0
+            return file.metadata.num_rows if file.schema_arrow.equals(schema) else None
     except (OSError, pa.ArrowException):
-        return 0
+        return None

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from clauses.catalogue import Catalogue, Clause
 from reports.arrow_schemas import arrow_schema, dictionary_columns
-from reports.distribution import suite_version
+from reports.distribution import suite_commit, suite_version
 from reports.hash_list import hashes_of
 from reports.records import (
     ANSWER_FIELDS,
@@ -114,7 +114,7 @@ def suite_facts(catalogue: Catalogue) -> Mapping[str, str | None]:
         "catalogue_sha256": catalogue.sha256,
         "python": platform.python_version(),
         "hypothesis": version("hypothesis"),
-        "commit": os.environ.get("GITHUB_SHA"),
+        "commit": suite_commit(),
         "code_sha256": code_sha256(),
     }
 

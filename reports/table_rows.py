@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from reports.records import INPUTS_SHA256
+
+_SCHEMA_OF_SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 _INSTANT = pa.timestamp("us", tz="UTC")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -52,6 +56,17 @@ def read_rows(
         for convert in conversions:
             values |= convert(values)
         yield row_type(**values)
+
+
+def inputs_sha256(tables: Path, name: str) -> str:
+    """Read the hash of its inputs that a table carries; empty where it carries none, or is not there."""
+    for path in sorted((tables / f"{name}.parquet").glob("*.parquet")):
+        # Spark has no other place in the file for what is said of a table.
+        said = (pq.read_metadata(path).metadata or {}).get(_SCHEMA_OF_SPARK)
+        if said is not None:
+            found: str = json.loads(said)["fields"][0]["metadata"].get(INPUTS_SHA256, "")
+            return found
+    return ""
 
 
 def _in_microseconds(table: pa.Table) -> pa.Table:

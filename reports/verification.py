@@ -1,13 +1,14 @@
-"""Says whether a published grid is what its runs make it: files, inputs and every row of every table.
+"""Says whether a published grid is what its runs make it: files, inputs, every row of every table, what was refused.
 
-Two things are not compared: where run folders lie, and the tables that are taken over from other reports
-(`GIVEN_TABLES`), for which the list of hashes has to do.
+Where run folders lie is not compared, and tables that are taken over from other reports (`GIVEN_TABLES`) only where
+those are given. `page_verification` has the pages and exports.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -17,30 +18,15 @@ import pyarrow.parquet as pq
 
 from reports.errors import RunRefused
 from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_list, sha256_of
-from reports.records import TABLES_FOLDER
+from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER, Refusal
+from reports.row_keys import ROW_KEYS
 from reports.run_folder import HEADER_FILE, read_run_header
+from reports.table_rows import inputs_sha256
 
-GIVEN_TABLES = ("mutation", "release_changes")
-_CELL = ("clause", "target", "listener")
-ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
-    {
-        "cells": _CELL,
-        "ranges": ("clause", "implementation", "listener"),
-        "targets": ("target", "listener"),
-        "clauses": ("clause",),
-        "runs": ("run_id",),
-        "transitions": (*_CELL, "at", "run_id"),
-        "release_steps": ("clause", "implementation", "listener", "to_target"),
-        "flakes": _CELL,
-        "coverage": ("clause", "property", "listener"),
-        "latency": ("target", "listener", "bucket"),
-        "speed": ("run_id", "target"),
-        "failures": ("run_id", "signature"),
-        "neighbours": ("signature", "target", "listener"),
-        "inputs": ("run_id",),
-    }
+GIVEN_TABLES: Mapping[str, str] = MappingProxyType(
+    {"mutation": "mutation", "release_changes": "changes", "inputs_left_out": "changes"}
 )
-"""Tables that runs alone make, each with the columns that name a row to a reader."""
+"""Tables that come from other reports, and the option that gives the report."""
 _WHERE_IT_LAY = frozenset({"folder"})
 _SHOWN_CHARACTERS = 60
 
@@ -90,7 +76,7 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
         published: the folder that `grid` wrote.
         folders: run folders.
     """
-    inputs = _rows(published, "inputs")
+    inputs = rows_of(published, "inputs")
     named = {row["run_id"]: row["run_json_sha256"] for row in inputs}
     at_hand: dict[str, set[str]] = defaultdict(set)
     for folder in folders:
@@ -114,21 +100,68 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
         yield Difference("run", f"{run_id} is given, and the published grid does not count it")
 
 
-def differing_rows(published: Path, recomputed: Path) -> Iterator[Difference]:
+def differing_rows(
+    published: Path, recomputed: Path, taken_over: Collection[str] = GIVEN_TABLES
+) -> Iterator[Difference]:
     """Compare the tables of two grids row by row, whatever the order of rows.
 
     Args:
         published: the folder of one.
         recomputed: the folder of the other.
+        taken_over: tables that are not compared.
     """
     for table, key in ROW_KEYS.items():
+        if table in taken_over:
+            continue
         if not _path(published, table).exists():
             yield Difference(table, "the table is missing")
             continue
-        ours, theirs = (_by_key(_rows(folder, table), key) for folder in (recomputed, published))
+        hashes = [
+            inputs_sha256(folder / TABLES_FOLDER, table) for folder in (published, recomputed)
+        ]
+        if hashes[0] != hashes[1]:
+            yield Difference(
+                table, f"it carries {hashes[0] or 'no hash'} of its inputs, not {hashes[1]}"
+            )
+        ours, theirs = (_by_key(rows_of(folder, table), key) for folder in (recomputed, published))
         for place in sorted(ours.keys() | theirs.keys()):
             for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
                 yield Difference(table, f"{' / '.join(place)}: {sentence}")
+
+
+def differing_lists(
+    published: Path, recomputed: Path, *, of_last_roll_up: bool
+) -> Iterator[Difference]:
+    """Compare what two grids say of run folders that do not count, and of those that do, by the folders' names.
+
+    Args:
+        published: the folder of one.
+        recomputed: the folder of the other.
+        of_last_roll_up: whether the published grid has a history: it then lists what was given to the last
+            roll-up alone, and says nothing of earlier ones.
+    """
+    for name in (REFUSED_FILE, NOTICES_FILE):
+        ours, theirs = (_entries(folder / name) for folder in (recomputed, published))
+        for entry in theirs - ours:
+            yield Difference(name, f"{entry} is published, and the runs do not make it so")
+        for entry in () if of_last_roll_up else ours - theirs:
+            yield Difference(name, f"{entry} is not published, and the runs make it so")
+
+
+def _entries(path: Path) -> Counter[str]:
+    if not path.exists():
+        return Counter()
+    listed = json.loads(path.read_text(encoding="utf-8"))
+    return Counter(": ".join(_said(entry)) for entry in listed)
+
+
+def _said(entry: Mapping[str, str]) -> Iterator[str]:
+    yield entry["folder"].rstrip("/").rpartition("/")[2]
+    # The reason names another folder, and which of the two it is depends on where they lie.
+    hidden = (
+        {"folder", "reason"} if entry.get("refusal") == Refusal.DUPLICATE_RUN_ID else {"folder"}
+    )
+    yield from (value for name, value in entry.items() if name not in hidden)
 
 
 def _differences(published: list[Row], recomputed: list[Row]) -> Iterator[str]:
@@ -155,7 +188,8 @@ def _path(folder: Path, table: str) -> Path:
     return folder / TABLES_FOLDER / f"{table}.parquet"
 
 
-def _rows(folder: Path, table: str) -> list[Row]:
+def rows_of(folder: Path, table: str) -> list[Row]:
+    """Read a table of a grid's folder."""
     read: list[Row] = pq.read_table(_path(folder, table)).to_pylist()
     return read
 

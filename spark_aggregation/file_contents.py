@@ -4,8 +4,7 @@ Spark hands over whole files. Of a Parquet file Arrow reads the columns that the
 into a dictionary, and what goes back is small whatever the file holds: its hash, how many rows it has, and its rows
 folded. Spark's own reader and aggregation take twenty times as long for the same.
 
-A file that is damaged, or lacks a column or has one of another type, has no rows; the footer's row counts then
-say so by name.
+A file that is damaged, or lacks a column or has one of another type, has no rows, and is marked.
 """
 
 from __future__ import annotations
@@ -61,6 +60,7 @@ CONTENTS = pa.schema(
         ("folder", pa.string()),
         ("name", pa.string()),
         ("sha256", pa.string()),
+        ("damaged", pa.bool_()),
         ("example_rows", pa.int64()),
         ("exchange_rows", pa.int64()),
         ("partials", _PARTIALS),
@@ -72,6 +72,7 @@ CONTENTS = pa.schema(
 """One row per file; what is about another table than the file's is null.
 
 - `folder` (of the run, as Spark names it), `name` (below it), `sha256`;
+- `damaged`: true where the rows of the file's table cannot be read;
 - `example_rows`, `exchange_rows`;
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
 - `latencies`: one entry per distinct `LATENCY_KEYS`, shrinking and rows without a latency left out;
@@ -80,6 +81,10 @@ CONTENTS = pa.schema(
 """
 
 _Found = Mapping[str, int | pa.Array]
+
+
+class _Damaged(Exception):
+    """The rows of a file cannot be read."""
 
 
 def read_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -107,7 +112,10 @@ def _contents_of(place: re.Match[str], content: pa.Buffer) -> pa.RecordBatch:
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     if table in _READERS and name.endswith(".parquet") and name.count("/") == 1:
-        found |= _READERS[table](content)
+        try:
+            found |= _READERS[table](content)
+        except _Damaged:
+            found |= {"damaged": True}
     columns = [_one_value(found.get(field.name), field.type) for field in CONTENTS]
     return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
 
@@ -172,7 +180,11 @@ def _are_generated(rows: pa.RecordBatch) -> pa.BooleanArray:
 def _read_rows(
     content: pa.Buffer, fields: Sequence[Column], names: Sequence[str]
 ) -> pa.RecordBatch:
-    """Read columns of a Parquet file, or none of its rows where that cannot be done."""
+    """Read columns of a Parquet file.
+
+    Raises:
+        _Damaged: it is none, or lacks one of them, or has one of another type.
+    """
     few_values = [column.name for column in fields if column.dictionary]
     expected = pa.schema(
         [
@@ -185,12 +197,13 @@ def _read_rows(
             found = file.read(columns=list(names), use_threads=False)
         (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
         _check_dictionaries(rows)
-    except (pa.ArrowException, OSError, ValueError, LookupError):
-        return pa.RecordBatch.from_pylist([], expected)
-    is_as_expected = dict(zip(rows.schema.names, rows.schema.types, strict=True)) == dict(
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+        raise _Damaged from error
+    if dict(zip(rows.schema.names, rows.schema.types, strict=True)) != dict(
         zip(expected.names, expected.types, strict=True)
-    )
-    return rows if is_as_expected else pa.RecordBatch.from_pylist([], expected)
+    ):
+        raise _Damaged
+    return rows
 
 
 def _check_dictionaries(rows: pa.RecordBatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -31,7 +32,6 @@ def _list_of(**columns: DataType) -> ArrayType:
 
 _SCORE = StructType(
     [
-        StructField("seeds", IntegerType()),
         StructField(
             "kills",
             _list_of(
@@ -39,6 +39,7 @@ _SCORE = StructType(
                 defect=StringType(),
                 median=DoubleType(),
                 percentile_95=DoubleType(),
+                seeds=IntegerType(),
                 survived_seeds=IntegerType(),
                 pinned=BooleanType(),
             ),
@@ -60,7 +61,16 @@ _CHANGES = StructType(
                 inputs=IntegerType(),
                 shortest=StringType(),
             ),
-        )
+        ),
+        StructField(
+            "left_out",
+            _list_of(
+                listener=StringType(),
+                release=StringType(),
+                reason=StringType(),
+                inputs=ArrayType(StringType()),
+            ),
+        ),
     ]
 )
 
@@ -86,8 +96,8 @@ def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
         path: the `mutation.json` that `kafka-conformance mutation --out` writes; None for an empty table.
 
     Returns:
-        One row per clause and defect that breaks it: `clause`, `defect`, `seeds` (tried), `killed` (seeds whose
-        generated examples caught it), `certain` (whether every run catches it), `median_examples`,
+        One row per clause and defect that breaks it: `clause`, `defect`, `seeds` (tried: one where the clause
+        needs sockets), `killed` (seeds whose examples caught it), `certain` (whether every run catches it), `median_examples`,
         `p95_examples` (generated examples until it was caught; null where too many seeds caught nothing).
 
     Raises:
@@ -96,7 +106,7 @@ def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
     if path is None:
         return empty_frame(spark, TABLES["mutation"])
     score = _read(spark, path, _SCORE, written_by="kafka-conformance mutation --out")
-    kills = score.select("seeds", F.inline("kills"))
+    kills = score.select(F.inline("kills"))
     survived = F.col("survived_seeds")
     return kills.select(
         "clause",
@@ -143,6 +153,40 @@ def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
         F.col("became").alias("after"),
     )
     return as_table(renamed, TABLES["release_changes"])
+
+
+def inputs_left_out(spark: SparkSession, path: str | None) -> DataFrame:
+    """Read what the log of changes between releases did not compare.
+
+    Args:
+        spark: the session.
+        path: as that of `release_changes`.
+
+    Returns:
+        One row per listener (and place before authentication), release and reason: `listener`, `release` (a target's
+        id), `reason`, `inputs` (how many), `names` (theirs, with commas between).
+
+    Raises:
+        UnreadableReport: there is no such file, or not such a report in it.
+    """
+    if path is None:
+        return empty_frame(spark, TABLES["inputs_left_out"])
+    report = _read(spark, path, _CHANGES, written_by="kafka-conformance changes --out")
+    named = report.select(F.inline("left_out")).select(
+        "listener",
+        "release",
+        "reason",
+        F.size("inputs").alias("inputs"),
+        F.array_join("inputs", ", ").alias("names"),
+    )
+    return as_table(named, TABLES["inputs_left_out"])
+
+
+def report_sha256(spark: SparkSession, path: str | None) -> str:
+    """Hash a report that was given; empty for none."""
+    if path is None:
+        return ""
+    return hashlib.sha256(Storage(spark, path).read_text("").encode()).hexdigest()
 
 
 def _read(spark: SparkSession, path: str, schema: StructType, *, written_by: str) -> DataFrame:

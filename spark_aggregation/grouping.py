@@ -119,7 +119,8 @@ def _numbered(column: pa.Array) -> tuple[Integers, int]:
         least, end = 0, len(column.dictionary)
     else:
         values, valid = _values_and_validity(column)
-        least, end = int(values.min(initial=0)), int(values.max(initial=0)) + 1
+        # Days are counted from 1970: what lies between 0 and the first of them is no value of theirs.
+        least, end = (int(values.min()), int(values.max()) + 1) if len(values) else (0, 0)
         values = values.astype(np.int64) - least
     if column.null_count == 0:
         return values, end - least

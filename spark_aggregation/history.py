@@ -9,8 +9,8 @@
 Rules:
 
 1. What is written is never changed. A batch and the state after it are written under a name that nobody uses,
-   then the commit appears at once. Whatever is killed before that leaves folders that nobody reads, and the next
-   commit removes them; whatever is killed after it has nothing left to do but tables.
+   then the commit appears at once. Whatever is killed before that leaves folders that nobody reads; whatever is killed
+   after it has nothing left to do but tables, and to remove what it replaced. The next commit removes all of that.
 2. A commit's number follows that of the state it was made from, and there is one file per number: of two writers
    one comes too late, and says so.
 3. A night reads the state and its own batch. Other batches are read where the grid shows a run of theirs, and
@@ -83,7 +83,8 @@ class History:
         """Write a batch's facts, and give them as they are read back."""
         for name, frame in facts.by_name().items():
             folder = self._storage.uri(_FACTS, name, f"batch={batch.name}")
-            frame.write.partitionBy("day").parquet(folder)
+            # One file a day: every later night that shows one of its runs opens them all.
+            frame.repartition("day").write.partitionBy("day").parquet(folder)
         return self.facts([batch.name])
 
     def facts(self, batches: Iterable[str]) -> Facts:
@@ -127,11 +128,13 @@ class History:
                 "another roll-up added to the history meanwhile; run it again"
             ) from error
         self._newest = commit
-        self._remove_leftovers(batch)
-        return self.state()
+        committed = self.state()
+        self._remove_leftovers(batch, committed.runs)
+        return committed
 
-    def _remove_leftovers(self, batch: Batch) -> None:
-        """Remove what no later roll-up reads: attempts at this commit, old states, and what was replaced."""
+    def _remove_leftovers(self, batch: Batch, runs: DataFrame) -> None:
+        """Remove what no later roll-up reads: attempts at a commit, old states, and what was replaced."""
+        named = batches_of(runs)
         for name in self._storage.names(_STATES):
             # The state before this one stays, for a reader that has begun with it.
             if _number(name) < batch.number - 1 or _is_attempt(name, batch):
@@ -139,7 +142,7 @@ class History:
         for table in FACTS:
             for folder in self._storage.names(f"{_FACTS}/{table}"):
                 name = folder.removeprefix("batch=")
-                if _is_attempt(name, batch) or (batch.replaces and _number(name) < batch.number):
+                if _number(name) <= batch.number and name not in named:
                     self._storage.delete(f"{_FACTS}/{table}/{folder}")
 
     def drop_days(self, state: State) -> None:

@@ -88,9 +88,9 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
 
 
 def changed_clauses(header: Column, today: Column) -> Column:
-    """Say which clauses a run states with another role or level than the catalogue of today.
+    """Say which clauses a run states that the catalogue of today does not know, or knows with another role or level.
 
-    The run counts all the same: its cells were judged by the clause of its day.
+    The run counts all the same: its cells were judged by the clause of its day, and one that went since keeps its past.
 
     Args:
         header: of a run that counts.
@@ -105,7 +105,17 @@ def changed_clauses(header: Column, today: Column) -> Column:
         other_role = ~F.array_contains(known["roles"], clause["role"])
         return other_role | (clause["level"] != known["level"])
 
-    differing = F.filter(header["clauses"], differs)
-    names = F.array_join(F.array_sort(F.array_distinct(differing["id"])), ", ")
-    sentence = F.concat(F.lit("role or level is not that of the catalogue of today: "), names)
-    return F.when(F.size(differing) > 0, sentence)
+    def is_unknown(clause: Column) -> Column:
+        return F.try_element_at(today, clause["id"]).isNull()
+
+    def named(words: str, clauses: Column) -> Column:
+        names = F.array_join(F.array_sort(F.array_distinct(clauses["id"])), ", ")
+        return F.when(F.size(clauses) > 0, F.concat(F.lit(words), names))
+
+    differing, unknown = (F.filter(header["clauses"], rule) for rule in (differs, is_unknown))
+    sentences = F.concat_ws(
+        "; ",
+        named("role or level is not that of the catalogue of today: ", differing),
+        named("the catalogue of today does not know: ", unknown),
+    )
+    return F.when(sentences != "", sentences)

@@ -7,19 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
 
 import pyspark
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
-
-from spark_aggregation.file_contents import CONTENTS, read_contents
 
 # Without the optimising compiler a small roll-up takes half the processor time (seen: 26 s, not 56 s,
 # on two busy cores).
@@ -117,22 +110,3 @@ def _quoted(text: str) -> str:
 def import_pandas() -> None:
     """Import pandas while Java starts; PySpark does so with its first call to Java, and half a second later."""
     Thread(target=import_module, args=("pandas",), daemon=True).start()
-
-
-def wake_python(spark: SparkSession) -> Thread:
-    """Let Spark start the Python process that reads files, while its first queries are planned: a second less to wait.
-
-    Returns:
-        What waits for it; nobody else needs to.
-    """
-    rows = spark.range(1).selectExpr("'' AS path", "X'' AS content")
-    reading = rows.mapInArrow(read_contents, from_arrow_schema(CONTENTS))
-
-    def wake() -> None:
-        # Of a session that ends before, nothing needs to be awake.
-        with suppress(PySparkException, Py4JError):
-            reading.count()
-
-    waking = Thread(target=wake, daemon=True)
-    waking.start()
-    return waking

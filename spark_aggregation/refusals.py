@@ -20,6 +20,7 @@ INSTANT_PATTERN = (
 )
 _EMPTY = hashlib.sha256(b"").hexdigest()
 _CELL = ("folder", "clause", "target", "listener")
+_UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
 
 
 def refusals(
@@ -82,16 +83,21 @@ def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _files(contents: DataFrame) -> DataFrame:
-    """One row per folder: `example_rows`, `exchange_rows`, and `files` (their names and hashes)."""
+    """One row per folder: `example_rows`, `exchange_rows`, `files` (their names and hashes), `damaged` (names)."""
     return contents.groupBy("folder").agg(
         F.sum("example_rows").alias("example_rows"),
         F.sum("exchange_rows").alias("exchange_rows"),
         F.collect_set(F.struct("name", "sha256")).alias("files"),
+        F.array_sort(F.collect_set(F.when(F.col("damaged"), F.col("name")))).alias("damaged"),
     )
 
 
 def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
-    """One row per folder that has rows: `wrong_rows`, how many no run may have."""
+    """One row per folder that has rows: what no run may have.
+
+    `wrong_rows` says how many there are of such rows, `unplanned_clause` and `unplanned_target` are those of rows that
+    belong to no planned cell.
+    """
     planned = planned_cells(headers).select(*_CELL, F.col("run_id").alias("planned_run_id"))
     rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
     nulls = [F.col(f.name).isNull() for f in EXAMPLES if not f.nullable and f.name in rows.columns]
@@ -101,12 +107,28 @@ def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
         | ~F.col("phase").isin([phase.value for phase in Phase])
         | ~F.col("run_id").eqNullSafe(F.col("planned_run_id"))
     )
-    return rows.groupBy("folder").agg(F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"))
+    unplanned = F.col("planned_run_id").isNull()
+    return rows.groupBy("folder").agg(
+        F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"),
+        *(
+            F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}")
+            for name in _UNKNOWN
+        ),
+    )
 
 
 def _refusal(found: DataFrame) -> Column:
     footer = found["header.footer"]
     version = F.get_json_object("text", "$.record_schema_version")
+    cell_clauses, cell_targets = (
+        _unlisted(found, name, found["header.planned_cells"][name]) for name in _UNKNOWN
+    )
+    row_clauses, row_targets = (
+        _unlisted(found, name, found[f"unplanned_{name}"]) for name in _UNKNOWN
+    )
+    rows_differ = (found["example_rows"] != footer["example_rows"]) | (
+        found["exchange_rows"] != footer["exchange_rows"]
+    )
     return (
         F.when(
             found["text"].isNull(),
@@ -124,19 +146,23 @@ def _refusal(found: DataFrame) -> Column:
             _breaks_schema(found["header"]),
             _because(Refusal.INVALID_HEADER, F.lit("run.json does not follow its schema")),
         )
+        .when(F.size(cell_clauses) > 0, _unknown("clause", "cells", cell_clauses))
+        .when(F.size(cell_targets) > 0, _unknown("target", "cells", cell_targets))
         .when(
             footer.isNull(),
             _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run was cut off")),
         )
         .when(
-            (found["example_rows"] != footer["example_rows"])
-            | (found["exchange_rows"] != footer["exchange_rows"]),
-            _because(Refusal.ROW_COUNT_DIFFERS, _row_count_reason(found)),
+            rows_differ & (F.size("damaged") > 0),
+            _because(Refusal.DAMAGED_FILE, _damaged_reason()),
         )
+        .when(rows_differ, _because(Refusal.ROW_COUNT_DIFFERS, _row_count_reason(found)))
         .when(
             F.size("altered") > 0,
             _because(Refusal.CHANGED_FILE, _altered_reason()),
         )
+        .when(F.size(row_clauses) > 0, _unknown("clause", "rows", row_clauses))
+        .when(F.size(row_targets) > 0, _unknown("target", "rows", row_targets))
         .when(
             found["wrong_rows"] > 0,
             _because(
@@ -148,6 +174,16 @@ def _refusal(found: DataFrame) -> Column:
             ),
         )
     )
+
+
+def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
+    """Give the clauses or targets among `ids` that the header does not list."""
+    return F.array_sort(F.array_except(ids, found[f"header.{name}s"]["id"]))
+
+
+def _unknown(name: str, what: str, ids: Column) -> Column:
+    sentence = F.lit(f"it has {what} of a {name} that its run.json does not list: ")
+    return _because(_UNKNOWN[name], F.concat(sentence, F.array_join(ids, ", ")))
 
 
 def _because(refusal: Refusal, reason: Column) -> Column:
@@ -169,6 +205,13 @@ def _row_count_reason(found: DataFrame) -> Column:
         footer["exchange_rows"],
         found["example_rows"],
         found["exchange_rows"],
+    )
+
+
+def _damaged_reason() -> Column:
+    return F.concat(
+        F.array_join("damaged", ", "),
+        F.lit(": no Parquet file that can be read, or a column is missing or of another type"),
     )
 
 
@@ -194,8 +237,6 @@ def _breaks_schema(header: Column) -> Column:
     cells = header["planned_cells"]
     # Spark finds equal structs by comparing each with each.
     keys = F.transform(cells, lambda cell: F.to_json(F.struct(*(cell[name] for name in _CELL[1:]))))
-    unknown_clauses = F.array_except(cells["clause"], header["clauses"]["id"])
-    unknown_targets = F.array_except(cells["target"], header["targets"]["id"])
     return (
         is_incomplete(header, HEADER)
         | ~header["started_at"].rlike(INSTANT_PATTERN)
@@ -203,6 +244,4 @@ def _breaks_schema(header: Column) -> Column:
         | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
         | ~header["run_id"].rlike(RUN_ID_PATTERN)
         | (F.size(F.array_distinct(keys)) < F.size(cells))
-        | (F.size(unknown_clauses) > 0)
-        | (F.size(unknown_targets) > 0)
     )

@@ -27,10 +27,12 @@ class GivenReports:
     Attributes:
         mutation: the mutation score.
         release_changes: the log of changes between releases.
+        inputs_left_out: what that log did not compare.
     """
 
     mutation: DataFrame
     release_changes: DataFrame
+    inputs_left_out: DataFrame
 
 
 def shown(state: State) -> tuple[State, DataFrame]:
@@ -89,6 +91,7 @@ def roll_up(
         "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
         "mutation": lambda: given.mutation,
         "release_changes": lambda: given.release_changes,
+        "inputs_left_out": lambda: given.inputs_left_out,
         "failures": lambda: shown_failures(cells, facts.failures),
         "neighbours": lambda: neighbours(cells, facts.examples, targets),
         "inputs": lambda: kept,

@@ -1,7 +1,7 @@
 """Reads what run folders hold: headers, what is taken from their tables, and rows as they stand.
 
-Nothing read here fails the job. A damaged file loses its rows in silence, and the footer's row counts then say so by
-name; a file that is not there or not what it was is told by the footer's hashes.
+Nothing read here fails the job. A damaged file loses its rows and is marked, and the footer's row counts then cost the
+run, which names the file; one that is not there or not what it was is told by the footer's hashes.
 """
 
 from __future__ import annotations

@@ -202,6 +202,9 @@ TABLES: Mapping[str, StructType] = {
             "after": _TEXT,
         }
     ),
+    "inputs_left_out": _schema(
+        {"listener": _TEXT, "release": _TEXT, "reason": _TEXT, "inputs": _NUMBER, "names": _TEXT}
+    ),
     "failures": _schema(
         {"run_id": _TEXT, "signature": _TEXT, **_CELL, "smallest_example": _NUMBER},
         {

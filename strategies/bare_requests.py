@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from reference_model.request_parser import LIST_GROUPS_KEY, METADATA_KEY
 from strategies.header_fields import PLAIN_CLIENT_ID
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
@@ -25,6 +26,16 @@ def build_bare_request(
         client_id=PLAIN_CLIENT_ID,
     )
     return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
+
+
+METADATA = build_bare_request(METADATA_KEY, 0, bytes(4), broken="")
+"""For all topics."""
+LIST_GROUPS = build_bare_request(LIST_GROUPS_KEY, 0, broken="")
+
+
+def whole_requests() -> st.SearchStrategy[Request]:
+    """Requests of other APIs than ApiVersions that every broker serves, and that change nothing."""
+    return st.sampled_from((METADATA, LIST_GROUPS))
 
 
 def bare_requests() -> st.SearchStrategy[Request]:

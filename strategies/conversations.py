@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 )
 
 from strategies.api_versions import INT16_MIN, api_versions_requests
+from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import correlation_ids
@@ -147,6 +148,11 @@ class ConversationWriter(RuleBasedStateMachine):
     @rule(connection=connections, request=_broken())
     def break_off(self, connection: int, request: Request) -> None:
         """A request that is wrong."""
+        self._say(connection, request)
+
+    @rule(connection=connections, request=whole_requests() | bare_requests())
+    def ask_another_api(self, connection: int, request: Request) -> None:
+        """A request of another API, one that every broker serves or one of any key."""
         self._say(connection, request)
 
     @rule(

@@ -102,6 +102,12 @@ def _write_fewer_columns(folder: Path) -> None:
     write_examples(_rows_file(folder), table.drop_columns(["phase"]))
 
 
+def _write_foreign_exchanges(folder: Path) -> None:
+    write_exchanges(folder, 1)
+    _change_footer(exchange_rows=1)(folder)
+    (folder / "exchanges" / "part-0.parquet").write_text("of another kind")
+
+
 def write_hashes(folder: Path) -> None:
     """Give a run's footer the hashes of its files, as they are now."""
     _change_footer(files=dict(hashes_of(folder, HASHED_PARTS)))(folder)
@@ -125,7 +131,7 @@ def _after_hashing_a_failure(change: Callable[[Path], object]) -> Callable[[Path
     return damage
 
 
-BROKEN: Mapping[str, tuple[Callable[[Path], None], Refusal]] = {
+BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
     "no header": (lambda folder: (folder / "run.json").unlink(), Refusal.NO_HEADER),
     "empty header": (_write_header_text(""), Refusal.NO_HEADER),
     "half a header": (_truncate_header, Refusal.DAMAGED_HEADER),
@@ -152,17 +158,22 @@ BROKEN: Mapping[str, tuple[Callable[[Path], None], Refusal]] = {
     ),
     "unknown clause": (
         _change_header(planned_cells=[planned_cell("KIP-0.unknown")]),
-        Refusal.INVALID_HEADER,
+        Refusal.UNKNOWN_CLAUSE,
     ),
     "unknown target": (
         _change_header(planned_cells=[planned_cell(target="unknown-1.0")]),
-        Refusal.INVALID_HEADER,
+        Refusal.UNKNOWN_TARGET,
     ),
     "no footer": (_leave_out("footer"), Refusal.CUT_OFF),
     "no rows": (lambda folder: _rows_file(folder).unlink(), Refusal.ROW_COUNT_DIFFERS),
-    "rows cut short": (_truncate_rows, Refusal.ROW_COUNT_DIFFERS),
-    "rows of other types": (_write_foreign_rows, Refusal.ROW_COUNT_DIFFERS),
-    "rows without a column": (_write_fewer_columns, Refusal.ROW_COUNT_DIFFERS),
+    "an empty file of rows": (
+        lambda folder: _rows_file(folder).write_bytes(b""),
+        Refusal.ROW_COUNT_DIFFERS,
+    ),
+    "rows cut short": (_truncate_rows, Refusal.DAMAGED_FILE),
+    "rows of other types": (_write_foreign_rows, Refusal.DAMAGED_FILE),
+    "rows without a column": (_write_fewer_columns, Refusal.DAMAGED_FILE),
+    "exchanges that are no Parquet": (_write_foreign_exchanges, Refusal.DAMAGED_FILE),
     "a row too few": (_change_footer(example_rows=ROWS + 1), Refusal.ROW_COUNT_DIFFERS),
     "a row too many": (_change_footer(example_rows=ROWS - 1), Refusal.ROW_COUNT_DIFFERS),
     "no exchanges": (_change_footer(exchange_rows=1), Refusal.ROW_COUNT_DIFFERS),

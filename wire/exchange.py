@@ -158,6 +158,10 @@ class Step:
         exchanges: what came of each request, in order; empty where no answer was awaited.
         sentinel: whether the last piece ends with a sentinel behind the one request.
         end_of_stream: whether our side of the stream ends behind the pieces, and the other stays open.
+        behind: whole frames without size prefix that came behind those of the exchanges: the sentinel's answer, and
+            what was more than was asked for.
+        unread: bytes that came up to the end of the step and were taken for no frame; the next step has them again.
+        ended: whether the target was seen ending its side of the stream.
     """
 
     connection: int
@@ -167,6 +171,15 @@ class Step:
     exchanges: tuple[Exchange, ...] = ()
     sentinel: bool = False
     end_of_stream: bool = False
+    behind: tuple[bytes, ...] = ()
+    unread: bytes = b""
+    ended: bool = False
+
+    @property
+    def received(self) -> bytes:
+        """Everything that was read in the step, what the one before it had left unread included."""
+        answers = [each.payload for each in self.exchanges if each.payload is not None]
+        return b"".join(map(encode_frame, (*answers, *self.behind))) + self.unread
 
     @property
     def closes(self) -> bool:

@@ -32,9 +32,11 @@ def unpack(kept: Path) -> Path:
 
 
 def pack(kept: Path) -> None:
-    """Put the history into the archive."""
-    with tarfile.open(kept / ARCHIVE, "w") as archive:
+    """Put the history into the archive, which is at any time the old one or the new one, whole."""
+    beside = kept / f"{ARCHIVE}.new"
+    with tarfile.open(beside, "w") as archive:
         archive.add(kept / HISTORY, arcname=HISTORY)
+    beside.replace(kept / ARCHIVE)
 
 
 def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> list[str]:

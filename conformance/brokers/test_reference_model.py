@@ -38,6 +38,8 @@ def test_target_does_what_the_model_allows(broker: Broker, sent: Request) -> Non
         # The model has no word on it, so it is not sent either.
         assume(condition=False)
         raise
+    # What these releases ignore may cost another example the answer that comes at the same time.
+    assume(all(reaction.outcome is not Outcome.IGNORED for reaction in allowed))
     exchange = broker.exchange(sent)
     agrees = any(follows(exchange, reaction, broker) for reaction in allowed)
     assert agrees, f"the model allows {' or '.join(map(str, allowed))}; {summary_of(exchange)}"

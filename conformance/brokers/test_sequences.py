@@ -9,6 +9,7 @@ from conformance.judging import decode_answer, summary_of
 from conformance.playing import Player
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.bare_requests import LIST_GROUPS, METADATA
 from strategies.conversations import (
     Conversation,
     Handshake,
@@ -50,7 +51,14 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(V99, V99, BAD_NAME, V3, V99))
 @example(conversation=one_by_one(WRONG_IDS, Handshake(version=0), Token(wrapped=False), WRONG_IDS))
 @example(conversation=at_once(V0, Handshake(version=1), Token(), V3))
+@example(conversation=one_by_one(METADATA))
+@example(conversation=one_by_one(V0, LIST_GROUPS))
 # After SaslHandshake v0 and v1.
+@example(conversation=one_by_one(Handshake(version=0), METADATA))
+@example(conversation=one_by_one(Handshake(version=0), LIST_GROUPS))
+@example(conversation=one_by_one(Handshake(version=1), METADATA))
+@example(conversation=one_by_one(Handshake(version=1), LIST_GROUPS))
+@example(conversation=at_once(Handshake(version=1), METADATA, Token()))
 @example(conversation=one_by_one(Handshake(version=0), V0))
 @example(conversation=one_by_one(Handshake(version=0), Token(wrapped=False, right=False)))
 @example(conversation=one_by_one(Handshake(version=1), V0))
@@ -65,6 +73,8 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(version=1), Token(), V0, V3, V0, V99, BAD_NAME))
 @example(conversation=one_by_one(Handshake(), Token(), Handshake(), Token(), Handshake(), V0))
 @example(conversation=one_by_one(Handshake(), Token(), Token()))
+@example(conversation=one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS, V3))
+@example(conversation=at_once(Handshake(), Token(), LIST_GROUPS, V3, METADATA))
 # Ends, and neighbours.
 @example(conversation=at_once(V0, V99, V0, ends=True))
 @example(conversation=at_once(V99, build_part(V0, 9), ends=True))

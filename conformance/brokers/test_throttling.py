@@ -58,6 +58,16 @@ def test_limited_client_is_told_before_it_is_held_back(
 ) -> None:
     """Under a request quota an answer says how long the pause is, and from 2.0 on comes before it."""
     version = min(version, broker.max_version)
+    throttle_time_ms, latency_ms = answered_under_quota(broker, client_id, version)
+    assert throttle_time_ms > 0, "a limited client is not told of its pause"
+    if broker.profile.traits.answer_precedes_pause and latency_ms >= throttle_time_ms:
+        # A pause of this machine is none of the target's, but hardly comes twice.
+        throttle_time_ms, latency_ms = answered_under_quota(broker, client_id, version)
+        assert latency_ms < throttle_time_ms, "the answer came behind the pause"
+
+
+def answered_under_quota(broker: Broker, client_id: str, version: int) -> tuple[int, float]:
+    """Return the throttle time that a limited client is told, and how long that took, both in milliseconds."""
     administration = broker.running.administration
     assert administration is not None
     client_id = f"{client_id}-{next(UNUSED)}"
@@ -68,7 +78,4 @@ def test_limited_client_is_told_before_it_is_held_back(
     ):
         (exchange,) = connection.converse([sent])
     answer = decode_answer(exchange, api_version=version)
-    assert answer.throttle_time_ms > 0, "a limited client is not told of its pause"
-    if broker.profile.traits.answer_precedes_pause:
-        latency_ms = (exchange.latency_us or 0) / 1000
-        assert latency_ms < answer.throttle_time_ms, "the answer came behind the pause"
+    return answer.throttle_time_ms, (exchange.latency_us or 0) / 1000

@@ -1,7 +1,7 @@
 """Every int16 version of ApiVersions that is not served, one by one.
 
 A broker keeps a metric for each version that it was ever asked in, so that this runs in the deep tier alone and
-behind all other modules.
+behind all other modules; and each sweep on a broker that was asked nothing before, where it is ours to start.
 """
 
 from __future__ import annotations
@@ -74,12 +74,20 @@ def ask_again(broker: Broker, versions: Sequence[int]) -> None:
     ask(broker, versions)
 
 
+def start_afresh(broker: Broker) -> None:
+    """Go on with a broker that nothing was sent to, where it is ours to start."""
+    if broker.can_restart:
+        broker.restart()
+        broker.calibrate()
+
+
 def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
-    """Ask for versions batch by batch; each batch is one example.
+    """Ask a fresh broker for versions batch by batch; each batch is one example.
 
     Raises:
         AssertionError: a version is not refused. The batches behind it are judged all the same.
     """
+    start_afresh(broker)
     for batch in batches(versions):
         broker.forget()
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -14,14 +15,20 @@ from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.selection import runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
 from conformance.generated_inputs import generated_inputs
-from conformance.release_changes import Observer, Release, changes_between
+from conformance.release_changes import Observer, Release, changes_between, places_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
 from fixtures.targets import Target, target_order
 from reference_model.listeners import LISTENERS
-from reports.change_log import Change, change_table, write_change_log
+from reports.change_log import (
+    Change,
+    LeftOut,
+    change_table,
+    left_out_lines,
+    write_change_log,
+)
 from reports.terminal import printable
 
 SEED = 20261121
@@ -29,7 +36,22 @@ SEED = 20261121
 WIDTH_WHEN_PIPED = 240
 
 Log = dict[str, list[tuple[str, Release]]]
-"""By listener, the targets with what they did, oldest first."""
+"""By listener, and by place before authentication, the targets with what they did, oldest first."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What inputs showed.
+
+    Attributes:
+        changes: what changed.
+        left_out: what was not compared.
+        problems: by target why it could not be asked: it does not start, or goes away.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
 
 
 def comparable(targets: Sequence[Target]) -> list[Target]:
@@ -90,27 +112,23 @@ def changes(
     except InvalidCorpus as error:
         raise InvalidFile(str(error)) from error
     inputs = (*corpus, *(generated_inputs(generated, seed) if generated else ()))
-    found, problems = log_of(targets, inputs, listeners, launcher)
-    asked = [target.id for target in targets if target.id not in problems]
+    found = compared(targets, inputs, listeners, launcher)
+    asked = [target.id for target in targets if target.id not in found.problems]
     news = _report(asked, found, out)
-    for target, problem in problems.items():
+    for target, problem in found.problems.items():
         click.echo(f"{target} could not be asked: {printable(problem)}", err=True)
     if news:
         raise SystemExit(1)
-    if problems:
-        raise CouldNotTell(f"{len(problems)} of {len(targets)} releases are not in the log")
+    if found.problems:
+        raise CouldNotTell(f"{len(found.problems)} of {len(targets)} releases are not in the log")
 
 
-def log_of(
+def compared(
     targets: Sequence[Target], inputs: Sequence[Entry], listeners: Sequence[str], launcher: str
-) -> tuple[list[Change], Mapping[str, str]]:
-    """Send the inputs to every target, one after the other.
-
-    Returns:
-        What changed, and by target why it could not be asked: it does not start, or goes away.
-    """
-    log: Log = {listener: [] for listener in listeners}
-    problems: dict[str, str] = {}
+) -> Found:
+    """Send the inputs to every target, one after the other, and compare what became of them."""
+    log: Log = {}
+    found = Found()
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("releases", total=len(targets))
         for target in targets:
@@ -118,46 +136,55 @@ def log_of(
             try:
                 observed = _observe(target, inputs, launcher, listeners)
             except HarnessError as error:
-                problems[target.id] = str(error)
+                found.problems[target.id] = str(error)
             else:
-                for listener, release in observed.items():
-                    log[listener].append((target.id, release))
+                for place, (release, left_out) in observed.items():
+                    log.setdefault(place, []).append((target.id, release))
+                    found.left_out += left_out
             progress.advance(task)
     by_name = {entry.name: entry for entry in inputs}
-    found = [
-        change
-        for listener, releases in log.items()
-        for change in changes_between(releases, by_name, listener)
-    ]
-    return found, problems
+    for place, releases in log.items():
+        found.changes += changes_between(releases, by_name, place)
+    return found
 
 
 def _observe(
     target: Target, inputs: Sequence[Entry], launcher: str, listeners: Sequence[str]
-) -> dict[str, Release]:
-    """Return what a target does with the inputs, by listener that it has."""
+) -> dict[str, tuple[Release, list[LeftOut]]]:
+    """Return what a target does with the inputs and what it cannot be asked, by listener that it has and by place."""
     name, _ = choose_launcher(target, launcher)
     observed = {}
     with launch(target, name) as running:
         for listener in listeners:
-            if listener in running.addresses:
-                broker = Broker(running, listener)
-                broker.calibrate()
-                observed[listener] = Observer(broker).observe(inputs)
+            if listener not in running.addresses:
+                continue
+            broker = Broker(running, listener)
+            broker.calibrate()
+            for place in places_of(broker):
+                observer = Observer(broker, place)
+                where = place.on(listener)
+                release = observer.observe(inputs)
+                left_out = [
+                    LeftOut(listener=where, release=target.id, reason=reason, inputs=tuple(names))
+                    for reason, names in observer.left_out.items()
+                ]
+                observed[where] = (release, left_out)
     return observed
 
 
-def _report(targets: Sequence[str], found: Sequence[Change], out: Path | None) -> int:
+def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
     """Print and write the log, and return how many changes are not predicted."""
     width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
     console = Console(width=width, markup=False, highlight=False)
-    if found:
-        console.print(change_table(found))
-    news = sum(not change.predicted for change in found)
+    if found.changes:
+        console.print(change_table(found.changes))
+    news = sum(not change.predicted for change in found.changes)
+    for line in left_out_lines(found.left_out):
+        click.echo(line)
     click.echo(
-        f"{len(targets)} releases, {len(found)} groups of changes, {news} of them not predicted"
+        f"{len(targets)} releases, {len(found.changes)} groups of changes, {news} of them not predicted"
     )
     if out is not None:
-        write_change_log(out, targets, found)
+        write_change_log(out, targets, found.changes, found.left_out)
         click.echo(f"written: {out / 'changes.json'}, {out / 'changes.md'}")
     return news

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from reports.errors import StatementWithoutEvidence
+from conformance.commands.progress import status_line
 
 
 @click.command()
@@ -34,34 +33,17 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
     # A process of its own: the roll-up brings a JVM along, and on a cluster it is submitted instead.
     job = [sys.executable, "-m", "spark_aggregation.job", *runs, "--out", str(out)]
     with (
-        _status_line("rolling up with Spark"),
-        subprocess.Popen([*job, *_as_options(asked)]) as roll_up,
+        status_line("rolling up with Spark"),
+        subprocess.Popen([*job, *as_options(asked)]) as roll_up,
     ):
         # Half a second of imports, which the roll-up need not wait for and this process has time for.
-        from reports.grid_page import write_grid  # noqa: PLC0415
-        from reports.hash_list import write_hash_list  # noqa: PLC0415
+        from conformance.commands.site import write_site  # noqa: PLC0415
     if roll_up.returncode != 0:
         raise SystemExit(roll_up.returncode)
-    with _status_line("writing pages and exports"):
-        try:
-            summary = write_grid(out)
-        except StatementWithoutEvidence as error:
-            raise click.ClickException(str(error)) from error
-        write_hash_list(out)
-    click.echo(summary.sentence)
-    click.echo(f"grid: {out / 'index.html'}")
+    write_site(out)
 
 
-def _status_line(words: str) -> Progress:
-    """Say what takes its time, and for how long; nothing where output is not a terminal."""
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    line = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-    line.add_task(words, total=None)
-    return line
-
-
-def _as_options(asked: dict[str, str | int | bool | None]) -> list[str]:
+def as_options(asked: Mapping[str, str | int | bool | None]) -> list[str]:
     """Hand over what was given, and nothing else."""
     options = []
     for name, value in asked.items():

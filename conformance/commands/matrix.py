@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from conformance.commands.errors import CouldNotTell
+from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import runnable_targets
 from conformance.target_runs import TargetRun, TargetRuns, finished_runs
+from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS, TIERS
 from reports.exit_status import ExitStatus
 from reports.records import Verdict
-from reports.run_folder import read_run_header
-from reports.run_verdicts import run_verdicts
 from reports.terminal import printable
 from reports.words import SYMBOLS, WORDS
 
@@ -31,6 +32,7 @@ FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STA
 """Statuses that a run means to end with, the gravest first; any other is a crash, and worse than all of them."""
 
 Counts = Counter[Verdict]
+Results = Mapping[str, tuple[TargetRun, Verdicts]]
 
 
 def parse_shard(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
@@ -44,13 +46,6 @@ def parse_shard(context: click.Context, parameter: click.Parameter, value: str) 
 def shard_of(targets: Sequence[str], number: int, shards: int) -> list[str]:
     """Return one part of the targets: every `shards`-th of their order, so that each part has old and new ones."""
     return list(targets[number - 1 :: shards])
-
-
-def counts_of(run: TargetRun) -> Counts:
-    """Count the verdicts of a run's cells."""
-    if run.folder is None:
-        return Counter()
-    return Counter(run_verdicts(run.folder, read_run_header(run.folder)).values())
 
 
 def worst_status(statuses: Sequence[int]) -> int:
@@ -67,17 +62,18 @@ def words_of(counts: Counts) -> str:
     )
 
 
-def result_table(results: Mapping[str, tuple[TargetRun, Counts]]) -> Table:
+def result_table(results: Results) -> Table:
     """Return a table of targets with their verdict counts."""
-    seen = [verdict for verdict in WORDS if any(counts[verdict] for _, counts in results.values())]
+    counted = {target: Counter(verdicts.values()) for target, (_, verdicts) in results.items()}
+    seen = [verdict for verdict in WORDS if any(counts[verdict] for counts in counted.values())]
     table = Table(box=None, pad_edge=False, show_edge=False)
     table.add_column("target", no_wrap=True)
     for verdict in seen:
         table.add_column(f"{SYMBOLS[verdict]} {WORDS[verdict]}", justify="right")
     table.add_column("status", justify="right")
     table.add_column("seconds", justify="right")
-    for target, (run, counts) in results.items():
-        numbers = (str(counts[verdict] or "") for verdict in seen)
+    for target, (run, _) in results.items():
+        numbers = (str(counted[target][verdict] or "") for verdict in seen)
         seconds = "before" if run.seconds is None else f"{run.seconds:.0f}"
         status = str(run.status) if run.status in FROM_WORST else f"{run.status} CRASHED"
         table.add_row(target, *numbers, status, seconds)
@@ -116,8 +112,9 @@ class _Display:
         words = words_of(self.counts)
         self._bar.update(self._task, description=f"{words}   {', '.join(current)}")
 
-    def finished(self, run: TargetRun, counts: Counts) -> None:
+    def finished(self, run: TargetRun, verdicts: Verdicts) -> None:
         """Count one run."""
+        counts = Counter(verdicts.values())
         self.counts += counts
         self._bar.advance(self._task)
         self._console.print(f"{run.target}: status {run.status}  {words_of(counts)}")
@@ -141,7 +138,8 @@ class _Display:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
-    help="folder for the run folders; started again with the same one, what is done is not run again",
+    help="folder for the run folders; started again with the same one, what is done is not run again: by the same "
+    "launcher (without --launcher by any), and from the same kind of image",
 )
 def matrix(
     patterns: tuple[str, ...],
@@ -155,37 +153,42 @@ def matrix(
     """Judge many targets, each in a run of its own.
 
     TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that nobody
-    has tried yet is left out unless its id is given. Ends with one table, and with the gravest exit status of the runs.
+    has tried yet is left out unless its id is given. Ends with one table, with what failing runs found, and with the
+    gravest exit status of the runs.
     """
-    chosen = [target.id for target in runnable_targets(patterns)]
+    chosen = runnable_targets(patterns)
     if not chosen:
         raise click.UsageError("nobody has tried any of these targets yet; give the id of one")
-    targets = shard_of(chosen, *shard)
+    targets = shard_of([target.id for target in chosen], *shard)
     if not targets:
         raise click.UsageError("this shard has no target; use fewer shards")
     options = ["--tier", tier, "--launcher", launcher]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
     signal.signal(signal.SIGTERM, _interrupt)
     suite = TargetRuns(runs.absolute(), options=options, jobs=jobs)
-    raise SystemExit(_run(targets, suite, runs, finished_runs(runs, tier=tier, seed=seed)))
+    try:
+        before = finished_runs(runs, chosen, tier=tier, seed=seed, launcher=launcher)
+    except HarnessError as error:
+        raise CouldNotTell(str(error)) from error
+    raise SystemExit(_run(targets, suite, runs, before))
 
 
 def _run(
     targets: Sequence[str], suite: TargetRuns, runs: Path, before: Mapping[str, TargetRun]
 ) -> int:
     results = {
-        target: (before[target], counts_of(before[target]))
+        target: (before[target], verdicts_of(before[target]))
         for target in targets
         if target in before
     }
     console = Console(stderr=True, markup=False, highlight=False)
     interrupted = False
     with _Display(console, len(targets)) as display:
-        for run, counts in results.values():
-            display.finished(run, counts)
+        for run, verdicts in results.values():
+            display.finished(run, verdicts)
 
         def finished(run: TargetRun) -> None:
-            results[run.target] = (run, counts_of(run))
+            results[run.target] = (run, verdicts_of(run))
             display.finished(run, results[run.target][1])
 
         missing = [target for target in targets if target not in results]
@@ -200,14 +203,15 @@ def _run(
     return worst_status([run.status for run, _ in results.values()])
 
 
-def _print_results(results: Mapping[str, tuple[TargetRun, Counts]]) -> None:
+def _print_results(results: Results) -> None:
     console = Console(
         width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED, markup=False, highlight=False
     )
     if results:
         console.print(result_table(results))
-    for target, (run, _) in results.items():
-        if run.last_lines:
+    for target, (run, verdicts) in results.items():
+        lines = run.last_lines or (tuple(finding_lines(run, verdicts)) if run.status else ())
+        if lines:
             click.echo(f"\n{target} ended with status {run.status}:")
-            for line in run.last_lines:
+            for line in lines:
                 click.echo(f"  {printable(line)}")

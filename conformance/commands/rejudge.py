@@ -7,6 +7,8 @@ import sys
 
 import click
 
+from conformance.commands.progress import status_line
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
@@ -19,4 +21,6 @@ def rejudge(runs: tuple[str, ...], out: str) -> None:
     """
     # A process of its own, as for the grid: it brings a JVM along.
     job = [sys.executable, "-m", "spark_aggregation.rejudge_job", *runs, "--out", out]
-    raise SystemExit(subprocess.run(job, check=False).returncode)
+    with status_line("judging again with Spark"):
+        finished = subprocess.run(job, check=False)
+    raise SystemExit(finished.returncode)

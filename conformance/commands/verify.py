@@ -6,18 +6,21 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import click
 import pyarrow as pa
 
 from conformance.commands.errors import InvalidFile
-from reports.hash_list import InvalidHashList
+from conformance.commands.grid import as_options
+from conformance.commands.progress import status_line
 from reports.records import TABLES_FOLDER
 from reports.verification import (
+    GIVEN_TABLES,
     Difference,
     differing_files,
+    differing_lists,
     differing_rows,
     differing_runs,
     run_folders,
@@ -32,27 +35,52 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.option(
     "--keep-days", type=click.IntRange(1), help="as the published grid was made, if it was"
 )
-def verify(published: Path, runs: tuple[Path, ...], keep_days: int | None) -> None:
+@click.option(
+    "--with-history",
+    is_flag=True,
+    help="the published grid has a history: what it lists as refused is of its last roll-up alone",
+)
+@click.option("--mutation", help="the mutation.json that the published grid was made with")
+@click.option("--changes", help="the changes.json that the published grid was made with")
+def verify(
+    published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None
+) -> None:
     """Compute a grid again from its runs, and name everything in which the published one differs.
 
     SITE_OR_TABLES is the folder that `grid` wrote, or the folder of tables in it. Files are compared with the
-    list of hashes beside them, runs with those that the grid names, and every row of every table with what
-    the runs make of it. Ends with 0 where the published grid is true, and with 1 where it is not.
+    list of hashes beside them, runs with those that the grid names, every row of every table with what the runs
+    make of it, and every page and export, byte by byte, with what those rows make. What the mutation score and the
+    changes between releases say is compared where they are given. Ends with 0 where the published grid is true,
+    and with 1 where it is not.
     """
     site = _site(published)
+    taken_over = [table for table, option in GIVEN_TABLES.items() if asked[option] is None]
     try:
         found = list(differing_files(site))
         found += differing_runs(site, run_folders(runs))
         with tempfile.TemporaryDirectory(prefix="kafka-conformance-verify-") as scratch:
-            again = Path(scratch)
+            again, rendered = Path(scratch, "grid"), Path(scratch, "site")
             # With no valid run there is nothing to compare, and every published run is named above.
-            if _rolled_up(runs, again, keep_days):
-                found += differing_rows(site, again)
-    except (InvalidHashList, UnicodeDecodeError, OSError, pa.ArrowException, KeyError) as error:
+            if _rolled_up(runs, again, asked):
+                found += differing_rows(site, again, taken_over)
+                found += differing_lists(site, again, of_last_roll_up=with_history)
+                found += _differing_pages(site, again, rendered, taken_over)
+    except (ValueError, TypeError, KeyError, OSError, pa.ArrowException) as error:
         raise InvalidFile(f"{published} cannot be read as a grid: {error}") from error
-    for line in _lines(found):
+    for line in _lines(found, taken_over):
         click.echo(line)
     raise SystemExit(1 if found else 0)
+
+
+def _differing_pages(
+    site: Path, again: Path, rendered: Path, taken_over: list[str]
+) -> list[Difference]:
+    with status_line("rendering pages and exports anew"):
+        # Half a second of imports that nobody else needs.
+        from reports.page_verification import differing_pages  # noqa: PLC0415
+
+        rendered.mkdir()
+        return list(differing_pages(site, again, rendered, taken_over))
 
 
 def _site(published: Path) -> Path:
@@ -65,19 +93,22 @@ def _site(published: Path) -> Path:
     raise InvalidFile(f"{published} is no folder that `grid` wrote: it has no table of cells")
 
 
-def _rolled_up(runs: Iterable[Path], out: Path, keep_days: int | None) -> bool:
-    kept = [] if keep_days is None else ["--keep-days", str(keep_days)]
-    job = [sys.executable, "-m", "spark_aggregation.job", *map(str, runs), "--out", str(out), *kept]
-    finished = subprocess.run(job, check=False)
+def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | None]) -> bool:
+    job = [sys.executable, "-m", "spark_aggregation.job", *map(str, runs), "--out", str(out)]
+    with status_line("rolling up with Spark"):
+        finished = subprocess.run([*job, *as_options(asked)], check=False)
     if finished.returncode not in (0, 1):
         raise SystemExit(finished.returncode)
     return finished.returncode == 0
 
 
-def _lines(found: list[Difference]) -> Iterator[str]:
+def _lines(found: list[Difference], taken_over: list[str]) -> Iterator[str]:
     yield from (f"{difference.place}: {difference.sentence}" for difference in found)
+    for option in dict.fromkeys(GIVEN_TABLES[table] for table in taken_over):
+        tables = ", ".join(table for table in taken_over if GIVEN_TABLES[table] == option)
+        yield f"not compared, as no --{option} is given: {tables}"
     if not found:
-        yield "the published grid is true: every file, run and row is as it must be"
+        yield "the published grid is true: every file, run, row and page that was compared is as it must be"
         return
     counts = Counter(difference.place for difference in found)
     parts = ", ".join(f"{count} in {place}" for place, count in counts.items())

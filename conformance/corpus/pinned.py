@@ -9,14 +9,13 @@ from typing import Any
 
 from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
 from reference_model.stored_inputs import cut_frames
+from strategies.broken_requests import KEYS_NOBODY_HAS
 from wire.api_versions import API_VERSIONS_KEY
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 
 PROPERTIES_FOLDER = Path(__file__).parent.parent / "brokers"
 PINNED_FILE = "pinned_examples.toml"
-LARGEST_KNOWN_KEY = 1999
-"""No release and no vendor has a key above it that this suite sends on purpose."""
 HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafka-conformance corpus pin` writes this file.
 
 """
@@ -29,7 +28,7 @@ def pinned_entries() -> tuple[Entry, ...]:
         module = import_module(f"conformance.brokers.{path.stem}")
         for name, test in vars(module).items():
             for number, data in enumerate(_examples_of(test), start=1):
-                if data not in entries and _is_storable(data):
+                if data not in entries and is_storable(data):
                     entries[data] = Entry(
                         name=f"{name.removeprefix('test_').replace('_', '-')}-{number}",
                         origin=f"pinned example of {name}",
@@ -58,12 +57,12 @@ def _requests_in(value: object) -> tuple[Request, ...]:
     return ()
 
 
-def _is_storable(data: bytes) -> bool:
+def is_storable(data: bytes) -> bool:
     """Tell whether bytes are about ApiVersions: requests of other APIs may do something to a target."""
     keys = {
         int.from_bytes(request.data[SIZE_BYTES:][:2], signed=True)
         for request in cut_frames(data).whole
         if len(request.data) >= SIZE_BYTES + 2
     }
-    others = {key for key in keys if 0 <= key <= LARGEST_KNOWN_KEY} - {API_VERSIONS_KEY}
+    others = {key for key in keys if key >= 0 and key not in KEYS_NOBODY_HAS} - {API_VERSIONS_KEY}
     return 0 < len(data) <= LARGEST_ENTRY_BYTES and not others

@@ -37,7 +37,8 @@ class Kill:
     Attributes:
         clause: the clause's id.
         defect: the defect's name.
-        examples: generated examples until the first failure, seed by seed; None for a seed that it survived.
+        examples: examples until the first failure, seed by seed; None for a seed that it survived. They are generated
+            ones; where the clause needs sockets, those of one run of the suite, its pinned ones first.
         pinned: whether an example that is written down with a property catches it too.
     """
 
@@ -118,7 +119,7 @@ class Score:
         kills: every clause with every defect that breaks it.
         blames: every defect, by every way it was reached.
         kills_of_property: by property, how many defects it caught of those that break its clauses.
-        seeds: how many seeds were tried.
+        seeds: how many seeds were tried in memory.
         complete: whether all defects were tried, so that what is missing is wrong.
     """
 
@@ -193,6 +194,7 @@ class Score:
                     "defect": kill.defect,
                     "median": _finite(kill.median),
                     "percentile_95": _finite(kill.percentile_95),
+                    "seeds": len(kill.examples),
                     "survived_seeds": kill.survived,
                     "pinned": kill.pinned,
                     "examples": list(kill.examples),

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from conformance.mutation.score import CAP, Score
 
-COLUMNS = ("clause", "defect", "median", "95 %", "pinned", "result")
+COLUMNS = ("clause", "defect", "seeds", "median", "95 %", "pinned", "result")
 
 
 def rows(score: Score) -> Iterator[tuple[str, ...]]:
@@ -27,6 +27,7 @@ def rows(score: Score) -> Iterator[tuple[str, ...]]:
         yield (
             kill.clause,
             kill.defect,
+            str(len(kill.examples)),
             _number(kill.median),
             _number(kill.percentile_95),
             pinned,
@@ -52,7 +53,7 @@ def summary(score: Score) -> str:
     """Say in one sentence how many defects were caught by exactly their clauses."""
     return (
         f"mutation score: {score.exact_defects} of {len(score.defects)} planted defects "
-        f"caught by exactly their clauses, {score.seeds} seeds each"
+        f"caught by exactly their clauses, with up to {score.seeds} seeds each"
     )
 
 
@@ -65,7 +66,8 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     """
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
-        "Examples to a kill are counted by generation alone, without the pinned examples.",
+        "Examples to a kill are counted by generation alone, without the pinned examples; clauses that need sockets "
+        "are run once by the suite itself, where the pinned examples come first and count.",
         "",
     ]
     lines += _markdown_table(COLUMNS, list(rows(score)))

@@ -27,6 +27,10 @@ EQUIVALENT_CHANGES: Mapping[str, str] = {
     "a proxy drops or keeps private keys (PEERS E18, E21, E22)": (
         "it is the table of another broker that is wrong then; seen from outside the proxy's own table is sound"
     ),
+    "a proxy fails on an upstream that refuses with an empty table (PEERS E19)": (
+        "seen from outside it closes on a version that it does not serve, which"
+        " `the-next-version-closes-the-connection` stands for"
+    ),
     "the lowest Produce version is raised to 3 (PEERS E26)": (
         "a broker may retire versions; what clients make of it is the client role's matter"
     ),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from reference_model.defects.registry import defect, unread_version
+from reference_model.defects.registry import defect, replace_response, unread_version
+from reference_model.listeners import CONTROLLER
 from reference_model.state_machine import AnswerKind, Handling, Reaction, Stage
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode
 from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
+
+
+@defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
+def the_controller_hides_a_finalized_feature(handling: Handling) -> None:
+    """The controller's listener lacks a finalized feature that the broker's has (PEERS E25; KAFKA-18920)."""
+    if handling.response is not None and handling.response.finalized_features:
+        replace_response(handling, finalized_features=handling.response.finalized_features[1:])
 
 
 @defect(Stage.REACTION, "MODEL.agrees-with-reference")

@@ -84,6 +84,16 @@ def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
+@defect(Stage.RESPONSE, "PROTOCOL.client-id-free")
+def client_ids_of_one_letter_get_a_shorter_table(handling: Handling) -> None:
+    """A client id of one letter that is not ASCII gets a table without its last entry."""
+    assert handling.header is not None
+    client_id = handling.header.client_id or ""
+    is_letter = len(client_id) == 1 and client_id.isalpha() and not client_id.isascii()
+    if is_letter and handling.response is not None:
+        replace_response(handling, api_keys=handling.response.api_keys[:-1])
+
+
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
 def compact_client_ids_are_understood(handling: Handling) -> None:
     """A flexible request whose header does not read is read again with a compact client id, and served."""

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from reference_model.defects.registry import defect, replace_reaction, success_in, version_of
+from reference_model.defects.registry import (
+    defect,
+    is_refused_version,
+    replace_reaction,
+    success_in,
+    version_of,
+)
+from reference_model.request_parser import METADATA_KEY
 from reference_model.state_machine import (
     AnswerKind,
     ConnectionEvent,
@@ -61,6 +68,45 @@ def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
     refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
     if refused and handling.state is ConnectionState.BEFORE_HANDSHAKE:
         replace_reaction(handling, moves=ConnectionEvent.VERSIONS_GIVEN)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-511.same-rules-before-authentication",
+    "PROTOCOL.well-formed-never-closed",
+    "KIP-35.error-code-first",
+    "KIP-35.unknown-version-gives-35",
+    "KIP-35.negative-version-gives-35",
+    "KIP-511.unparsed-when-unsupported",
+    "KIP-511.unsupported-version-answered-in-v0",
+    "KIP-511.unsupported-version-names-range",
+    "KIP-511.unsupported-range-is-true",
+    "KIP-511.unsupported-table-is-only-itself",
+)
+def unknown_versions_close_before_authentication(handling: Handling) -> None:
+    """Before authentication a version that is not known closes the connection (PEERS E13; KoP#688)."""
+    if handling.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(handling):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+def asks_for_metadata(handling: Handling) -> bool:
+    """Whether the request is one of Metadata v0."""
+    header = handling.header
+    return header is not None and (header.api_key, header.api_version) == (METADATA_KEY, 0)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def metadata_is_served_before_authentication(handling: Handling) -> None:
+    """Who has not authenticated yet gets Metadata v0."""
+    if handling.state is ConnectionState.BEFORE_HANDSHAKE and asks_for_metadata(handling):
+        replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
+    """Behind SaslHandshake v1 a refused Metadata v0 leaves the connection open."""
+    if handling.state is ConnectionState.WRAPPED_TOKENS and asks_for_metadata(handling):
+        replace_reaction(handling, moves=None)
 
 
 def came_in_by_scram(handling: Handling) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_model.client_software import Counts
+from reference_model.client_software import ClientSoftware, Counts
 from reference_model.defects.registry import body_of, defect, succeeds, version_of
 from reference_model.state_machine import Handling, Stage
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
@@ -31,6 +31,13 @@ def the_first_name_of_a_connection_stays(handling: Handling) -> None:
     if body is not None and succeeds(handling):
         memory.setdefault("first software", handling.connection.software)
         handling.connection.software = memory["first software"]
+
+
+@defect(Stage.METRIC, "KIP-511.name-attached-to-connection")
+def connections_without_a_name_are_not_counted(counts: Counts) -> None:
+    """The metric leaves out the connections whose software is unknown."""
+    for gauge in [each for each in counts if each.software == ClientSoftware()]:
+        del counts[gauge]
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")

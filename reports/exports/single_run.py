@@ -31,7 +31,7 @@ from reports.run_folder import Header, read_run_header
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 _SIGNATURE = re.compile(r"[0-9a-f]{16}")
-_LARGEST_TEXT_BYTES = 1024 * 1024
+_LARGEST_FILE_BYTES = 1024 * 1024
 
 Groups = Mapping[CellKey, list[Mapping[str, Any]]]
 
@@ -205,7 +205,7 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         facts=facts,
         hex_dump=_text(place / "exchange.txt"),
         reproducer=_text(place / "reproducer.py"),
-        pcap=None,
+        pcap=_whole(place / "exchange.pcap"),
         **texts,
     )
 
@@ -215,4 +215,11 @@ def _text(path: Path) -> str:
     if not path.is_file():
         return ""
     with path.open("rb") as file:
-        return file.read(_LARGEST_TEXT_BYTES).decode("utf-8", "backslashreplace")
+        return file.read(_LARGEST_FILE_BYTES).decode("utf-8", "backslashreplace")
+
+
+def _whole(path: Path) -> bytes | None:
+    """Read a file that is of no use in part; None where there is none, or a larger one than anybody wants."""
+    if not path.is_file() or path.stat().st_size > _LARGEST_FILE_BYTES:
+        return None
+    return path.read_bytes()

@@ -45,23 +45,27 @@ _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedTable:
-    """One table with its columns, in the order of its class, and its rows as plain values of JSON."""
+    """One table with its columns, in the order of its class, and its rows as plain values of JSON.
+
+    `inputs_sha256` is the hash of what it was made from; empty where none is known.
+    """
 
     name: str
+    inputs_sha256: str
     columns: tuple[str, ...]
     rows: Sequence[Mapping[str, Any]]
 
 
 def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
     """Give every table that the roll-up wrote."""
-    of_history = {name: getattr(history, name) for name in ROW_TYPES}
+    row_types = {**GRID_ROW_TYPES, **ROW_TYPES}
+    rows_of = {
+        name: getattr(grid if name in GRID_ROW_TYPES else history, name) for name in row_types
+    }
     return [
-        *(_table(name, getattr(grid, name), type_) for name, type_ in GRID_ROW_TYPES.items()),
-        *(
-            _table(name, rows, ROW_TYPES[name])
-            for name, rows in of_history.items()
-            if rows is not None
-        ),
+        _table(name, rows, row_types[name], grid.inputs_sha256.get(name, ""))
+        for name, rows in rows_of.items()
+        if rows is not None
     ]
 
 
@@ -71,10 +75,10 @@ def columns_of(name: str, row_type: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(row_type) if field.name not in left_out)
 
 
-def _table(name: str, rows: Iterable[Any], row_type: type) -> ExportedTable:
+def _table(name: str, rows: Iterable[Any], row_type: type, inputs_sha256: str) -> ExportedTable:
     columns = columns_of(name, row_type)
     plain = [{column: _plain(getattr(row, column)) for column in columns} for row in rows]
-    return ExportedTable(name=name, columns=columns, rows=plain)
+    return ExportedTable(name=name, inputs_sha256=inputs_sha256, columns=columns, rows=plain)
 
 
 def _plain(value: object) -> object:
@@ -111,6 +115,7 @@ def _write_json(table: ExportedTable, path: Path) -> None:
     head = {
         "table_schema_version": TABLE_SCHEMA_VERSION,
         "table": table.name,
+        "inputs_sha256": table.inputs_sha256,
         "columns": table.columns,
     }
     path.write_text(f'{json.dumps(head)[:-1]}, "rows": {rows_text(table)}}}\n', encoding="ascii")

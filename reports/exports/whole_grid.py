@@ -35,6 +35,7 @@ def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Pat
     """Write one object, its schema version first, and in it the grid's tables with one row a line."""
     head = {
         "grid_schema_version": GRID_SCHEMA_VERSION,
+        "inputs_sha256": next(table.inputs_sha256 for table in tables if table.name == "cells"),
         "sentence": summary.sentence,
         "verdict": summary.verdict,
         "counts": summary.cells,

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profile import FOLDER, KRAFT, release_order
+from reports.exports.links import table_address
 from reports.site.rendering import Site
 
 _NAMES = Path(__file__).parent / "api_names.csv"
+_RECORDED = ("advertised", "features")
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
 
 Release = tuple[str, str]
@@ -43,7 +45,11 @@ class AdvertisedTable:
 
 
 def write_advertised(site: Site) -> None:
-    """Write advertised.html."""
+    """Write advertised.html, and beside the other exports the recorded rows as they are."""
+    for name in _RECORDED:
+        path = site.out_dir / table_address(name, "csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((FOLDER / f"{name}.csv").read_bytes())
     apis = _read("advertised.csv")
     features = _read("features.csv")
     site.render(

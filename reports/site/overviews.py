@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from reports.exports.links import BADGE_OF_ALL, badge_of_source
 from reports.grid_tables import GridCell, GridClause, GridRange, implementation_name
 from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, verdict_text
 from reports.records import Verdict
@@ -173,4 +174,14 @@ def write_about(site: Site) -> None:
         for run_id in dict.fromkeys(entry.run_id for entry in column.listeners):
             targets_of.setdefault(run_id, []).append(column.name)
     meanings = [(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST]
-    site.render("about.html", "about", targets_of=targets_of, meanings=meanings)
+    badges = [
+        ("Everything", BADGE_OF_ALL),
+        *((source, badge_of_source(source)) for source, _ in site.folded.sources),
+    ]
+    site.render(
+        "about.html",
+        "about",
+        targets_of=targets_of,
+        meanings=meanings,
+        badges=[badge for badge in badges if (site.out_dir / f"{badge[1]}.svg").exists()],
+    )

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import socket
+import ssl
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fixtures.broker import CALIBRATION_EXCHANGES
+from fixtures.certificates import write_certificates
+from fixtures.launchers.built_in import certificate_options
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reference_model.server import CLUSTER_ID, NODE_ID
 from reference_model.state_machine import ConnectionState, Identity, ReferenceBroker
+from wire.errors import DecodeError
+from wire.frames import FrameReader
 
 READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
-BETWEEN_BYTES_S = 0.3
 COUNTS = 20_000
 """How many of them follow each other in one answer."""
 PREPARATORY_CONNECTIONS = 1 + CALIBRATION_EXCHANGES + 1
 """What a run opens before its first example: readiness, calibration and the question for the table."""
+PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 1
+"""The same on a TLS listener, where nobody asks for readiness."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,15 +127,26 @@ def reference_behaviour() -> Behaviour:
     return behave
 
 
-def turning(behaviour: Behaviour, *, after: int = PREPARATORY_CONNECTIONS) -> Behaviour:
+def turning(
+    behaviour: Behaviour,
+    *,
+    after: int = PREPARATORY_CONNECTIONS,
+    proper: Behaviour | None = None,
+) -> Behaviour:
     """Answer properly on a number of connections, and then behave otherwise."""
-    proper = reference_behaviour()
+    proper = proper or reference_behaviour()
     opened = iter(range(after))
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
         (behaviour if next(opened, None) is None else proper)(target, connection)
 
     return behave
+
+
+def turning_behind_tls(behaviour: Behaviour) -> Behaviour:
+    """Answer properly inside TLS until the examples begin, and then behave otherwise, with or without TLS."""
+    proper = behind_tls(reference_behaviour())
+    return turning(behaviour, after=PREPARATORY_TLS_CONNECTIONS, proper=proper)
 
 
 def answer_http(target: FakeTarget, connection: socket.socket) -> None:
@@ -163,28 +184,76 @@ def announce_more_than_comes(target: FakeTarget, connection: socket.socket) -> N
         connection.sendall(b"\x7f\xff\xff\xff" + b"\0" * 64)
 
 
-def answer_bombs(target: FakeTarget, connection: socket.socket) -> None:
-    """Answer with a whole frame in which every count says 2^31 - 1, whichever layout it is read in."""
-    for data in target.reads(connection):
-        correlation_id, no_error = data[8:12].ljust(4, b"\0"), b"\0\0"
-        payload = correlation_id + no_error + b"\x7f\xff\xff\xff" + b"\xff\xff\xff\xff\x07" * COUNTS
-        connection.sendall(len(payload).to_bytes(4) + payload)
+def answering_bombs(first_count: bytes) -> Behaviour:
+    """Answer every request with a whole frame of counts without what they count.
+
+    Args:
+        first_count: stands before the others, which are varints of 2^31 - 1.
+    """
+    body = bytes(2) + first_count + b"\xff\xff\xff\xff\x07" * COUNTS
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        reader = FrameReader()
+        # What is no frame is not answered.
+        with contextlib.suppress(DecodeError):
+            for data in target.reads(connection):
+                reader.receive_data(data)
+                while (request := reader.next_payload()) is not None:
+                    payload = request[4:8].ljust(4, b"\0") + body
+                    connection.sendall(len(payload).to_bytes(4) + payload)
+
+    return behave
 
 
-def answer_flexible_bombs(target: FakeTarget, connection: socket.socket) -> None:
-    """Answer as `answer_bombs` does, with every count as a varint."""
-    for data in target.reads(connection):
-        correlation_id, no_error = data[8:12].ljust(4, b"\0"), b"\0\0"
-        payload = correlation_id + no_error + b"\xff\xff\xff\xff\x07" * COUNTS
-        connection.sendall(len(payload).to_bytes(4) + payload)
+answer_bombs = answering_bombs(b"\x7f\xff\xff\xff")
+"""Every count says 2^31 - 1, in the layouts in which the first is an INT32."""
+answer_flexible_bombs = answering_bombs(b"")
+"""The same in the layouts in which every count is a varint."""
 
 
-def trickle(target: FakeTarget, connection: socket.socket) -> None:
-    """Send a right answer byte by byte, each well before the target would count as silent."""
-    model = reference_broker().connect()
-    for data in target.reads(connection):
-        model.receive_data(data)
-        for byte in model.data_to_send():
-            connection.sendall(bytes([byte]))
-            if target.stopped.wait(BETWEEN_BYTES_S):
-                return
+def trickling(between_bytes_s: float) -> Behaviour:
+    """Send a right answer byte by byte."""
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        model = reference_broker().connect()
+        for data in target.reads(connection):
+            model.receive_data(data)
+            for byte in model.data_to_send():
+                connection.sendall(bytes([byte]))
+                if target.stopped.wait(between_bytes_s):
+                    return
+
+    return behave
+
+
+def behind_tls(behaviour: Behaviour) -> Behaviour:
+    """Shake hands as a TLS listener does, and behave inside."""
+    # Made here, so that no handshake waits for its keys.
+    context = _server_context()
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as tls:
+            behaviour(target, tls)
+
+    return behave
+
+
+def in_turn(*behaviours: Behaviour) -> Behaviour:
+    """Behave on each connection otherwise than on the one before it."""
+    turns = itertools.cycle(behaviours)
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        next(turns)(target, connection)
+
+    return behave
+
+
+@functools.cache
+def _server_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_certificates(folder, LOOPBACK)
+        certificate_options(folder)
+        context.load_cert_chain(folder / "server.pem", folder / "server.key")
+    return context

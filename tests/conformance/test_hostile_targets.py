@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from reports.records import Verdict
+from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     Behaviour,
     announce_more_than_comes,
+    answer_bombs,
+    answer_flexible_bombs,
     answer_garbage,
     answer_nothing,
+    behind_tls,
     close_at_once,
     flood,
     serve,
-    trickle,
+    trickling,
     turning,
+    turning_behind_tls,
 )
 from tests.conformance.suite_runs import SuiteRun, finish, start_suite
 
@@ -27,11 +32,30 @@ QUICK: dict[str, Behaviour] = {
     "closing": close_at_once,
     "flooding": flood,
     "announcing": announce_more_than_comes,
+    "bombs": answer_bombs,
+    "flexible-bombs": answer_flexible_bombs,
 }
-SLOW: dict[str, Behaviour] = {"silent": answer_nothing, "trickling": trickle}
+SLOW: dict[str, Behaviour] = {
+    "silent": answer_nothing,
+    "dripping": trickling(0.3),
+    "trickling": trickling(1),
+}
 """Each exchange costs the silence bound or, where bytes keep coming, the bound of an exchange, so one property
 judges them here."""
+INSIDE_TLS: dict[str, Behaviour] = {
+    "tls-closing": behind_tls(close_at_once),
+    "tls-garbage": behind_tls(answer_garbage),
+    "tls-flooding": behind_tls(flood),
+    "tls-bombs": behind_tls(answer_bombs),
+}
+INSTEAD_OF_TLS: dict[str, Behaviour] = {
+    "handshake-silent": answer_nothing,
+    "handshake-closing": close_at_once,
+    "handshake-garbage": answer_garbage,
+}
 ONE_PROPERTY = ("-k", "test_v0_is_served")
+ON_TLS = ("-p", tls_target.__name__, "--listener", "ssl", *ONE_PROPERTY)
+"""Whole runs on such listeners are for the benchmark."""
 V0_SERVED = "KIP-35.v0-always-served"
 CANNOT_BE_TOLD = {
     # Nobody is left to be hurt.
@@ -45,22 +69,35 @@ CANNOT_BE_TOLD = {
 
 
 @pytest.fixture(scope="module")
-def hostile_runs(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """A smoke run against each of them, all started at once, as most of their time is waiting."""
+def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, SuiteRun]:
+    """A smoke run against each of them; those with TLS behind the others, as their handshakes are waited for less long."""
+    plain = {name: turning(behaviour) for name, behaviour in (QUICK | SLOW).items()}
+    tls = {
+        name: turning_behind_tls(behaviour)
+        for name, behaviour in (INSIDE_TLS | INSTEAD_OF_TLS).items()
+    }
+    runs = tmp_path_factory.mktemp("runs")
+    options = {name: ONE_PROPERTY if name in SLOW else () for name in plain}
+    return {
+        **_judged_at_once(plain, options, runs),
+        **_judged_at_once(tls, dict.fromkeys(tls, ON_TLS), runs),
+    }
+
+
+def _judged_at_once(
+    behaviours: Mapping[str, Behaviour], options: Mapping[str, Sequence[str]], runs: Path
+) -> dict[str, SuiteRun]:
+    """Judge targets all at once, as most of that time is waiting."""
     with ExitStack() as stack:
         started = {}
-        for name, behaviour in (QUICK | SLOW).items():
-            target = stack.enter_context(serve(turning(behaviour)))
-            chosen = ONE_PROPERTY if name in SLOW else ()
+        for name, behaviour in behaviours.items():
+            target = stack.enter_context(serve(behaviour))
             started[name] = start_suite(
-                *("--bootstrap-server", target.address, "--tier", "smoke", *chosen),
-                runs=tmp_path_factory.mktemp(name),
+                *("--bootstrap-server", target.address, "--tier", "smoke", *options[name]),
+                runs=runs / name,
             )
-        yield started
-        for process in started.values():
-            process.kill()
+            stack.callback(started[name].kill)
+        return {name: finish(process) for name, process in started.items()}
 
 
 def by_clause(run: SuiteRun) -> dict[str, Verdict]:
@@ -68,12 +105,10 @@ def by_clause(run: SuiteRun) -> dict[str, Verdict]:
     return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
 
 
-@pytest.mark.parametrize("name", [*QUICK, "silent"])
-def test_hostile_target_gets_verdicts(
-    name: str, hostile_runs: dict[str, subprocess.Popen[str]]
-) -> None:
+@pytest.mark.parametrize("name", [*QUICK, *INSIDE_TLS, "silent"])
+def test_hostile_target_gets_verdicts(name: str, hostile_runs: Mapping[str, SuiteRun]) -> None:
     """A target that turns hostile violates clauses, and no property ends with a fault of ours."""
-    run = finish(hostile_runs[name])
+    run = hostile_runs[name]
     assert run.status == 1, run.output
     verdicts = by_clause(run)
     assert verdicts[V0_SERVED] is Verdict.VIOLATES
@@ -83,11 +118,33 @@ def test_hostile_target_gets_verdicts(
     assert run.header["footer"]["exit_status"] == 1
 
 
+@pytest.mark.parametrize("name", INSTEAD_OF_TLS)
+def test_listener_that_shakes_no_hands_leaves_doubt(
+    name: str, hostile_runs: Mapping[str, SuiteRun]
+) -> None:
+    """Where TLS is not to be had any more nothing can be asked, and the run says why, cell by cell."""
+    run = hostile_runs[name]
+    assert run.status == 10, run.output
+    assert set(by_clause(run).values()) == {Verdict.INCONCLUSIVE}
+    assert "TlsRefused: no TLS with 127.0.0.1:" in run.output
+    assert "Traceback" not in run.output
+
+
+def test_target_that_sends_a_byte_a_second_serves_nothing(
+    hostile_runs: Mapping[str, SuiteRun],
+) -> None:
+    """Such an answer is silence or is given up, by how long the target took before."""
+    run = hostile_runs["trickling"]
+    assert run.status in (1, 10), run.output
+    assert by_clause(run)[V0_SERVED] in (Verdict.VIOLATES, Verdict.INCONCLUSIVE)
+    assert "Traceback" not in run.output
+
+
 def test_target_that_never_finishes_is_given_up(
-    hostile_runs: dict[str, subprocess.Popen[str]],
+    hostile_runs: Mapping[str, SuiteRun],
 ) -> None:
     """An answer that comes byte by byte is given up once its patience is used up."""
-    run = finish(hostile_runs["trickling"])
+    run = hostile_runs["dripping"]
     assert run.status == 10, run.output
     assert by_clause(run)[V0_SERVED] is Verdict.INCONCLUSIVE
     assert "ExchangeTimedOut: the target kept sending for" in run.output

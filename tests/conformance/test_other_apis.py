@@ -22,7 +22,7 @@ NOBODY = cast(Broker, None)
 def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> None:
     """Answer ListGroups v0 with these error codes, one by one, and with no group."""
 
-    def send(broker: Broker, request: Request) -> Exchange:
+    def send(broker: Broker, request: Request, *, silence_bound_s: float) -> Exchange:
         code = next(codes, None)
         if code is None:
             raise ConnectionFailed("refused")

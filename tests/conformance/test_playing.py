@@ -22,14 +22,14 @@ from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import reference_targets
 from reference_model.defects import DEFECTS
 from reference_model.profile import Profile, traits_of
+from reference_model.request_parser import METADATA_KEY
 from reference_model.state_machine import Ending, Stage, Tampering
 from strategies.api_versions import build_request
-from strategies.bare_requests import build_bare_request
+from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, Reconnect, Say, Token
 from strategies.odd_frames import build_part, build_with_size
 
 SASL = "sasl_plaintext"
-METADATA = 3
 
 
 def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
@@ -61,6 +61,12 @@ def play(broker: InMemoryBroker, conversation: Conversation) -> None:
         pytest.param(SASL, one_by_one(Handshake(version=0)), id="bare"),
         pytest.param(SASL, one_by_one(Handshake(), Token(right=False)), id="wrong"),
         pytest.param(SASL, one_by_one(Handshake(), Token(), V0, V0), id="authenticated"),
+        pytest.param(SASL, one_by_one(METADATA), id="another-api-before"),
+        pytest.param(SASL, one_by_one(Handshake(), LIST_GROUPS), id="another-api-late"),
+        pytest.param(
+            SASL, one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS), id="another-api"
+        ),
+        pytest.param("controller", one_by_one(V0, METADATA), id="another-api-that-is-not-listed"),
         pytest.param("controller", one_by_one(V0, V99), id="controller"),
     ],
 )
@@ -102,6 +108,20 @@ def test_reference_broker_goes_as_the_model_allows(
             "the model says that the connection is closed; the target",
             id="open-behind-a-close",
         ),
+        pytest.param(
+            "metadata-is-served-before-authentication",
+            SASL,
+            one_by_one(METADATA),
+            "the model allows closed .*; the target answered",
+            id="another-api-before",
+        ),
+        pytest.param(
+            "late-metadata-does-not-cost-the-connection",
+            SASL,
+            one_by_one(Handshake(), METADATA),
+            "the model says that the connection is closed; the target",
+            id="another-api-late",
+        ),
     ],
 )
 def test_departure_from_the_model_is_told(
@@ -118,7 +138,7 @@ def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
         # Hypothesis does not like an assumption outside of its own runs.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
         with pytest.raises(UnsatisfiedAssumption):
-            play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA, 9)))
+            play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
 
 
 @pytest.mark.parametrize("is_lossy", [False, True])

@@ -15,7 +15,7 @@ from reports.arrow_schemas import arrow_schema
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
 from tests.conformance.suite_runs import REPOSITORY, SuiteRun, run_suite
 
-FAILURE_FILES = {"example.txt", "exchange.txt", "failure.json", "reproducer.py"}
+FAILURE_FILES = {"example.txt", "exchange.pcap", "exchange.txt", "failure.json", "reproducer.py"}
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_answers_are_stored_once(healthy_run: SuiteRun) -> None:
     assert referred == set(stored)
 
 
-def test_each_failure_has_its_four_files(defects_run: SuiteRun) -> None:
-    """Each distinct failure of the rows has a folder of its signature with four files."""
+def test_each_failure_has_its_files(defects_run: SuiteRun) -> None:
+    """Each distinct failure of the rows has a folder of its signature with all of its files."""
     signatures = {row["failure_signature"] for row in defects_run.rows()} - {None}
     folders = {folder.name: folder for folder in (defects_run.folder / "failures").iterdir()}
     assert folders.keys() == signatures

@@ -15,12 +15,14 @@ from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
+    INPUTS_SHA256,
     RECORD_SCHEMA_VERSION,
     Column,
     Refusal,
     Verdict,
 )
 from reports.run_folder import run_schema
+from reports.verification import GIVEN_TABLES
 from reports.words import SYMBOLS, WORDS
 from spark_aggregation.tables import TABLES
 
@@ -38,14 +40,21 @@ One run is one folder:
 | `examples/*.parquet` | one row per judged example and clause |
 | `exchanges/*.parquet` | what was sent, for every failure and a sample |
 | `answers/*.parquet` | what was received, each distinct answer once per file |
-| `failures/<signature>/` | hex dump, reproducer, drawn values and facts of one distinct failure |
+| `failures/<signature>/` | hex dump, packet capture, reproducer, drawn values and facts of one distinct failure |
 | `summary.md` | the verdicts, for people |
 
 A reader refuses a folder as a whole, by name, and lists why; no row of such a folder changes a cell:
 {", ".join(f"`{refusal}`" for refusal in Refusal)}.
+A clause or target is unknown where a cell or a row is of one that `run.json` itself does not list: targets outside the registry count.
+So do runs with a clause that has left the catalogue since; `notices.json` names it.
 
 The version changes when a reader of the old one would misread the new one. A key or column may be added without that; a
 reader ignores what it does not know.
+"""
+_GIVEN = ", ".join(f"`{table}`" for table in GIVEN_TABLES)
+_INPUTS = f"""Each carries `{INPUTS_SHA256}`, in the metadata of its first column (Spark's schema in the file's footer; `exports/*.json` and
+`grid.json` repeat it): for {_GIVEN} the SHA-256 of the file that was given, empty where none
+was, and for all others that of one line per row of `inputs`: `run_json_sha256`, two spaces, `run_id`, a line feed; the lines sorted.
 """
 _PARQUET = {
     "examples": (
@@ -124,6 +133,7 @@ def _record_column(column: Column) -> str:
 def _grid_tables() -> Iterator[str]:
     yield "## Tables of a grid folder\n"
     yield "`kafka-conformance grid` writes each as `tables/<name>.parquet`. Instants are UTC; verdicts are the values above.\n"
+    yield _INPUTS
     for name, schema in TABLES.items():
         yield f"### {name}\n"
         yield "| column | type | may be null |\n|---|---|---|"

@@ -38,6 +38,9 @@ TOKEN_NULL = "0024 0000 00000007 ffff ffffffff"
 TOKEN_V2_NULL = "0024 0002 00000007 ffff 00 00 00"
 TOKEN_CUT = "0024 0000 00000007 ffff 00000004 00"
 TOKEN_V2_CUT = f"0024 0002 00000007 ffff 00 05 {RIGHT}"
+METADATA_V0 = "0003 0000 00000007 ffff 00000000"
+METADATA_V0_CUT = "0003 0000 00000007 ffff 000000"
+LIST_GROUPS_V0 = "0010 0000 00000007 ffff"
 METADATA = "0003 0001 00000007 ffff 00000000"
 METADATA_V99 = "0003 0063 00000007 ffff 00000000"
 NAMED = f"{V3} 00 {NAMES} 00"
@@ -130,6 +133,9 @@ IN, OUT = "authenticated", "closed"
                 ("late-v99", f"{V99} 00", f"34 v0, {OUT}"),
                 ("late-unreadable", NO_BODY, f"closed, {OUT}"),
                 ("late-metadata", METADATA, f"another API 34 or closed, {OUT}"),
+                ("late-metadata-v0", METADATA_V0, f"another API 34, {OUT}"),
+                ("late-metadata-v0-cut", METADATA_V0_CUT, f"another API 34 or closed, {OUT}"),
+                ("late-list-groups-v0", LIST_GROUPS_V0, f"another API 34, {OUT}"),
                 ("late-metadata-v99", METADATA_V99, f"closed, {OUT}"),
                 ("late-empty-frame", "", f"closed, {OUT}"),
                 ("bare-as-wrapped", RIGHT, f"closed, {OUT}"),
@@ -148,6 +154,17 @@ IN, OUT = "authenticated", "closed"
                 f"0 v0 table, {IN}",
             ],
             id="authenticated",
+        ),
+        pytest.param(
+            [HANDSHAKE_V1, TOKEN_V0, METADATA_V0, LIST_GROUPS_V0, METADATA_V99],
+            [
+                f"SaslHandshake 0, {WRAPPED}",
+                f"SaslAuthenticate 0, {IN}",
+                f"another API 0, {IN}",
+                f"another API 0, {IN}",
+                f"closed, {OUT}",
+            ],
+            id="another-api-when-authenticated",
         ),
         pytest.param(
             [HANDSHAKE_V1, TOKEN_V0, HANDSHAKE_CUT],
@@ -193,11 +210,12 @@ def test_kip_text_checks_ids_before_authentication() -> None:
     assert TRANSITIONS[first_state(profile), reaction.event].value == BEFORE
 
 
-def test_other_apis_are_not_modelled_once_authenticated() -> None:
-    """An authenticated connection is served like any other."""
+@pytest.mark.parametrize("frame", [METADATA, METADATA_V0_CUT])
+def test_other_apis_are_not_modelled_once_authenticated(frame: str) -> None:
+    """An authenticated connection is served like any other, and of most requests it is open whether they read."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     with pytest.raises(NotModelled):
-        reactions(bytes.fromhex(METADATA), profile, IDENTITY, state=ConnectionState.AUTHENTICATED)
+        reactions(bytes.fromhex(frame), profile, IDENTITY, state=ConnectionState.AUTHENTICATED)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 
 from reports.hex_dump import dump_answer, dump_request
 
+INPUTS_SHA256 = "5" * 64
+"""What every table says that it was made from."""
 RUN_ID = "20261121T143000Z-1a2b3c4d"
 REFUSED_REQUEST = bytes.fromhex(
     "00000020001200030000000700116b61666b612d636f6e666f726d616e63650001023100"
@@ -141,6 +143,9 @@ _HISTORY_SCHEMAS = {
             ("predicted", pa.bool_()),
             ("inputs", pa.int32()),
         ]
+    ),
+    "inputs_left_out": pa.schema(
+        [*_texts("listener", "release", "reason", "names"), ("inputs", pa.int32())]
     ),
     "failures": pa.schema(
         [
@@ -298,8 +303,9 @@ def write_tables(
     for name, schema in (_SCHEMAS | history).items():
         folder = out_dir / "tables" / f"{name}.parquet"
         folder.mkdir(parents=True)
-        pq.write_table(
-            pa.Table.from_pylist(list(given[name]), schema=schema), folder / "part-0.parquet"
-        )
+        rows = pa.Table.from_pylist(list(given[name]), schema=schema)
+        first = {"name": schema.names[0], "metadata": {"inputs_sha256": INPUTS_SHA256}}
+        said = {"org.apache.spark.sql.parquet.row.metadata": json.dumps({"fields": [first]})}
+        pq.write_table(rows.replace_schema_metadata(said), folder / "part-0.parquet")
     (out_dir / "refused.json").write_text(json.dumps(list(refused)))
     return out_dir

@@ -15,6 +15,7 @@ from reports.failures import (
     signature_of,
     write_failure,
 )
+from reports.packet_capture import render_capture
 from strategies.api_versions import build_request
 from wire.errors import FrameTooLarge
 from wire.exchange import Exchange, Outcome, Step
@@ -188,16 +189,19 @@ def test_dump_tells_others_requests_from_the_examples() -> None:
     assert before.count("connection 0: sent") == own.count("connection 0: sent") == 1
 
 
-def test_failure_is_four_files(tmp_path: Path) -> None:
-    """A failure is written as four files in a folder of its signature, again and again."""
+def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
+    """A failure is written as five files in a folder of its signature, again and again."""
     failure = failure_of(step_of(answered(ANSWER)))
     for _ in range(2):
         place = write_failure(tmp_path, failure)
     assert place == tmp_path / "0123456789abcdef"
     assert sorted(file.name for file in place.iterdir()) == [
         "example.txt",
+        "exchange.pcap",
         "exchange.txt",
         "failure.json",
         "reproducer.py",
     ]
     assert (place / "example.txt").read_text() == "{'sent': 1}\n"
+    capture = (place / "exchange.pcap").read_bytes()
+    assert capture == render_capture(failure.steps, listener=failure.listener)

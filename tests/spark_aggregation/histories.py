@@ -9,12 +9,23 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.job import Request, aggregate
+from spark_aggregation.aggregation import Request, aggregate
 from spark_aggregation.tables import TABLES
 from tests.run_folders import example_row, planned_cell, run_header, write_run
+
+FEW_AND_SLOW = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    # A failing history is small already, and making it smaller takes minutes.
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+"""For properties whose examples are histories that Spark rolls up."""
 
 FIRST_DAY = datetime(2026, 3, 1, 4, tzinfo=UTC)
 CLAUSES = ("C.a", "C.b")

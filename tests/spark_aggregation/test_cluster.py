@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import spark_aggregation.job
 from reports.verification import differing_rows
-from spark_aggregation.job import Request, aggregate
+from spark_aggregation.aggregation import Request, aggregate
 from spark_aggregation.py_files import write_archive
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit

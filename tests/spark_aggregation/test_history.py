@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from fnmatch import fnmatch
+from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyspark.sql import DataFrameWriter, SparkSession
 
+from spark_aggregation.aggregation import Request, aggregate
 from spark_aggregation.errors import HistoryMoved
+from spark_aggregation.facts import FACTS, Facts, facts_of
+from spark_aggregation.frames import settled
 from spark_aggregation.history import History
-from spark_aggregation.job import Request, aggregate
+from spark_aggregation.state import STATE, State
 from spark_aggregation.storage import AlreadyThere, Storage
+from tests.conformance.suite_runs import REPOSITORY
 from tests.spark_aggregation.histories import (
+    FEW_AND_SLOW,
     SmallRun,
     Tables,
+    nights_of,
     roll_up_into,
+    small_runs,
 )
+from tests.spark_aggregation.rolled_up import ingested
+
+WRITTEN_HISTORIES = 3
+"""Each is rolled up night by night and once more as a whole."""
 
 
 class Killed(BaseException):
@@ -65,6 +86,31 @@ def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: 
     assert len(merged["runs"]) == 5
     batches = (tmp_path / "history" / "facts" / "cells").glob("batch=*")
     assert [path.name.partition("-")[0] for path in batches] == ["batch=00000004"]
+
+
+@pytest.mark.timeout(1800)  # Some 15 roll-ups; on a busy machine each took 20 s
+@given(data=st.data())
+@settings(FEW_AND_SLOW, max_examples=WRITTEN_HISTORIES)
+def test_any_history_equals_the_one_made_anew(spark: SparkSession, data: st.DataObject) -> None:
+    """Shuffled and repeated nights, late, corrected and cut-off runs, with and without retention, as they are written."""
+    nights = data.draw(small_runs().flatmap(nights_of))
+    keep_days = data.draw(st.sampled_from([None, 2, 14]))
+    with TemporaryDirectory() as folder:
+        merged, rebuilt = _merged(spark, Path(folder), nights, keep_days)
+    assert merged == rebuilt
+
+
+def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) -> None:
+    """However many tasks made its rows, a later night opens one file of each table."""
+    for number in range(6):
+        SmallRun(number=number, day=number % 2, verdicts=("violates", None)).write(tmp_path)
+    new = facts_of(ingested(spark, tmp_path))
+    scattered = Facts(**{name: frame.repartition(3) for name, frame in new.by_name().items()})
+    history = History(spark, str(tmp_path / "history"))
+    read_back = history.write_facts(history.begin(), scattered)
+    days = list((tmp_path / "history" / "facts" / "cells").glob("batch=*/day=*"))
+    assert [len(list(day.glob("part-*.parquet"))) for day in days] == [1, 1]
+    assert read_back.cells.count() == 12
 
 
 def test_retention_keeps_transitions_and_nothing_else_of_old_days(
@@ -136,14 +182,17 @@ def never_killed(spark: SparkSession, first_night: Path) -> Tables:
     return tables
 
 
-def _kill_at_write(number: int) -> Callable[[pytest.MonkeyPatch], None]:
-    """Kill when a table is written for the n-th time, counted from 0, with a part of it on disk."""
+Arm = Callable[[pytest.MonkeyPatch], None]
+
+
+def _kill_at_write(place: str) -> Arm:
+    """Kill where a table is written into a folder below `place`, with a part of it on disk."""
 
     def arm(patch: pytest.MonkeyPatch) -> None:
-        write, seen = DataFrameWriter.parquet, iter(range(1000))
+        write = DataFrameWriter.parquet
 
         def parquet(writer: DataFrameWriter, path: str, *rest: Any, **options: Any) -> None:
-            if next(seen) >= number:
+            if fnmatch(path, f"*/{place}"):
                 (Path(path) / "_temporary").mkdir(parents=True, exist_ok=True)
                 raise Killed
             write(writer, path, *rest, **options)
@@ -153,7 +202,7 @@ def _kill_at_write(number: int) -> Callable[[pytest.MonkeyPatch], None]:
     return arm
 
 
-def _kill_before(step: str) -> Callable[[pytest.MonkeyPatch], None]:
+def _kill_before(step: str) -> Arm:
     def arm(patch: pytest.MonkeyPatch) -> None:
         def killed(*_: Any, **__: Any) -> None:
             raise Killed
@@ -164,16 +213,36 @@ def _kill_before(step: str) -> Callable[[pytest.MonkeyPatch], None]:
     return arm
 
 
+def _kill_behind_delete(number: int) -> Arm:
+    """Kill behind the n-th folder that retention removes, counted from 1."""
+
+    def arm(patch: pytest.MonkeyPatch) -> None:
+        drop_days, delete, seen = History.drop_days, Storage.delete, count(1)
+
+        def deleted(storage: Storage, name: str) -> None:
+            delete(storage, name)
+            if next(seen) == number:
+                raise Killed
+
+        def dropped(history: History, state: State) -> None:
+            patch.setattr(Storage, "delete", deleted)
+            drop_days(history, state)
+
+        patch.setattr(History, "drop_days", dropped)
+
+    return arm
+
+
 @pytest.mark.parametrize(
-    "arm",
+    ("arm", "rebuild"),
     [
-        pytest.param(_kill_at_write(0), id="first facts"),
-        pytest.param(_kill_at_write(3), id="facts"),
-        pytest.param(_kill_at_write(5), id="first of the state"),
-        pytest.param(_kill_at_write(9), id="last of the state"),
-        pytest.param(_kill_before("publish_text"), id="before the commit"),
-        pytest.param(_kill_before("_remove_leftovers"), id="behind the commit"),
-        pytest.param(_kill_at_write(12), id="tables"),
+        pytest.param(_kill_at_write("facts/failures/*"), False, id="last facts"),
+        pytest.param(_kill_at_write("states/*/runs"), False, id="first of the state"),
+        pytest.param(_kill_before("publish_text"), False, id="before the commit"),
+        pytest.param(_kill_before("_remove_leftovers"), False, id="behind the commit"),
+        pytest.param(_kill_at_write("tables/cells.parquet"), False, id="tables"),
+        pytest.param(_kill_at_write("states/*/speed"), True, id="last of the state, rebuilding"),
+        pytest.param(_kill_before("_remove_leftovers"), True, id="behind the commit, rebuilding"),
     ],
 )
 def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
@@ -182,19 +251,126 @@ def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
     monkeypatch: pytest.MonkeyPatch,
     first_night: Path,
     never_killed: Tables,
-    arm: Callable[[pytest.MonkeyPatch], None],
+    arm: Arm,
+    rebuild: bool,
 ) -> None:
     """Whatever step it dies in, the next one gives the tables of one that was never killed."""
     shutil.copytree(first_night / "history", tmp_path / "history")
-    history, second = str(tmp_path / "history"), first_night / "second"
+    history = str(tmp_path / "history")
+    nights = [first_night / "first", first_night / "second"][0 if rebuild else 1 :]
     with monkeypatch.context() as patch:
         arm(patch)
         with pytest.raises(Killed):
-            roll_up_into(spark, tmp_path / "out", second, history=history)
-    assert roll_up_into(spark, tmp_path / "out", second, history=history) == never_killed
-    assert len(Storage(spark, history).names("commits")) == 2
-    batches = Storage(spark, history).names("facts/cells")
-    assert len([name for name in batches if name.startswith("batch=00000002-")]) == 1
+            roll_up_into(spark, tmp_path / "out", *nights, history=history, rebuild=rebuild)
+    again = roll_up_into(spark, tmp_path / "out", *nights, history=history, rebuild=rebuild)
+    assert again == never_killed
+    _assert_nothing_is_left_over(Storage(spark, history), batches=1 if rebuild else 2)
+
+
+def test_every_write_before_the_commit_may_be_the_last(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    first_night: Path,
+    never_killed: Tables,
+) -> None:
+    """One attempt dies in each of them; the next roll-up passes over what they left, and removes it."""
+    shutil.copytree(first_night / "history", tmp_path / "history")
+    uri, second = str(tmp_path / "history"), first_night / "second"
+    new = facts_of(ingested(spark, second))
+    facts = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+    writes = [*(f"facts/{name}/*" for name in FACTS), *(f"states/*/{name}" for name in STATE)]
+    for place in writes:
+        with monkeypatch.context() as patch:
+            _kill_at_write(place)(patch)
+            with pytest.raises(Killed):
+                _add_to(History(spark, uri), facts)
+    assert roll_up_into(spark, tmp_path / "out", second, history=uri) == never_killed
+    _assert_nothing_is_left_over(Storage(spark, uri), batches=2)
+
+
+def _add_to(history: History, facts: Facts) -> None:
+    batch = history.begin()
+    history.write_facts(batch, facts)
+    history.commit(batch, history.state())
+
+
+def test_what_a_killed_rebuild_replaced_goes_with_the_next_commit(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
+) -> None:
+    """It died behind its commit, before it removed anything; the next night does not have to be a rebuild."""
+    shutil.copytree(first_night / "history", tmp_path / "history")
+    first, second = first_night / "first", first_night / "second"
+    history = str(tmp_path / "history")
+    with monkeypatch.context() as patch:
+        _kill_before("_remove_leftovers")(patch)
+        with pytest.raises(Killed):
+            roll_up_into(spark, tmp_path / "out", first, history=history, rebuild=True)
+    roll_up_into(spark, tmp_path / "out", second, history=history)
+    _assert_nothing_is_left_over(Storage(spark, history), batches=2)
+
+
+def _assert_nothing_is_left_over(storage: Storage, *, batches: int) -> None:
+    """Of each number that was committed there is one state at most, and facts of no attempt."""
+    commits = [name.removesuffix(".json") for name in storage.names("commits")]
+    states = storage.names("states")
+    assert [name.partition("-")[0] for name in states] == commits[-2:]
+    for table in FACTS:
+        assert len(storage.names(f"facts/{table}")) == batches
+
+
+@pytest.mark.timeout(1200)  # Spark is started three times
+def test_process_that_was_killed_is_as_if_it_never_was(
+    spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
+) -> None:
+    """A roll-up is killed, with Spark's own process, when the first file of its facts, state and tables appears."""
+    shutil.copytree(first_night / "history", tmp_path / "history")
+    history, second, out = tmp_path / "history", first_night / "second", tmp_path / "out"
+    places = (
+        "history/facts/partials/batch=00000002-*/**/*",
+        "history/states/00000002-*/**/*",
+        "out/tables/**/*",
+    )
+    for place in places:
+        _kill_when_there_is(tmp_path, place, str(second), "--history", history, "--out", out)
+    assert roll_up_into(spark, out, second, history=str(history)) == never_killed
+    _assert_nothing_is_left_over(Storage(spark, str(history)), batches=2)
+
+
+def _kill_when_there_is(root: Path, pattern: str, *arguments: str | Path) -> None:
+    job = [sys.executable, "-m", "spark_aggregation.job", *map(str, arguments)]
+    process = subprocess.Popen(job, cwd=REPOSITORY, start_new_session=True, stderr=subprocess.PIPE)
+    try:
+        while not any(root.glob(pattern)):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.01)
+                break
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        # Spark's process writes here as well: it is gone when this ends.
+        _, said = process.communicate()
+    assert process.returncode == -signal.SIGKILL, said.decode()
+
+
+def test_retention_that_was_killed_goes_on_when_it_is_started_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
+) -> None:
+    """It dies behind the first folder that it removes, and behind one in between."""
+    shutil.copytree(first_night / "history", tmp_path / "history")
+    first, second = first_night / "first", first_night / "second"
+    asked: Mapping[str, Any] = {"history": str(tmp_path / "history"), "keep_days": 1}
+    for number in (1, 4):
+        with monkeypatch.context() as patch:
+            _kill_behind_delete(number)(patch)
+            with pytest.raises(Killed):
+                roll_up_into(spark, tmp_path / "out", second, **asked)
+    again = roll_up_into(spark, tmp_path / "out", second, **asked)
+    assert again == roll_up_into(spark, tmp_path / "never killed", first, second, keep_days=1)
+    days = {path.name for path in (tmp_path / "history" / "facts").glob("*/*/day=*")}
+    assert days == {"day=2026-03-02", "day=2026-03-03"}
+    kept = {path.parts[-3] for path in (tmp_path / "history" / "facts").glob("*/*/day=2026-03-02")}
+    assert kept == {"cells"}
 
 
 def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:

@@ -47,8 +47,6 @@ def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> Non
         pytest.param({"verdict": "flaky"}, id="verdict of a cell"),
         pytest.param({"phase": "reuse"}, id="unknown phase"),
         pytest.param({"run_id": "another"}, id="of another run"),
-        pytest.param({"clause": "KIP-0.unplanned"}, id="clause not planned"),
-        pytest.param({"target": "unplanned-1.0"}, id="target not planned"),
         pytest.param({"listener": "controller"}, id="listener not planned"),
     ],
 )
@@ -60,6 +58,44 @@ def test_run_with_a_wrong_row_is_refused(
     rows = [example_row(header, 0), example_row(header, 1, **change)]
     write_run(tmp_path / "run", header, rows)
     assert refused_folders(spark, tmp_path) == {"run": Refusal.INVALID_ROWS.value}
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown", "refusal"),
+    [
+        ("clause", "KIP-0.unknown", Refusal.UNKNOWN_CLAUSE),
+        ("target", "unknown-1.0", Refusal.UNKNOWN_TARGET),
+    ],
+)
+def test_unknown_clause_or_target_is_named(
+    spark: SparkSession, tmp_path: Path, name: str, unknown: str, refusal: Refusal
+) -> None:
+    """One cell or one row of what the header does not list costs the run, and the reason says which."""
+    header = run_header([planned_cell()], run_id="by-row")
+    rows = [example_row(header, 0), example_row(header, 1, **{name: unknown})]
+    write_run(tmp_path / "by row", header, rows)
+    fault = f"unknown {name}"
+    BROKEN[fault][0](write_whole_run(tmp_path / "by cell", run_id="by-cell"))
+    judged = ingested(spark, tmp_path).judged.collect()
+    words = f"of a {name} that its run.json does not list: {unknown}"
+    assert sorted((row.refusal, row.reason) for row in judged) == [
+        (refusal.value, f"it has cells {words}"),
+        (refusal.value, f"it has rows {words}"),
+    ]
+
+
+def test_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    """The reason says which file it is, whatever is wrong with it."""
+    faults = ("rows cut short", "rows of other types", "exchanges that are no Parquet")
+    for number, fault in enumerate(faults):
+        BROKEN[fault][0](write_whole_run(tmp_path / fault, run_id=f"run-{number}"))
+    reasons = [row.reason for row in ingested(spark, tmp_path).judged.collect()]
+    files = [reason.partition(": ")[0] for reason in reasons]
+    assert sorted(files) == [
+        "examples/part-0.parquet",
+        "examples/part-0.parquet",
+        "exchanges/part-0.parquet",
+    ]
 
 
 def test_second_folder_of_a_run_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,11 +12,21 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reports.grid_page import write_grid
-from reports.records import Verdict
+from reports.records import TABLES_FOLDER, Verdict
+from reports.site import building
+from reports.table_rows import inputs_sha256
 from spark_aggregation.job import main
 from spark_aggregation.tables import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
+from tests.conformance.suite_runs import run_suite
+from tests.reports.captures import segments_of, stream_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.spark_aggregation.histories import SmallRun
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing of ours catches it."""
+
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -55,6 +67,26 @@ def test_run_folders_are_taken_one_by_one_or_together(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "out" / "tables" / "runs.parquet").num_rows == 2
 
 
+def test_tables_carry_the_hash_of_their_inputs(tmp_path: Path) -> None:
+    """Those of runs that of all `run.json`, as the document says it; what was taken over that of its file, if there is one."""
+    lines = []
+    for run_id in ("r2", "r1"):
+        folder = write_whole_run(tmp_path / "runs" / run_id, run_id=run_id)
+        digest = hashlib.sha256((folder / "run.json").read_bytes()).hexdigest()
+        lines.append(f"{digest}  {run_id}\n")
+    score = tmp_path / "mutation.json"
+    score.write_text('{"seeds": 1, "kills": [], "note": "ü"}', encoding="utf-8")
+    assert _run(tmp_path / "runs", "--out", tmp_path / "out", "--mutation", score) == 0
+    of_runs = hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
+    carried = {name: inputs_sha256(tmp_path / "out" / "tables", name) for name in TABLES}
+    assert carried == {
+        **dict.fromkeys(TABLES, of_runs),
+        "mutation": hashlib.sha256(score.read_bytes()).hexdigest(),
+        "release_changes": "",
+        "inputs_left_out": "",
+    }
+
+
 def test_nothing_valid_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With every run refused no table is written and the status is 1."""
     BROKEN["half a header"][0](write_whole_run(tmp_path / "run"))
@@ -90,3 +122,61 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     assert summary.cells == {Verdict.VIOLATES: 1}
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]
     assert any("00 12 00 03" in page for page in pages)
+
+
+def test_packets_of_a_run_come_to_table_and_site(tmp_path: Path) -> None:
+    """The capture that a run writes is in the roll-up's table and beside the failure's page, byte for byte."""
+    defect = "reference+names-are-not-checked"
+    options = ("--broker", defect, "--tier", "smoke", "-k", "test_illegal_name_is_refused")
+    (failure,) = run_suite(*options, runs=tmp_path / "runs").failures().values()
+    written = (failure / "exchange.pcap").read_bytes()
+    (sent,) = json.loads((failure / "failure.json").read_text())["sent"]
+    stream = stream_of(segments_of(written), sent["connection"], from_client=True)
+    assert stream.startswith(bytes.fromhex(sent["data"]))
+    assert _run(tmp_path / "runs", "--out", tmp_path / "out") == 0
+    kept = pq.read_table(tmp_path / "out" / "tables" / "failures.parquet", columns=["pcap"])
+    assert kept.to_pylist() == [{"pcap": written}]
+    write_grid(tmp_path / "out")
+    page_files = tmp_path / "out" / "failures" / failure.name
+    assert (page_files / "exchange.pcap").read_bytes() == written
+
+
+def _pages(out: Path) -> dict[str, bytes]:
+    """Give all that is written for a reader, by name; Spark names the files of its tables at random."""
+    files = (path for path in out.rglob("*") if path.is_file())
+    names = {path: path.relative_to(out) for path in files}
+    return {
+        str(name): path.read_bytes()
+        for path, name in names.items()
+        if name.parts[0] != TABLES_FOLDER
+    }
+
+
+def test_site_that_was_killed_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies among its pages, those of the night before beside them; the next one is as if it had not."""
+    first, second, out = tmp_path / "first", tmp_path / "second", tmp_path / "out"
+    SmallRun(number=1, day=1, verdicts=("conforms", "conforms")).write(first)
+    SmallRun(number=2, day=2, verdicts=("conforms",)).write(second)
+    arguments = ("--history", tmp_path / "history", "--out", out)
+    assert _run(first, *arguments) == 0
+    write_grid(out)
+    assert _run(second, *arguments) == 0
+    night_before = _pages(out)
+
+    def killed(_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "_WRITERS", (*building._WRITERS[:5], killed))
+        with pytest.raises(Killed):
+            write_grid(out)
+    assert _run(second, *arguments) == 0
+    write_grid(out)
+    again = _pages(out)
+    shutil.rmtree(out)
+    assert _run(*arguments) == 0
+    write_grid(out)
+    assert again == _pages(out)
+    assert again["index.html"] != night_before["index.html"]

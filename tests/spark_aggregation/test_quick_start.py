@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pyspark
 import pytest
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.quick_start import java_options, wake_python
+from spark_aggregation.quick_start import java_options
 
 FROM_ELSEWHERE = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "HADOOP_CONF_DIR")
 
@@ -58,24 +56,3 @@ def test_other_installation_keeps_its_class_path(
     """Where Spark or Hadoop is set up by the environment, its own launcher says where classes are."""
     monkeypatch.setenv(name, str(tmp_path))
     assert "-cp" not in java_options()
-
-
-def test_python_is_woken_beside_other_queries(spark: SparkSession) -> None:
-    """Waking Python does not wait for it, and takes nothing from other queries."""
-    wake_python(spark)
-    assert spark.range(3).count() == 3
-
-
-def test_session_that_ends_before_python_is_awake_is_no_error(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else a thread would complain of what nobody waits for."""
-    asked = []
-
-    def count(frame: DataFrame) -> int:
-        asked.append(frame)
-        raise PySparkException("Job 2 cancelled because SparkContext was shut down")
-
-    monkeypatch.setattr(type(spark.range(1)), "count", count)
-    wake_python(spark).join()
-    assert len(asked) == 1

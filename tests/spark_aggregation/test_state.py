@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -17,6 +17,7 @@ from spark_aggregation.ingest import ingest
 from spark_aggregation.roll_up import shown
 from spark_aggregation.state import State, empty_state, fold
 from tests.spark_aggregation.histories import (
+    FEW_AND_SLOW,
     SmallRun,
     Tables,
     nights_of,
@@ -51,15 +52,7 @@ def _known_after(state: State) -> Tables:
 
 
 @given(data=st.data())
-@settings(
-    max_examples=HISTORIES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    # A failing history is small already, and making it smaller takes minutes.
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@settings(FEW_AND_SLOW, max_examples=HISTORIES)
 def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(
     spark: SparkSession, data: st.DataObject
 ) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from reports import grid_tables, history_tables
 from reports.repeats import wilson_interval
 from spark_aggregation.errors import UnreadableReport
-from spark_aggregation.given_reports import mutation_score, release_changes
+from spark_aggregation.given_reports import inputs_left_out, mutation_score, release_changes
 from spark_aggregation.ingest import changed_clauses
 from spark_aggregation.tables import TABLES
 from tests.run_folders import clause_entry, planned_cell, run_header, write_run
@@ -99,9 +99,11 @@ def test_target_has_the_role_that_its_run_judges(spark: SparkSession, tmp_path: 
     }
 
 
-def test_clause_of_another_level_is_noticed_and_counts(spark: SparkSession, tmp_path: Path) -> None:
+def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     """The run is not refused; who reads the grid is told."""
-    clauses = [clause_entry("C.a"), clause_entry("C.b")]
+    clauses = [clause_entry("C.a"), clause_entry("C.b"), clause_entry("C.gone")]
     planned = [planned_cell("C.a"), planned_cell("C.b")]
     write_run(tmp_path / "run", run_header(planned, clauses=clauses))
     read = ingested(spark, tmp_path)
@@ -114,7 +116,8 @@ def test_clause_of_another_level_is_noticed_and_counts(spark: SparkSession, tmp_
     )
     notice = changed_clauses(F.col("header"), clauses_of_today).alias("notice")
     assert [row.notice for row in read.accepted.select(notice).collect()] == [
-        "role or level is not that of the catalogue of today: C.a"
+        "role or level is not that of the catalogue of today: C.a; "
+        "the catalogue of today does not know: C.gone"
     ]
     assert [row.counts for row in read.judged.collect()] == [True]
 
@@ -123,20 +126,27 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
     """The mutation score and the log of changes are taken over row by row."""
     (tmp_path / "mutation.json").write_text(
         '{"seeds": 30, "kills": [{"clause": "C.a", "defect": "d", "median": 2, "percentile_95": null,'
-        ' "survived_seeds": 3, "pinned": true}]}'
+        ' "seeds": 30, "survived_seeds": 3, "pinned": true}, {"clause": "C.b", "defect": "d", "median": 1,'
+        ' "percentile_95": 1, "seeds": 1, "survived_seeds": 0, "pinned": false}]}'
     )
     (tmp_path / "changes.json").write_text(
         '{"changes": [{"listener": "plaintext", "before": "a-1", "since": "a-2", "was": "closed",'
         ' "became": "answer", "clauses": ["C.a", "C.b"], "predicted": true, "inputs": 4,'
-        ' "shortest": "00"}]}'
+        ' "shortest": "00"}], "left_out": [{"listener": "ssl", "release": "a-1", "reason": "no end",'
+        ' "inputs": ["one", "two"]}]}'
     )
     score = mutation_score(spark, str(tmp_path / "mutation.json")).collect()
-    assert [tuple(row) for row in score] == [("C.a", "d", 30, 27, True, 2.0, None)]
+    assert [tuple(row) for row in score] == [
+        ("C.a", "d", 30, 27, True, 2.0, None),
+        ("C.b", "d", 1, 1, True, 1.0, 1.0),
+    ]
     changes = release_changes(spark, str(tmp_path / "changes.json")).collect()
     assert [(row.clause, row.from_release, row.before) for row in changes] == [
         ("C.a", "a-1", "closed"),
         ("C.b", "a-1", "closed"),
     ]
+    left_out = inputs_left_out(spark, str(tmp_path / "changes.json")).collect()
+    assert [tuple(row) for row in left_out] == [("ssl", "a-1", "no end", 2, "one, two")]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +158,7 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
         pytest.param('{"seeds": 30, "kills": {}}', "is not what", id="no list"),
         pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "is not what", id="half"),
         pytest.param('{"changes": []}', "is not what", id="another report"),
-        pytest.param('{"seeds": "30", "kills": []}', "is not what", id="a number as a text"),
+        pytest.param('{"kills": [{"clause": 7}]}', "is not what", id="a number for a text"),
         pytest.param('{"seeds": 30, "kills": null}', "is not what", id="null for a list"),
         pytest.param("[]", "is not what", id="a list"),
     ],

@@ -17,7 +17,7 @@ from strategies.api_versions import (
     negative_versions,
     unknown_versions,
 )
-from strategies.bare_requests import bare_requests
+from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import (
     flexible_requests_with_old_header,
     frames_with_wrong_size,
@@ -84,7 +84,10 @@ BROKEN_IN_SIZE: Mapping[str, st.SearchStrategy[Request]] = {
     "frames_with_wrong_size": frames_with_wrong_size(),
     "partial_frames": partial_frames(),
 }
-OTHER_APIS: Mapping[str, st.SearchStrategy[Request]] = {"bare_requests": bare_requests()}
+OTHER_APIS: Mapping[str, st.SearchStrategy[Request]] = {
+    "bare_requests": bare_requests(),
+    "whole_requests": whole_requests(),
+}
 """Of keys that somebody has; tests/strategies/test_bare_requests.py looks at them."""
 EVERY_REQUEST = {**WELL_FORMED, **ODD, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from strategies.bare_requests import bare_requests, build_bare_request, distances
+from strategies.bare_requests import (
+    LIST_GROUPS,
+    METADATA,
+    bare_requests,
+    build_bare_request,
+    distances,
+    whole_requests,
+)
 from tests.strategies.search import find_any, minimal
 from wire.codec import decode_prefix
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+
+PLAIN = "00000007 0011 6b61666b612d636f6e666f726d616e6365"
+"""Correlation id and client id."""
 
 
 @given(sent=bare_requests())
@@ -19,6 +29,20 @@ def test_header_says_what_is_meant(sent: Request) -> None:
     header, _ = decode_prefix(RequestHeader, sent.data[SIZE_BYTES:], version=PLAIN_REQUEST_HEADER)
     assert header == sent.header
     assert sent.broken
+
+
+@pytest.mark.parametrize(
+    ("sent", "data"),
+    [
+        pytest.param(METADATA, f"0000001f 0003 0000 {PLAIN} 00000000", id="metadata"),
+        pytest.param(LIST_GROUPS, f"0000001b 0010 0000 {PLAIN}", id="list-groups"),
+    ],
+)
+def test_whole_requests_have_their_literal_bytes(sent: Request, data: str) -> None:
+    """Both are drawn, whole as Kafka's schemas have them, and nothing is wrong with them."""
+    find_any(whole_requests(), lambda drawn: drawn == sent)
+    assert sent.data == bytes.fromhex(data)
+    assert not sent.broken
 
 
 @pytest.mark.parametrize("keys", [range(4, 8), range(52, 60), range(-9, 0), range(10000, 32768)])

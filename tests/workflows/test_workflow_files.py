@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from reference_model.listeners import LISTENERS
 from tests.conformance.suite_runs import REPOSITORY
 
 GITHUB = REPOSITORY / ".github"
@@ -177,3 +178,13 @@ def test_actionlint_catches_a_wrong_workflow(tmp_path: Path) -> None:
     assert checked.returncode == 1
     assert 'needs job "nobody"' in checked.stdout
     assert "is potentially untrusted" in checked.stdout
+
+
+def test_log_of_changes_is_of_every_listener() -> None:
+    """A listener that somebody adds is compared, too."""
+    (command,) = (
+        step["run"]
+        for step in read(GITHUB / "workflows" / "nightly.yml")["jobs"]["changes"]["steps"]
+        if "kafka-conformance changes" in step.get("run", "")
+    )
+    assert re.findall(r"--listener (\S+)", command) == list(LISTENERS)

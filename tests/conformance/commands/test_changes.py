@@ -17,7 +17,7 @@ from conformance.release_changes import Prediction, Seen, changes_between
 from fixtures.errors import BrokerDidNotStart
 from fixtures.running_broker import RunningBroker
 from fixtures.targets import Target
-from reports.change_log import change_markdown
+from reports.change_log import LeftOut, change_markdown, left_out_lines
 from reports.exit_status import ExitStatus
 
 commands_changes = sys.modules["conformance.commands.changes"]
@@ -93,8 +93,56 @@ def test_log_is_written_in_all_forms(tmp_path: Path, equal_releases: list[str]) 
     )
     assert result.exit_code == 0, result.output
     content = json.loads((tmp_path / "log" / "changes.json").read_text())
-    assert content == {"releases": equal_releases, "changes": []}
-    assert (tmp_path / "log" / "changes.md").read_text().startswith("# What changed")
+    assert content == {"releases": equal_releases, "changes": [], "left_out": []}
+    markdown = (tmp_path / "log" / "changes.md").read_text()
+    assert markdown.startswith("# What changed")
+    assert "Every input was compared on every release." in markdown
+
+
+def test_what_is_not_compared_is_counted_and_named(
+    tmp_path: Path, equal_releases: list[str]
+) -> None:
+    """TLS cannot take an input that ends one side of the stream: each release says so, in all forms."""
+    options = ["--listener", "ssl", "--generated", "0", "--out", str(tmp_path)]
+    result = CliRunner().invoke(changes, [*equal_releases, *options])
+    assert result.exit_code == 0, result.output
+    first, second = json.loads((tmp_path / "changes.json").read_text())["left_out"]
+    assert first == second | {"release": equal_releases[0]}
+    assert "size-larger-than-what-follows" in first["inputs"]
+    told = (
+        f"- on ssl, 2 releases from {equal_releases[0]} to {equal_releases[1]}: {len(first['inputs'])} "
+        "inputs, as TLS has no end of one side of the stream ("
+    )
+    assert told in result.output
+    assert told in (tmp_path / "changes.md").read_text()
+
+
+def test_what_changes_before_authentication_is_seen(
+    tmp_path: Path, equal_releases: list[str]
+) -> None:
+    """A broker that departs there alone, in a second ApiVersions, differs there and not once it serves the connection."""
+    releases = [equal_releases[0], "reference+versions-are-told-again-before-the-handshake"]
+    options = ["--listener", "sasl_plaintext", "--generated", "0", "--out", str(tmp_path)]
+    result = CliRunner().invoke(changes, [*releases, *options])
+    assert result.exit_code == 1, result.output
+    found = json.loads((tmp_path / "changes.json").read_text())["changes"]
+    assert {(change["listener"], change["predicted"]) for change in found} == {
+        ("sasl_plaintext, before authentication", False),
+        ("sasl_plaintext, after one ApiVersions", False),
+    }
+
+
+def test_groups_that_releases_leave_out_alike_are_one_line() -> None:
+    """Long lists of names are cut for people."""
+    names = tuple(f"i{number}" for number in range(7))
+    left_out = [
+        LeftOut(listener="ssl", release=release, reason="so", inputs=names) for release in "12"
+    ] + [LeftOut(listener="ssl", release="2", reason="otherwise", inputs=("i0",))]
+    assert left_out_lines(left_out) == [
+        "Not compared everywhere: 7 inputs.",
+        "- on ssl, 2 releases from 1 to 2: 7 inputs, as so (i0, i1, i2, i3, i4 and 2 more)",
+        "- on ssl, 2: 1 input, as otherwise (i0)",
+    ]
 
 
 def test_release_that_cannot_be_asked_loses_no_other(
@@ -140,6 +188,6 @@ def test_wrong_corpus_is_named(monkeypatch: pytest.MonkeyPatch, equal_releases: 
 def test_markdown_says_what_is_not_predicted() -> None:
     """News stands out, with its bytes."""
     releases = [("1", {"b": seen("x", "x")}), ("2", {"b": seen("y", "x")})]
-    text = change_markdown(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")))
+    text = change_markdown(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")), [])
     assert "- x → y (1 input, plaintext; **not predicted**)" in text
     assert "`73`" in text

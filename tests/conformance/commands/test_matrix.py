@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from conformance.run_facts import file_sha256
 from conformance.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
+from reports.exit_status import ExitStatus
 from reports.run_writer import code_sha256, suite_facts
 from tests.conformance.suite_runs import REPOSITORY, children_of, run_suite, survivors
 from tests.run_folders import example_row, planned_cell, run_header, target_entry, write_run
@@ -47,6 +49,14 @@ def write_finished_run(
     )
     header["footer"]["exit_status"] = status
     return write_run(runs / header["run_id"], header, [example_row(header)])
+
+
+def finished(
+    runs: Path, *targets: str, seed: int | None = None, launcher: str = "auto"
+) -> Mapping[str, TargetRun]:
+    """Return the runs of the smoke tier that need not be repeated."""
+    wanted = selection.selected_targets(targets)
+    return finished_runs(runs, wanted, tier="smoke", seed=seed, launcher=launcher)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 11, 12])
@@ -102,6 +112,7 @@ SUITE_FACTS = dict(suite_facts(catalogue()))
         pytest.param({"seed": None}, False, id="no-seed"),
         pytest.param({"whole": False}, False, id="partial"),
         pytest.param({"whole": None}, False, id="older"),
+        pytest.param({"suite": SUITE_FACTS | {"commit": "ab" * 20}}, True, id="commit"),
         pytest.param({"suite": SUITE_FACTS | {"code_sha256": "ab" * 32}}, False, id="code"),
         pytest.param({"suite": SUITE_FACTS | {"catalogue_sha256": "ab"}}, False, id="clauses"),
         pytest.param({"targets": [target_entry(RELEASE)]}, False, id="no-target-file"),
@@ -115,21 +126,80 @@ def test_only_equal_runs_count_as_finished(
 ) -> None:
     """A run that could not tell, a partial one, or one of other code, target, tier or seed is run again."""
     write_finished_run(tmp_path, RELEASE, **{"seed": 7} | changes)
-    assert list(finished_runs(tmp_path, tier="smoke", seed=7)) == [RELEASE] * counts
+    assert list(finished(tmp_path, RELEASE, seed=7)) == [RELEASE] * counts
+
+
+PUBLISHED = {"apache/kafka:4.4.0": "sha256:ab"}
+"""What a run writes down of a container of the image that the target's file names."""
+
+
+@pytest.mark.parametrize(
+    ("launcher", "artefacts", "wanted", "images", "counts"),
+    [
+        pytest.param("process", {}, "process", "built", True, id="process"),
+        pytest.param("process", {}, "container", "built", False, id="container-now"),
+        pytest.param("container", {}, "process", "built", False, id="process-now"),
+        pytest.param("process", {}, "auto", "published", True, id="any-launcher"),
+        pytest.param("container", {}, "container", "built", True, id="built"),
+        pytest.param("container", {}, "auto", "published", False, id="published-now"),
+        pytest.param("container", PUBLISHED, "container", "published", True, id="published"),
+        pytest.param("container", PUBLISHED, "auto", "built", False, id="built-now"),
+        pytest.param("built-in", {}, "container", "built", True, id="no-choice"),
+    ],
+)
+def test_run_counts_only_where_it_was_started_as_asked(
+    launcher: str,
+    artefacts: dict[str, str],
+    wanted: str,
+    images: str,
+    counts: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run by another launcher, or from another kind of image, does not stand for what is asked now."""
+    monkeypatch.setenv("KAFKA_CONFORMANCE_IMAGES", images)
+    entry = target_entry(RELEASE, file_sha256=file_sha256(RELEASE), launcher=launcher)
+    entry["artefacts"] = artefacts or entry["artefacts"]
+    write_finished_run(tmp_path, RELEASE, targets=[entry])
+    assert list(finished(tmp_path, RELEASE, launcher=wanted)) == [RELEASE] * counts
+
+
+def test_image_of_another_vendor_is_of_one_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is built, nobody can ask for it."""
+    monkeypatch.delenv("KAFKA_CONFORMANCE_IMAGES", raising=False)
+    vendor = "redpanda-26.1.14"
+    entry = target_entry(vendor, file_sha256=file_sha256(vendor), launcher="container")
+    write_finished_run(tmp_path, vendor, targets=[entry])
+    assert list(finished(tmp_path, vendor)) == [vendor]
+
+
+def test_kind_of_image_that_is_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was done before cannot be compared with it."""
+    monkeypatch.setenv("KAFKA_CONFORMANCE_IMAGES", "baked")
+    entry = target_entry(RELEASE, file_sha256=file_sha256(RELEASE), launcher="container")
+    write_finished_run(tmp_path, RELEASE, targets=[entry])
+    result = CliRunner().invoke(matrix, [RELEASE, "--tier", "smoke", "--runs", str(tmp_path)])
+    assert result.exit_code == ExitStatus.HARNESS_ERROR
+    assert "Error: KAFKA_CONFORMANCE_IMAGES is 'baked'" in result.output
 
 
 def test_any_seed_will_do_where_none_is_asked_for(tmp_path: Path) -> None:
     """Without `--seed` a run is as good as another."""
-    write_finished_run(tmp_path, "a", seed=7)
-    write_finished_run(tmp_path, "b", seed=None)
-    assert set(finished_runs(tmp_path, tier="smoke", seed=None)) == {"a", "b"}
+    older, newer = "apache-kafka-4.3.1", RELEASE
+    write_finished_run(tmp_path, older, seed=7)
+    write_finished_run(tmp_path, newer, seed=None)
+    assert set(finished(tmp_path, older, newer)) == {older, newer}
 
 
 def test_run_that_was_cut_off_is_not_finished(tmp_path: Path) -> None:
     """A folder that no reader takes is none."""
-    cut_off = write_finished_run(tmp_path, "a")
+    cut_off = write_finished_run(tmp_path, RELEASE)
     (cut_off / "run.json").write_text("{}")
-    assert finished_runs(tmp_path, tier="smoke", seed=None) == {}
+    assert finished(tmp_path, RELEASE) == {}
 
 
 @pytest.mark.parametrize(
@@ -151,9 +221,7 @@ def test_header_says_whether_the_run_is_whole(
     )
     assert run.header["whole"] is whole
     assert run.header["suite"]["code_sha256"] == code_sha256()
-    assert set(finished_runs(tmp_path / "runs", tier="smoke", seed=None)) == (
-        {"reference"} if whole else set()
-    )
+    assert set(finished(tmp_path / "runs", "reference")) == ({"reference"} if whole else set())
 
 
 def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
-from tests.run_folders import example_row, planned_cell, run_header, write_run
+from reports.hash_list import write_hash_list
+from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -35,6 +36,8 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
         failure = folder / "failures" / signature
         failure.mkdir(parents=True)
         (failure / "exchange.txt").write_text("00 12 00 03")
+    cut_off = write_run(root / "runs" / "cut-off", run_header([planned_cell()]), [])
+    write_header(cut_off, {"record_schema_version": 1})
     ended = _kafka_conformance("grid", root / "runs", "--out", root / "site")
     assert ended.exit_code == 0, ended.output
     return root
@@ -42,9 +45,26 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_true_grid_is_called_true(published: Path) -> None:
     """From the site or its tables, with the runs one by one: the same, and status 0."""
-    runs = [published / "runs" / name for name in ("r1", "r0")]
+    runs = [published / "runs" / name for name in ("r1", "cut-off", "r0")]
     ended = _kafka_conformance("verify", published / "site" / "tables", *runs)
     assert ended.output.splitlines()[-1].startswith("the published grid is true")
+    assert ended.exit_code == 0
+
+
+def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> None:
+    """Night by night the same tables and pages come about; what the first night refused the second one does not list."""
+    site, score = tmp_path / "site", tmp_path / "mutation.json"
+    score.write_text('{"seeds": 1, "kills": []}')
+    for night in (("r1", "cut-off"), ("r0",)):
+        runs = [published / "runs" / name for name in night]
+        made = ("--history", tmp_path / "history", "--mutation", score)
+        assert _kafka_conformance("grid", *runs, "--out", site, *made).exit_code == 0
+    given = ("--with-history", "--mutation", score)
+    ended = _kafka_conformance("verify", site, published / "runs", *given)
+    assert ended.output.splitlines()[-2:] == [
+        "not compared, as no --changes is given: release_changes, inputs_left_out",
+        "the published grid is true: every file, run, row and page that was compared is as it must be",
+    ]
     assert ended.exit_code == 0
 
 
@@ -64,6 +84,27 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
         "cells: KIP-35.keys-unique / apache-kafka-3.9.2 / plaintext: conforms is 1, and the runs say 2",
     ):
         assert line in ended.output
+
+
+def test_painted_page_is_found(published: Path, tmp_path: Path) -> None:
+    """Also where the list of hashes was written anew: pages, exports, badges and lists are what the tables make."""
+    site = shutil.copytree(published / "site", tmp_path / "site")
+    page = site / "index.html"
+    page.write_text(page.read_text().replace("violates", "conforms"))
+    (site / "grid.csv").unlink()
+    (site / "cells" / "more.html").write_text("all is well")
+    (site / "refused.json").write_text("[]")
+    write_hash_list(site)
+    ended = _kafka_conformance("verify", site, published / "runs")
+    for line in (
+        "page: index.html is not what the tables make it",
+        "page: grid.csv is missing",
+        "page: cells/more.html is published, and no table makes it",
+        "refused.json: cut-off: invalid_header: run.json does not follow its schema is not published",
+        "not compared, as no --mutation is given: mutation",
+    ):
+        assert line in ended.output
+    assert ended.exit_code == 1
 
 
 def _paint(path: Path) -> None:

@@ -19,7 +19,8 @@ from conformance.corpus.entries import (
     load_file,
     parse_bytes,
 )
-from conformance.corpus.pinned import PINNED_FILE, pinned_entries
+from conformance.corpus.pinned import PINNED_FILE, is_storable, pinned_entries
+from strategies.bare_requests import build_bare_request
 
 GOOD = '[[entry]]\nname = "a"\norigin = "o"\nhex = "00 01"\n'
 
@@ -31,6 +32,15 @@ def test_own_corpus_is_whole() -> None:
     assert {path.name for path in CORPUS_FOLDER.glob("*.toml")} >= {
         *(PINNED_FILE, "request_shapes.toml", "broker_facts.toml", "found_failures.toml"),
     }
+
+
+@pytest.mark.parametrize(
+    ("api_key", "storable"),
+    [(18, True), (-1, True), (2000, True), (9999, True), (3, False), (1999, False), (10000, False)],
+)
+def test_keys_that_somebody_may_have_are_not_stored(api_key: int, storable: bool) -> None:
+    """Stored are requests of ApiVersions, and of keys that neither Kafka nor a vendor has."""
+    assert is_storable(build_bare_request(api_key, 0).data) is storable
 
 
 def test_pinned_examples_are_in_the_corpus() -> None:

@@ -115,8 +115,9 @@ def test_score_is_written_for_machines_and_people() -> None:
     content = json.loads(json.dumps(made.as_json()))
     assert content["kills"][0]["median"] is None
     assert content["kills"][0]["examples"] == [1, None, None]
+    assert content["kills"][0]["seeds"] == 3
     text = markdown(made, {"a change": "a reason"})
-    assert f"| {ECHOED.id} | one | > 1000 | > 1000 | no | SURVIVED 2 of 3 seeds |" in text
+    assert f"| {ECHOED.id} | one | 3 | > 1000 | > 1000 | no | SURVIVED 2 of 3 seeds |" in text
     assert "- **a change**: a reason" in text
     assert summary(made).startswith("mutation score: 0 of 1 planted defects")
 

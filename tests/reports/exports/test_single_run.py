@@ -69,6 +69,19 @@ def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
     (place / "exchange.txt").write_bytes(b"00 12 \xff")
     (failure,) = failures_of_run(folder, grid_of_run(folder))
     assert (failure.property, failure.hex_dump, failure.reproducer) == ("test_x", "00 12 \\xff", "")
+    assert failure.pcap is None
+
+
+def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Its bytes come from the failure's folder; one that is larger than any page's file is left there."""
+    folder = _run(tmp_path / "run")
+    place = folder / "failures" / SIGNATURE
+    place.mkdir(parents=True)
+    (place / "failure.json").write_text(json.dumps(FACTS))
+    for content, read in ((b"\xd4\xc3\xb2\xa1", b"\xd4\xc3\xb2\xa1"), (bytes(2**20 + 1), None)):
+        (place / "exchange.pcap").write_bytes(content)
+        (failure,) = failures_of_run(folder, grid_of_run(folder))
+        assert failure.pcap == read
 
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", "{}"])

@@ -17,6 +17,7 @@ from reports.exports.table_files import GRID_ROW_TYPES, columns_of, table_schema
 from reports.history_tables import ROW_TYPES
 from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, SIGNATURE, TERMINAL_ESCAPES
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
+from tests.reports.roll_up_tables import INPUTS_SHA256
 
 SCHEMA = json.loads(table_schema_text())
 TABLES = {**GRID_ROW_TYPES, **ROW_TYPES}
@@ -49,6 +50,7 @@ def test_json_follows_the_published_schema(folder: str, request: pytest.FixtureR
         document = json.loads((out_dir / "exports" / f"{name}.json").read_text())
         Draft202012Validator(SCHEMA).validate(document)
         assert document["table"] == name
+        assert document["inputs_sha256"] == ("" if name == "refused" else INPUTS_SHA256)
     assert json.loads((out_dir / "exports" / "table_schema.json").read_text()) == SCHEMA
 
 

@@ -133,6 +133,16 @@ def _history() -> dict[str, list[dict[str, Any]]]:
             | {"before": "closed", "after": "INVALID_REQUEST"}
             for clause in (NAMES, "KIP-9.of-another-grid")
         ],
+        "inputs_left_out": [
+            {
+                "listener": "ssl",
+                "release": release,
+                "inputs": 2,
+                "names": "a-half-frame, two-of-them",
+            }
+            | {"reason": "TLS has no end of one side of the stream"}
+            for release in ("3.9.2", "4.4.0")
+        ],
         "neighbours": [
             {"signature": SIGNATURE, "target": target, "listener": "plaintext", "outcome": "answer"}
             | {

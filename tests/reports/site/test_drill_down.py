@@ -60,16 +60,3 @@ def test_flaky_cell_says_how_often(small_site: Path) -> None:
     """The rate stands with its interval."""
     page = parse(small_site / addresses.cell_page(ORDER, "apache-kafka-3.9.2", "plaintext"))
     assert "3 of 20 repeats failed again: 15 % (95 % interval 5 to 36 %)" in text_of(page)
-
-
-def test_bytes_of_a_violation_are_two_links_from_home(small_site: Path) -> None:
-    """From the grid to the cell, from the cell to the bytes."""
-    home = parse(small_site / "index.html")
-    cell = next(
-        link.get("href", "")
-        for link in all_of(home, "a")
-        if f"{NAMES} on {HOSTILE}" in (link.get("aria-label") or "")
-    )
-    card = next(all_of(parse(small_site / cell), "a", class_="card"))
-    failure = parse((small_site / cell).parent / card.get("href", ""))
-    assert "00 00 00 20" in text_of(failure)

@@ -85,9 +85,22 @@ def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
 def test_files_stand_beside_the_page(small_site: Path) -> None:
     """What was kept can be taken away as files; what was not has none."""
     files = {path.name for path in (small_site / "failures" / SIGNATURE).iterdir()}
-    assert files == {"reproducer.py", "exchange.txt", "capture.pcap", "example.txt", "failure.json"}
+    assert files == {
+        "reproducer.py",
+        "exchange.txt",
+        "exchange.pcap",
+        "example.txt",
+        "failure.json",
+    }
     without = {path.name for path in (small_site / "failures" / KNOWN_SIGNATURE).iterdir()}
-    assert without == files - {"capture.pcap"}
+    assert without == files - {"exchange.pcap"}
+
+
+def test_packets_are_told_of_where_they_were_kept(small_site: Path, page: Element) -> None:
+    """Beside the bytes stands the capture that holds them, if there is one."""
+    kept = parse(small_site / "failures" / f"{SIGNATURE}.html")
+    assert "As packets, which Wireshark reads as Kafka: exchange.pcap." in text_of(kept)
+    assert "Wireshark" not in text_of(page)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +123,18 @@ def test_page_is_written_whatever_was_kept(changes: dict[str, str], tmp_path: Pa
     write_small_site(tmp_path, failures=[*others, kept])
     page = parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html")
     assert NEW.rpartition("-")[2] in text_of(page)
+
+
+def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
+    """What was not asked at all has no bytes and no example, and its page says so."""
+    tables = site_tables()
+    nothing = {"facts": '{"sent": []}', "hex_dump": "\n", "example": ""}
+    failures = [row | nothing for row in tables["failures"]]
+    write_small_site(tmp_path, failures=failures)
+    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    assert "nothing was sent" in text
+    assert "None was drawn." in text
+    assert "@example" not in text
 
 
 @pytest.mark.parametrize("signature", ["..", "../../escape", "a/b", "", "x" * 200])

@@ -1,4 +1,4 @@
-"""The site in a real browser, from files: accessible, usable by keyboard, and filtered with and without its script.
+"""The site in a real browser, from files: usable by keyboard, and filtered with and without its script.
 
 Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m.
 """
@@ -6,68 +6,33 @@ Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from reports.site import addresses
+from tests.reports.roll_up_tables import cell_row, range_row
+from tests.reports.site.accessibility import SIZES, faults_of
 from tests.reports.site.sites import (
     FALLS_BACK,
-    HOSTILE,
     KEYS,
-    KNOWN_SIGNATURE,
     NAMED,
     NAMES,
-    NEW,
     NEW_CLIENT,
     ORDER,
     WIDE,
+    site_tables,
     write_site_with_clients,
+    write_small_site,
 )
+from tests.reports.site.text_browser import dump_in_w3m
 
 pytestmark = pytest.mark.browser
 
-SIZES: Mapping[str, ViewportSize] = {
-    "desktop": {"width": 1500, "height": 1000},
-    "phone": {"width": 320, "height": 640},
-}
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-KINDS = (
-    "index.html",
-    "index.html?view=compact",
-    "index.html?state=known_violation&view=all",
-    "findings.html",
-    "ranges.html",
-    "releases.html",
-    "since.html",
-    "advertised.html",
-    "mutation.html",
-    "speed.html",
-    "about.html",
-    addresses.clause_page(NAMES),
-    addresses.target_page(NEW),
-    addresses.target_page(HOSTILE),
-    addresses.cell_page(NAMES, NEW, "plaintext"),
-    addresses.cell_page(ORDER, "apache-kafka-3.9.2", "plaintext"),
-    addresses.failure_page(KNOWN_SIGNATURE),
-)
 SNAPSHOT = Path(__file__).parent / "home_in_w3m.txt"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, started once."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def _open(browser: Browser, url: str, **settings: Any) -> Page:
@@ -101,45 +66,6 @@ def _rows(page: Page) -> list[str]:
 
 def _tick(page: Page, name: str, value: str) -> None:
     page.locator(f'input[name={name}][value="{value}"]').check(force=True)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", list(SIZES))
-def test_no_page_has_an_accessibility_fault(
-    size: str, scheme: str, browser: Browser, small_site: Path
-) -> None:
-    """Axe finds nothing against WCAG 2 A and AA on any kind of page, and no page is wider than its window."""
-    faults = []
-    for address in KINDS:
-        file, _, query = address.partition("?")
-        url = (small_site / file).as_uri() + (f"?{query}" if query else "")
-        page = _open(browser, url, viewport=SIZES[size], color_scheme=scheme)
-        found = Axe().run(page, options={"runOnly": RULES}).response
-        faults += [
-            (address, fault["id"], node["target"], node.get("failureSummary", "")[:200])
-            for fault in found["violations"]
-            for node in fault["nodes"]
-        ]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            faults.append((address, "wider than the window", [], ""))
-        page.context.close()
-    assert faults == []
-
-
-def test_no_page_logs_an_error_or_asks_the_network(browser: Browser, small_site: Path) -> None:
-    """From file: every page loads its own style sheet and script and nothing else."""
-    context = browser.new_context()
-    page = context.new_page()
-    errors: list[str] = []
-    asked: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
-    for address in KINDS:
-        page.goto((small_site / address.partition("?")[0]).as_uri())
-    context.close()
-    assert errors == []
-    assert {url.partition(":")[0] for url in asked} <= {"file", "data"}
 
 
 @pytest.mark.parametrize(
@@ -191,8 +117,7 @@ def test_grids_of_two_roles_share_the_filters(
     url = (write_site_with_clients(tmp_path) / "index.html").as_uri()
     page = _open(browser, f"{url}?view=all", viewport=SIZES[size], java_script_enabled=script)
     if script:
-        found = Axe().run(page, options={"runOnly": RULES}).response
-        assert found["violations"] == []
+        assert faults_of(page) == []
     _tick(page, "source", "KIP-511")
     assert _rows(page) == [NAMES, FALLS_BACK]
     _tick(page, "release", "librdkafka")
@@ -244,21 +169,6 @@ def test_click_on_any_cell_leads_to_its_clause(home: Page) -> None:
     assert home.url.endswith(f"{addresses.clause_page(KEYS)}#apache-kafka-3.9.2")
 
 
-def test_keyboard_reaches_the_bytes_in_three_steps(home: Page) -> None:
-    """Skip link first; then cell, failure, bytes, each by Enter on what has the focus."""
-    home.keyboard.press("Tab")
-    assert home.evaluate("document.activeElement.textContent") == "Skip to the content"
-    name = f"{NAMES} on Apache Kafka 4.4.0"
-    link = home.locator(f'a[aria-label^="{name}"]')
-    link.focus()
-    home.keyboard.press("Enter")
-    home.wait_for_url("**/cells/**")
-    home.locator("a.card").focus()
-    home.keyboard.press("Enter")
-    home.wait_for_url("**/failures/**")
-    assert "00 00 00 20" in (home.locator("main").text_content() or "")
-
-
 def test_keyboard_order_is_reading_order(home: Page) -> None:
     """Tab goes through links and boxes as they stand on the page, and skips none."""
     expected = home.evaluate(
@@ -288,6 +198,24 @@ def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
     page.context.close()
 
 
+def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> None:
+    """Cells below each other that were not run, and reasons that are folded away, are large enough for a finger."""
+    tables = site_tables()
+    absent = [
+        cell_row(WIDE, release, "not_applicable", reason=f"{release} has none")
+        for release in ("apache-kafka-3.9.2", "apache-kafka-2.8.2")
+    ]
+    site = write_small_site(
+        tmp_path,
+        cells=[*tables["cells"], *absent],
+        ranges=[*tables["ranges"], range_row(WIDE, "apache-kafka", "never")],
+    )
+    for address in ("index.html?view=compact", "ranges.html"):
+        page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])
+        assert faults_of(page) == [], address
+        page.context.close()
+
+
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
     """In forced colours verdicts keep their outline; on paper the whole table is there."""
     page = _open(browser, (small_site / "index.html").as_uri(), forced_colors="active")
@@ -303,15 +231,7 @@ def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Pat
 
 def test_text_browser_shows_the_same(small_site: Path) -> None:
     """Home in w3m: the sentence, the filters as a legend, and the grid with its words, as stored."""
-    shown = subprocess.run(
-        ["w3m", "-dump", "-cols", "160", "-T", "text/html", "index.html"],
-        cwd=small_site,
-        env={**os.environ, "LC_ALL": "C.UTF-8"},
-        check=True,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    ).stdout
+    shown = dump_in_w3m(small_site / "index.html")
     if os.environ.get("UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(shown, encoding="utf-8")
     assert shown == SNAPSHOT.read_text(encoding="utf-8")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from reports.site import addresses
 from reports.site.measurements import quantile_ms
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import HOSTILE, KNOWN_SIGNATURE, NAMES
+from tests.reports.site.sites import HOSTILE, KNOWN_SIGNATURE, NAMES, NEW
 
 
 def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
@@ -48,6 +51,15 @@ def test_inputs_that_change_several_clauses_are_one_group(small_site: Path) -> N
     (row,) = [row for row in all_of(page, "tr") if "00120003" in text_of(row)]
     assert f"{NAMES} KIP-9.of-another-grid plaintext" in text_of(row)
     assert [text_of(link) for link in all_of(row, "a")] == [NAMES]
+
+
+def test_inputs_that_were_not_compared_are_counted(small_site: Path) -> None:
+    """Releases that leave out the same for the same reason are one row, and the top of the page leads there."""
+    page = parse(small_site / "releases.html")
+    assert "Not compared everywhere: 1 group of inputs" in text_of(page)
+    (row,) = [row for row in all_of(page, "tr") if "TLS has no end" in text_of(row)]
+    assert text_of(row).startswith("ssl 2 TLS has no end of one side of the stream 3.9.2, 4.4.0 ")
+    assert "a-half-frame, two-of-them" in text_of(row)
 
 
 def test_since_says_what_the_latest_runs_changed(small_site: Path) -> None:
@@ -94,3 +106,30 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
     for part in ("6.170.15", "cdcdcdcdcdcd", "random", f"/runs/{HOSTILE}", "it was cut off"):
         assert part in text, part
     assert KNOWN_SIGNATURE not in text
+
+
+def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
+    small_site: Path,
+) -> None:
+    """Each as a picture, and with both of its forms to link."""
+    page = parse(small_site / "about.html")
+    names = [picture.get("alt") for picture in all_of(page, "img")]
+    assert names == [f"Badge of {name}" for name in ("Everything", "KIP-35", "KIP-511", "PROTOCOL")]
+    goals = [link.get("href", "") for link in all_of(page, "a")]
+    assert {"exports/badges/all.svg", "exports/badges/sources/KIP-35.json"} <= set(goals)
+
+
+@pytest.mark.parametrize(
+    ("address", "tables"),
+    [
+        ("advertised.html", {"advertised", "features"}),
+        (addresses.clause_page(NAMES), {"cells", "coverage", "mutation"}),
+        (addresses.target_page(NEW), {"cells", "targets"}),
+        (addresses.cell_page(NAMES, NEW, "plaintext"), {"cells"}),
+    ],
+    ids=["advertised", "clause", "target", "cell"],
+)
+def test_exports_stand_beside_tables(address: str, tables: set[str], small_site: Path) -> None:
+    """What a table shows can be had for programs."""
+    links = (link.get("aria-label") or "" for link in all_of(parse(small_site / address), "a"))
+    assert {name.removesuffix(" as CSV") for name in links if name.endswith(" as CSV")} == tables

@@ -1,0 +1,59 @@
+"""What a finished run found, from its folder: the verdict of each cell, and in lines what nobody expected."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from conformance.stored_failures import read_failure
+from conformance.target_runs import TargetRun
+from reports.grid_view import WORST_FIRST
+from reports.recorder import CellKey
+from reports.records import Verdict
+from reports.run_folder import read_run_header
+from reports.run_verdicts import run_verdicts
+from reports.words import SYMBOLS, WORDS
+
+UNEXPECTED = WORST_FIRST[: WORST_FIRST.index(Verdict.KNOWN_VIOLATION)]
+"""Verdicts that end a run with another status than 0, or would at another level of the clause."""
+MOST_TOLD = 20
+"""Lines of one run: a target that violates everything is better read in its folder."""
+
+Verdicts = Mapping[CellKey, Verdict]
+
+
+def verdicts_of(run: TargetRun) -> Verdicts:
+    """Return the verdict of each cell of a run; none where it left no folder that counts."""
+    if run.folder is None:
+        return {}
+    return run_verdicts(run.folder, read_run_header(run.folder))
+
+
+def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
+    """Give each unexpected cell, the gravest first, with what was seen and the command that judges it again."""
+    seen = _seen(run)
+    lines = [
+        line
+        for verdict in UNEXPECTED
+        for key, found in verdicts.items()
+        if found is verdict
+        for line in [
+            f"{SYMBOLS[verdict]} {key.clause} ({key.listener}): {WORDS[verdict]}",
+            *seen.get(key, ()),
+        ]
+    ]
+    yield from lines[:MOST_TOLD]
+    if len(lines) > MOST_TOLD:
+        yield f"and {len(lines) - MOST_TOLD} lines more: see {run.folder}"
+
+
+def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
+    seen: dict[CellKey, list[str]] = {}
+    # Of a folder that counts, every file is as it was written.
+    folders = [] if run.folder is None else sorted(run.folder.glob("failures/*"))
+    for folder in folders:
+        failure = read_failure(folder)
+        key = CellKey(failure.clause, failure.target, failure.listener)
+        again = shlex.join(["kafka-conformance", "replay", str(folder)])
+        seen.setdefault(key, []).extend([f"  seen: {failure.first_line}", f"  again: {again}"])
+    return seen

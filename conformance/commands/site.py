@@ -1,0 +1,54 @@
+"""`site`: pages and exports of tables that a roll-up made elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from conformance.commands.errors import InvalidFile
+from conformance.commands.progress import status_line
+from reports.errors import StatementWithoutEvidence
+from reports.grid_page import write_grid
+from reports.hash_list import write_hash_list
+from reports.records import REFUSED_FILE, TABLES_FOLDER
+from reports.row_keys import ROW_KEYS
+
+
+@click.command()
+@click.argument(
+    "grid", metavar="GRID", type=click.Path(path_type=Path, exists=True, file_okay=False)
+)
+def site(grid: Path) -> None:
+    """Make the site of a grid whose tables a cluster made.
+
+    GRID is a copy of the folder that the roll-up was given as --out. Pages, exports and the list of hashes are
+    written beside its tables, as `grid` writes them.
+    """
+    missing = _missing(grid)
+    if missing:
+        raise InvalidFile(f"{grid} is no whole grid of a roll-up: it lacks {', '.join(missing)}")
+    try:
+        write_site(grid)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise InvalidFile(f"{grid} cannot be read as a grid: {error}") from error
+
+
+def write_site(grid: Path) -> None:
+    """Write pages, exports and the list of hashes beside a grid's tables, and tell of it."""
+    with status_line("writing pages and exports"):
+        try:
+            summary = write_grid(grid)
+        except StatementWithoutEvidence as error:
+            raise click.ClickException(str(error)) from error
+        write_hash_list(grid)
+    click.echo(summary.sentence)
+    click.echo(f"grid: {summary.page}")
+
+
+def _missing(grid: Path) -> list[str]:
+    tables = [f"{TABLES_FOLDER}/{name}.parquet" for name in ROW_KEYS]
+    return [
+        *(name for name in tables if not any((grid / name).glob("*.parquet"))),
+        *([] if (grid / REFUSED_FILE).is_file() else [REFUSED_FILE]),
+    ]

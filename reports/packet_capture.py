@@ -1,0 +1,143 @@
+"""What was sent and received as a packet capture: TCP between a client and a broker, which Wireshark reads as Kafka.
+
+The bytes of each connection are those of the run, in the order of its steps; what is around them is made up, so that
+equal steps give equal files: addresses (those for documentation), ports, sequence numbers, times. Of TLS there is what
+was inside it. A stream ends with FIN on the side that was seen ending it: whether a target closed or reset a connection
+says no more than how fast it was.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from dpkt.ip import IP, IP_PROTO_TCP
+from dpkt.pcap import Writer
+from dpkt.tcp import TCP, TH_ACK, TH_FIN, TH_PUSH, TH_SYN
+
+from wire.exchange import Step
+
+BROKER_PORT = 9092
+"""Wireshark takes it for Kafka's without being told."""
+FIRST_BROKER, CLIENT = IPv4Address("192.0.2.1"), IPv4Address("198.51.100.1")
+FIRST_CLIENT_PORT = 49152
+CLIENT_PORTS = 2**16 - FIRST_CLIENT_PORT
+SEGMENT_BYTES = 2**15
+LARGEST_PACKET_BYTES = 2**16 - 1
+LINKTYPE_RAW = 101
+"""Packets begin with their IP header, so that no link has to be made up as well."""
+
+PACKET_MS = 1
+SILENCE_MS = 1_000
+BEFORE_EXAMPLE_MS = 60_000
+
+
+@dataclass(slots=True)
+class _Side:
+    """One side of a TCP connection, and the sequence number of its next byte."""
+
+    address: IPv4Address
+    port: int
+    next_byte: int = 0
+    has_ended: bool = False
+
+
+class _PacketWriter:
+    """Writes packets, each later than the one before.
+
+    Attributes:
+        now_ms: when the next one is.
+    """
+
+    def __init__(self) -> None:
+        self.now_ms = 0
+        self._file = io.BytesIO()
+        self._pcap = Writer(self._file, snaplen=LARGEST_PACKET_BYTES, linktype=LINKTYPE_RAW)
+
+    @property
+    def content(self) -> bytes:
+        """The file so far."""
+        return self._file.getvalue()
+
+    def write(self, sender: _Side, receiver: _Side, flags: int, data: bytes = b"") -> None:
+        """Write one segment."""
+        segment = TCP(
+            sport=sender.port,
+            dport=receiver.port,
+            seq=sender.next_byte,
+            ack=receiver.next_byte if flags & TH_ACK else 0,
+            flags=flags,
+            data=data,
+        )
+        source, destination = sender.address.packed, receiver.address.packed
+        packet = IP(src=source, dst=destination, p=IP_PROTO_TCP, data=segment)
+        self._pcap.writepkt(packet, self.now_ms / 1000)
+        self.now_ms += PACKET_MS
+        sender.next_byte += len(data) + bool(flags & (TH_SYN | TH_FIN))
+
+
+class _TcpConnection:
+    """One connection while its packets are written."""
+
+    def __init__(self, packets: _PacketWriter, number: int, broker: IPv4Address) -> None:
+        self._packets = packets
+        self._client = _Side(CLIENT, FIRST_CLIENT_PORT + number % CLIENT_PORTS)
+        self._broker = _Side(broker, BROKER_PORT)
+        self._unread_bytes = 0
+        packets.write(self._client, self._broker, TH_SYN)
+        packets.write(self._broker, self._client, TH_SYN | TH_ACK)
+        packets.write(self._client, self._broker, TH_ACK)
+
+    def do(self, step: Step) -> None:
+        """Write what was sent in a step, what came, and who ended the stream."""
+        for piece in step.pieces:
+            self._send(self._client, self._broker, piece)
+        if step.end_of_stream:
+            self._end(self._client, self._broker)
+        self._send(self._broker, self._client, step.received[self._unread_bytes :])
+        self._unread_bytes = len(step.unread)
+        if step.ended:
+            self._end(self._broker, self._client)
+        elif not all(exchange.usable for exchange in step.exchanges):
+            self._packets.now_ms += SILENCE_MS
+        if step.closes:
+            self._end(self._client, self._broker)
+
+    def _send(self, sender: _Side, receiver: _Side, data: bytes) -> None:
+        for start in range(0, len(data), SEGMENT_BYTES):
+            segment = data[start : start + SEGMENT_BYTES]
+            self._packets.write(sender, receiver, TH_PUSH | TH_ACK, segment)
+            self._packets.write(receiver, sender, TH_ACK)
+
+    def _end(self, sender: _Side, receiver: _Side) -> None:
+        if not sender.has_ended:
+            sender.has_ended = True
+            self._packets.write(sender, receiver, TH_FIN | TH_ACK)
+            self._packets.write(receiver, sender, TH_ACK)
+
+
+def render_capture(steps: Sequence[Step], *, listener: str, served_before: int = 0) -> bytes:
+    """Return a packet capture (pcap) of everything that was sent and received.
+
+    A second without a packet is a target that was silent; a minute stands between what a borrowed connection had served
+    before and the example itself.
+
+    Args:
+        steps: what was done.
+        listener: the listener of a step that names none, at `FIRST_BROKER`; each other listener has the next address.
+        served_before: how many of them other examples did, before the connection was borrowed.
+    """
+    names = dict.fromkeys([listener, *(step.listener or listener for step in steps)])
+    brokers = {name: FIRST_BROKER + number for number, name in enumerate(names)}
+    packets = _PacketWriter()
+    connections: dict[int, _TcpConnection] = {}
+    for number, step in enumerate(steps):
+        if number == served_before > 0:
+            packets.now_ms += BEFORE_EXAMPLE_MS
+        if step.connection not in connections:
+            broker = brokers[step.listener or listener]
+            connections[step.connection] = _TcpConnection(packets, step.connection, broker)
+        connections[step.connection].do(step)
+    return packets.content

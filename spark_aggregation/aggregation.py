@@ -1,0 +1,248 @@
+"""The roll-up: run folders and the history in, the tables of the grid out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from clauses.catalogue import catalogue
+from reports.records import INPUTS_SHA256, TABLES_FOLDER
+from spark_aggregation.concurrency import for_each, settled_together
+from spark_aggregation.facts import Facts, facts_of
+from spark_aggregation.frames import settled
+from spark_aggregation.given_reports import (
+    inputs_left_out,
+    mutation_score,
+    release_changes,
+    report_sha256,
+)
+from spark_aggregation.given_runs import local_path
+from spark_aggregation.history import History, batches_of
+from spark_aggregation.ingest import Ingested, changed_clauses, ingest
+from spark_aggregation.roll_up import GivenReports, roll_up, shown
+from spark_aggregation.state import State, empty_state, fold
+from spark_aggregation.storage import Storage
+from spark_aggregation.tables import TABLES
+
+_CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRun:
+    """A run folder that does not count.
+
+    Attributes:
+        folder: where it lies: a path where it is local, else its URI.
+        refusal: a value of `reports.records.Refusal`.
+        reason: the same as a sentence.
+    """
+
+    folder: str
+    refusal: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticedRun:
+    """A run that counts, and something that a reader of the grid may want to know of it."""
+
+    folder: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of a roll-up.
+
+    Attributes:
+        roots: run folders, or folders of them; any Hadoop URI.
+        out: where tables go; any Hadoop URI.
+        history: where the history lies; None for one that is not kept.
+        rebuild: whether the history is made anew from the runs given.
+        keep_days: how many days of runs it keeps; None for all.
+        mutation: a `mutation.json`, or None.
+        changes: a `changes.json`, or None.
+    """
+
+    roots: Sequence[str]
+    out: str
+    history: str | None = None
+    rebuild: bool = False
+    keep_days: int | None = None
+    mutation: str | None = None
+    changes: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a roll-up.
+
+    Attributes:
+        any_new: whether any run that was given counts, and was not known.
+        known_again: whether a run that is known was given again.
+        refused: those that do not.
+        notices: what is to be said of those that do.
+    """
+
+    any_new: bool = False
+    known_again: bool = False
+    refused: Sequence[RefusedRun] = ()
+    notices: Sequence[NoticedRun] = ()
+
+    @property
+    def counted(self) -> bool:
+        """Whether any run that was given counts."""
+        return self.any_new or self.known_again
+
+
+def aggregate(spark: SparkSession, asked: Request) -> Outcome:
+    """Read runs, add them to the history, and write the tables.
+
+    Returns:
+        What came of it; without any run, given or in the history, no table is written.
+
+    Raises:
+        PathNotFound: a path does not exist.
+        UnreadableReport: the score or the changes are not what they should be.
+        HistoryMoved: another roll-up added to the history meanwhile.
+    """
+    given = _given_reports(spark, asked)
+    history = History(spark, asked.history) if asked.history is not None else None
+    state = history.state() if history and not asked.rebuild else empty_state(spark)
+    outcome, facts = Outcome(), None
+    if asked.roots:
+        ingested = ingest(spark, asked.roots, state.known)
+        outcome = _outcome(ingested)
+    if outcome.any_new:
+        state, facts = _taken_in(history, state, ingested, asked)
+    if outcome.any_new or not state.runs.isEmpty():
+        _write_tables(spark, asked, state, facts, history, given)
+    return outcome
+
+
+def _given_reports(spark: SparkSession, asked: Request) -> GivenReports:
+    return GivenReports(
+        mutation=mutation_score(spark, asked.mutation),
+        release_changes=release_changes(spark, asked.changes),
+        inputs_left_out=inputs_left_out(spark, asked.changes),
+    )
+
+
+def _taken_in(
+    history: History | None, state: State, ingested: Ingested, asked: Request
+) -> tuple[State, Facts]:
+    """Add what was accepted to the state, and to the history if there is one."""
+    new = facts_of(ingested)
+    if history is None:
+        # What several tables are made from; columns are few, as `settled` has them with `whole`.
+        columns = state.columns_with(new).coalesce(1)
+        often_used = settled_together(
+            {"cells": new.cells, "examples": new.examples, "columns": columns}
+        )
+        columns = often_used.pop("columns")
+        new = replace(new, **often_used)
+        folded = fold(
+            state,
+            new,
+            columns,
+            batch="",
+            all_cells=lambda: new.cells,
+            keep_days=asked.keep_days,
+        )
+        return folded, new
+    batch = history.begin(replaces=asked.rebuild)
+    facts = history.write_facts(batch, new)
+    folded = fold(
+        state,
+        facts,
+        settled(state.columns_with(facts), whole=True),
+        batch=batch.name,
+        all_cells=lambda: history.all_cells(state.runs),
+        keep_days=asked.keep_days,
+    )
+    committed = history.commit(batch, folded)
+    return committed, facts
+
+
+def _write_tables(
+    spark: SparkSession,
+    asked: Request,
+    state: State,
+    facts: Facts | None,
+    history: History | None,
+    given: GivenReports,
+) -> None:
+    state, chosen = shown(state)
+    if history is not None:
+        if asked.keep_days is not None:
+            history.drop_days(state)
+        facts = history.facts(batches_of(state.runs.join(chosen, on="run_id", how="left_semi")))
+    assert facts is not None
+    out = Storage(spark, asked.out)
+    changes = report_sha256(spark, asked.changes)
+    inputs = {
+        **dict.fromkeys(TABLES, _runs_sha256(state.runs)),
+        "mutation": report_sha256(spark, asked.mutation),
+        "release_changes": changes,
+        "inputs_left_out": changes,
+    }
+    write_tables(roll_up(state, chosen, facts, given), inputs, out)
+
+
+def _runs_sha256(runs: DataFrame) -> str:
+    """Hash the runs that are kept: lines of `run.json`'s hash, two spaces and the run's id, sorted."""
+    line = "array_sort(collect_list(concat(run_json_sha256, '  ', run_id, '\n')))"
+    hashed: str = (
+        runs.where("kept").selectExpr(f"sha2(array_join({line}, ''), 256)").collect()[0][0]
+    )
+    return hashed
+
+
+def write_tables(
+    tables: Mapping[str, Callable[[], DataFrame]], inputs: Mapping[str, str], out: Storage
+) -> None:
+    """Make each table, and write it into a folder of its own, as one file that carries the hash of its inputs."""
+
+    def write(name: str) -> None:
+        path = out.uri(TABLES_FOLDER, f"{name}.parquet")
+        first = TABLES[name].fieldNames()[0]
+        table = tables[name]().withMetadata(first, {INPUTS_SHA256: inputs[name]})
+        table.coalesce(1).write.mode("overwrite").parquet(path)
+
+    for_each(write, tables)
+
+
+def _outcome(ingested: Ingested) -> Outcome:
+    """Say whether any run counts, and list by folder what does not and what there is to say of the rest."""
+    notice = changed_clauses(F.col("header"), _catalogue_of_today())
+    read = ingested.judged.select(
+        "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")
+    ).collect()
+    named = [(local_path(row.folder), row) for row in sorted(read, key=lambda row: row.folder)]
+    return Outcome(
+        any_new=any(row.counts for row in read),
+        known_again=ingested.known_again,
+        refused=[
+            RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)
+            for folder, row in named
+            if row.refusal is not None
+        ],
+        notices=[
+            NoticedRun(folder=folder, notice=row.notice)
+            for folder, row in named
+            if row.notice is not None
+        ],
+    )
+
+
+def _catalogue_of_today() -> Column:
+    """`roles` and `level` of each clause by its id."""
+    clauses = {
+        clause.id: {"roles": [role.value for role in clause.roles], "level": clause.level.value}
+        for clause in catalogue()
+    }
+    return F.from_json(F.lit(json.dumps(clauses)), _CATALOGUE)

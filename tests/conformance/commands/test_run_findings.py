@@ -1,0 +1,59 @@
+"""Behind the table `matrix` tells what failing runs found: cell, what was seen, and the command that shows it again."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands import run_findings
+from conformance.commands.replay import replay
+from conformance.commands.run_findings import finding_lines, verdicts_of
+from conformance.target_runs import TargetRun
+from tests.conformance.suite_runs import SuiteRun, run_suite
+
+DEFECT = "reference+tags-descend"
+CLAUSE = "KIP-482.tags-ascending-in-answers"
+
+
+@pytest.fixture(scope="module")
+def defect_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
+    """A run against a planted defect; what else it planned was not run."""
+    options = ("--broker", DEFECT, "--tier", "smoke", "-k", "test_tags_in_answers_ascend")
+    return run_suite(*options, runs=tmp_path_factory.mktemp("defect") / "runs")
+
+
+def lines_of(folder: Path | None) -> list[str]:
+    """Return what is told of a run."""
+    run = TargetRun(target=DEFECT, status=1, folder=folder)
+    return list(finding_lines(run, verdicts_of(run)))
+
+
+def test_a_violated_cell_is_told_with_what_was_seen_and_its_command(defect_run: SuiteRun) -> None:
+    """The command that stands there shows the failure again."""
+    told, seen, again, *_ = lines_of(defect_run.folder)
+    assert told == f"✕ {CLAUSE} (plaintext): violates"
+    assert seen.startswith("  seen: ")
+    assert len(seen) > len("  seen: ")
+    command = shlex.split(again.removeprefix("  again: "))
+    assert command[:2] == ["kafka-conformance", "replay"]
+    assert CliRunner().invoke(replay, command[2:]).exit_code == 1
+
+
+def test_many_lines_are_cut_off_and_counted(
+    defect_run: SuiteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads it learns how many more there are, and where."""
+    every = lines_of(defect_run.folder)
+    monkeypatch.setattr(run_findings, "MOST_TOLD", 1)
+    assert lines_of(defect_run.folder) == [
+        every[0],
+        f"and {len(every) - 1} lines more: see {defect_run.folder}",
+    ]
+
+
+def test_a_run_without_a_folder_has_no_findings() -> None:
+    """Its last lines tell of it instead."""
+    assert lines_of(None) == []

@@ -1,0 +1,59 @@
+"""`site` makes pages of tables that lie there, and says what is missing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.__main__ import main
+from reports.hash_list import altered_files, read_hash_list
+from reports.row_keys import ROW_KEYS
+from tests.reports.roll_up_tables import write_tables
+from tests.reports.site.sites import site_tables
+
+
+def _site(folder: Path) -> Result:
+    return CliRunner().invoke(main, ["site", str(folder)])
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """Give the folder that a roll-up wrote, without pages."""
+    of_history = dict.fromkeys(ROW_KEYS, ())
+    del of_history["inputs"]
+    folder = write_tables(tmp_path / "grid", **(of_history | site_tables()))
+    inputs = folder / "tables" / "inputs.parquet"
+    shutil.copytree(folder / "tables" / "runs.parquet", inputs)
+    return folder
+
+
+def test_site_is_made_of_tables(copied: Path) -> None:
+    """Pages, exports and the list of hashes stand beside them, and the sentence is told as `grid` tells it."""
+    ended = _site(copied)
+    assert ended.exit_code == 0, ended.output
+    assert ended.output.splitlines()[-1] == f"grid: {copied / 'index.html'}"
+    listed = read_hash_list(copied)
+    assert {"index.html", "grid.json", "exports/cells.csv", "refused.json"} < set(listed)
+    assert list(altered_files(copied, listed)) == []
+
+
+def test_what_is_missing_is_named(copied: Path) -> None:
+    """A folder that was copied in part is no grid: no page says that something was not recorded which was."""
+    shutil.rmtree(copied / "tables" / "flakes.parquet")
+    (copied / "tables" / "cells.parquet" / "part-0.parquet").unlink()
+    (copied / "refused.json").unlink()
+    ended = _site(copied)
+    assert ended.exit_code == 4
+    assert "lacks tables/cells.parquet, tables/flakes.parquet, refused.json" in ended.output
+    assert not (copied / "index.html").exists()
+
+
+def test_damaged_table_is_named(copied: Path) -> None:
+    """What is no Parquet is wrong input, not a crash."""
+    (copied / "tables" / "cells.parquet" / "part-0.parquet").write_bytes(b"no table")
+    ended = _site(copied)
+    assert ended.exit_code == 4
+    assert "cannot be read as a grid" in ended.output

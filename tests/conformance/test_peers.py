@@ -1,0 +1,74 @@
+"""Other brokers: what is known to be wrong with them appears in the grid, though no property knows of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import pytest
+
+from reports.records import Verdict
+from tests.clauses.properties import properties_in
+from tests.conformance.suite_runs import run_suite
+
+SERVED = "KIP-35.every-advertised-version-served"
+ANSWERED_IN_V0 = "KIP-511.unsupported-version-answered-in-v0"
+KNOWN_DEFECTS: Mapping[str, Mapping[str, str]] = {
+    "tansu-0.6.0": {
+        "KIP-35.unknown-version-gives-35": "v5, v99 and v32767 are answered without an error",
+        ANSWERED_IN_V0: "they are answered in the layout of v4",
+        "KIP-511.names-refused": "spaces and empty names are accepted",
+        "KIP-511.null-name-refused": "so is a null name",
+        "KIP-35.error-code-first": "v-1 gives four bytes, a correlation id alone",
+        "KIP-511.unparsed-when-unsupported": "v99 without a body closes the connection",
+        SERVED: "four APIs close the connection on minimal requests, three answer truncated bodies",
+        "KIP-482.default-tags-omitted": "tags 0 to 3 are sent with their default values",
+    },
+    "librdkafka-mock-2.16.0": {
+        ANSWERED_IN_V0: "the refusal of v3 and above is neither v0 nor v3",
+        SERVED: "Heartbeat v5, which nobody describes; Metadata v9 to v13 with a byte too many",
+    },
+    "nafka-0.1": {
+        "KIP-35.v0-always-served": "v0 to v3 are answered in the layout of v4",
+        "KIP-35.table-lists-itself": "the table has ApiVersions from v4 on",
+        "KIP-35.unknown-version-gives-35": "v5 and above close the connection",
+        ANSWERED_IN_V0: "so nothing is answered in v0",
+        "KIP-511.names-refused": "no name is refused",
+    },
+    # That its refusals list every API was true of its sources in August 2026.
+    "franz-go-kfake-20260918": {},
+    "noida-db-0.2.3": {},
+}
+"""Target, clause and what is wrong there."""
+CORE = {
+    "KIP-35.v0-always-served",
+    "KIP-35.table-lists-itself",
+    ANSWERED_IN_V0,
+    "KIP-511.unsupported-table-is-only-itself",
+}
+"""What holds where nothing else is known."""
+SHOWN = (Verdict.VIOLATES, Verdict.INFORMATIONAL)
+
+
+def _shown(target: str, clauses: Collection[str], runs: Path) -> dict[str, Verdict]:
+    """Judge a target by some clauses; the others would use up the patience of one that is often silent."""
+    chosen = [one.name for one in properties_in() if set(clauses).intersection(one.clauses)]
+    run = run_suite("--broker", target, "--tier", "smoke", "-k", " or ".join(chosen), runs=runs)
+    return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+
+
+@pytest.mark.parametrize("target", KNOWN_DEFECTS)
+def test_known_defects_of_other_brokers_appear(target: str, tmp_path: Path) -> None:
+    """Each is seen in the cell of the clause that it breaks."""
+    if target.startswith("franz-go") and shutil.which("go") is None:
+        pytest.skip("kfake is built from its sources, and there is no go on the PATH")
+    known = KNOWN_DEFECTS[target].keys()
+    verdicts = _shown(target, (known or CORE) - {SERVED}, tmp_path / "handshake")
+    if SERVED in known:
+        verdicts |= _shown(target, {SERVED}, tmp_path / "served")
+    if known:
+        hidden = {clause for clause in known if verdicts[clause] not in SHOWN}
+        assert not hidden, verdicts
+    else:
+        assert set(verdicts.values()) == {Verdict.CONFORMS}

@@ -1,0 +1,30 @@
+"""What axe says of a page in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, ViewportSize
+
+SIZES: Mapping[str, ViewportSize] = {
+    "desktop": {"width": 1500, "height": 1000},
+    "phone": {"width": 320, "height": 640},
+}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+def faults_of(page: Page) -> list[str]:
+    """Give what is against WCAG 2 A and AA on a page, and whether it is wider than its window."""
+    # Elements that passed are not described: a large table has thousands. Axe would ask for the style sheets once more,
+    # which no browser allows from a file.
+    options = {"runOnly": RULES, "resultTypes": ["violations"], "preload": False}
+    found = Axe().run(page, options=options).response
+    faults = [
+        f"{fault['id']} at {node['target']}: {node.get('failureSummary', '')[:200]}"
+        for fault in found["violations"]
+        for node in fault["nodes"]
+    ]
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        faults.append("wider than the window")
+    return faults

@@ -1,0 +1,139 @@
+"""What holds on every page of any site: valid HTML, links that resolve, nothing remote, no accessibility fault.
+
+It is the small site unless `--site FOLDER` gives another one, as .ci/run does with the grid of every release. The browser
+looks at a sample of large sites, all else reads every page. Needs Chromium.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+from xml.etree.ElementTree import Element
+
+import pytest
+from playwright.sync_api import Browser
+
+from reports.site.rendering import FOLDERS, PAGES
+from tests.reports.site.accessibility import SIZES, faults_of
+from tests.reports.site.parsed_pages import all_of, parse
+
+MOST_BYTES_OF_HOME = 150_000
+MOST_PER_KIND = 7
+"""So many pages of each folder are looked at in the browser."""
+VIEWS = {"index.html": ("", "?view=compact", "?state=known_violation&view=all")}
+
+Pages = Mapping[Path, Element]
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> Pages:
+    """Every page of the site; that a strict parser reads it is part of what is checked."""
+    return {path.resolve(): parse(path) for path in sorted(site.rglob("*.html"))}
+
+
+def _sample(pages: Sequence[Path]) -> list[Path]:
+    """Choose pages from the smallest to the largest, evenly: what is on them differs with their size."""
+    in_order = sorted(pages, key=lambda page: (page.stat().st_size, page))
+    last = len(in_order) - 1
+    steps = min(last, MOST_PER_KIND - 1)
+    return [in_order[last * step // max(steps, 1)] for step in range(steps + 1)]
+
+
+def test_every_kind_of_page_is_there(site: Path) -> None:
+    """The overviews, and pages of clauses and targets."""
+    for address, _ in PAGES:
+        assert (site / address).is_file()
+    for folder in ("clauses", "targets"):
+        assert list((site / folder).glob("*.html")), folder
+
+
+def test_home_is_small(site: Path) -> None:
+    """What everybody opens has at most 150 kB."""
+    assert (site / "index.html").stat().st_size <= MOST_BYTES_OF_HOME
+
+
+def test_ids_are_unique(pages: Pages) -> None:
+    """No id stands twice on a page."""
+    for path, page in pages.items():
+        ids = [element.get("id") for element in page.iter() if element.get("id")]
+        assert len(set(ids)) == len(ids), path
+
+
+def test_links_resolve(pages: Pages) -> None:
+    """Every address is a file of the site, and every fragment an id on its page."""
+    ids = {path: {element.get("id") for element in page.iter()} for path, page in pages.items()}
+    for path, page in pages.items():
+        for link in all_of(page, "a"):
+            if link.get("href", "").startswith("https://"):
+                assert link.get("rel") == "noreferrer"
+                continue
+            file, _, fragment = link.get("href", "").partition("#")
+            goal = (path.parent / unquote(file)).resolve() if file else path
+            assert goal.is_file(), (path, link.get("href"))
+            assert not fragment or fragment in ids[goal], (path, link.get("href"))
+
+
+def test_pictures_are_there(pages: Pages) -> None:
+    """Every picture is a file of the site, and has a text in its place."""
+    for path, page in pages.items():
+        for picture in all_of(page, "img"):
+            assert (path.parent / unquote(picture.get("src", ""))).is_file(), path
+            assert picture.get("alt"), path
+
+
+def test_nothing_is_remote(pages: Pages) -> None:
+    """One style sheet and one script of our own; no address of another machine."""
+    for path, page in pages.items():
+        scripts = [script.get("src", "") for script in all_of(page, "script")]
+        assert [Path(src).name for src in scripts] == ["site.js"]
+        for element in page.iter():
+            loaded = [
+                element.get("src", ""),
+                element.get("href", "") if element.tag == "link" else "",
+            ]
+            assert not any("//" in address for address in loaded), path
+
+
+def test_pages_have_one_heading_one_main_and_a_skip_link(pages: Pages) -> None:
+    """The first link of every page leads to its content."""
+    for path, page in pages.items():
+        assert len(list(all_of(page, "h1"))) == 1, path
+        assert [main.get("id") for main in all_of(page, "main")] == ["main"]
+        assert next(all_of(page, "a")).get("href") == "#main"
+
+
+def test_tables_have_headers_with_a_scope(pages: Pages) -> None:
+    """No header leaves it to a reader's program to guess what it heads."""
+    for path, page in pages.items():
+        for head in all_of(page, "th"):
+            assert head.get("scope") in ("row", "col", "rowgroup", "colgroup"), path
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("folder", ["overviews", *FOLDERS])
+def test_no_page_has_an_accessibility_fault(
+    folder: str, size: str, scheme: Literal["light", "dark"], browser: Browser, site: Path
+) -> None:
+    """Axe finds nothing against WCAG 2 A and AA, no page is wider than its window, none logs an error or asks the network."""
+    chosen = (
+        [site / address for address, _ in PAGES]
+        if folder == "overviews"
+        else _sample(list((site / folder).rglob("*.html")))
+    )
+    page = browser.new_page(viewport=SIZES[size], color_scheme=scheme)
+    faults: list[str] = []
+    asked: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    for path in chosen:
+        for view in VIEWS.get(path.relative_to(site).as_posix(), ("",)):
+            page.goto(path.as_uri() + view)
+            faults += [f"{path.relative_to(site)}{view}: {fault}" for fault in faults_of(page)]
+    page.close()
+    assert faults == []
+    assert {url.partition(":")[0] for url in asked} <= {"file", "data"}

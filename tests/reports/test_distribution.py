@@ -1,0 +1,39 @@
+"""The suite's commit is the one that CI names, else that of its checkout."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reports.distribution import commit_of_checkout, suite_commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    person = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    command = ["git", "-C", str(folder), *person, *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def test_commit_is_that_of_the_checkout(tmp_path: Path) -> None:
+    """A folder that only lies in somebody's checkout has none, and neither has one without a commit."""
+    _git(tmp_path, "init", "--quiet")
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    assert commit_of_checkout(inside) is None
+    _git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "First")
+    assert commit_of_checkout(tmp_path) == _git(tmp_path, "rev-parse", "HEAD")
+    commit_of_checkout.cache_clear()
+    assert commit_of_checkout(inside) is None
+
+
+def test_folder_that_is_no_checkout_has_no_commit(tmp_path: Path) -> None:
+    """It may be an installed package."""
+    assert commit_of_checkout(tmp_path) is None
+
+
+def test_ci_is_believed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name that GitHub gives goes before what is checked out."""
+    monkeypatch.setenv("GITHUB_SHA", "a" * 40)
+    assert suite_commit() == "a" * 40

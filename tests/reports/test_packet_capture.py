@@ -1,0 +1,199 @@
+"""The packet capture of a failure: its bytes are the run's, and the packets around them those of TCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fixtures.connection import Connection
+from reports.packet_capture import BEFORE_EXAMPLE_MS, FIRST_BROKER, SILENCE_MS, render_capture
+from strategies.api_versions import build_request
+from tests.reports.captures import segments_of, stream_of
+from wire.exchange import Exchange, Outcome, Step
+from wire.frames import encode_frame
+from wire.sentinel import sentinel_for
+
+REQUEST = build_request(version=0)
+ANSWERED = Exchange(request=REQUEST, outcome=Outcome.ANSWER, payload=b"answer", usable=True)
+STEP = Step(connection=0, pieces=(REQUEST.data,), exchanges=(ANSWERED,))
+CLOSE = Step(connection=0)
+CLIENT, BROKER = "client", "broker"
+MORE_THAN_A_PACKET_BYTES = 200_000
+
+END = b""
+SENTINEL_ANSWER = encode_frame(sentinel_for(REQUEST.correlation_id).data[8:12] + b"table")
+ARRIVING = st.lists(
+    st.one_of(
+        st.binary(max_size=9).map(encode_frame),
+        st.binary(min_size=1, max_size=9),
+        st.sampled_from([None, END, SENTINEL_ANSWER, SENTINEL_ANSWER[:6], SENTINEL_ANSWER[6:]]),
+    ),
+    max_size=8,
+)
+ACTIONS: Mapping[str, Callable[[Connection], object]] = {
+    "exchange": lambda connection: connection.exchange(REQUEST),
+    "converse": lambda connection: connection.converse([REQUEST, REQUEST], cuts=[3, 40]),
+    "send": lambda connection: connection.send(REQUEST),
+    "look": lambda connection: connection.early_bytes(),
+    "end": lambda connection: connection.end_stream([REQUEST]),
+    "end alone": lambda connection: connection.end_stream(),
+}
+
+
+@dataclass(slots=True)
+class ScriptedTransport:
+    """A byte stream that gives what was drawn (None is silence), and keeps what went over it."""
+
+    arriving: list[bytes | None]
+    sent: bytes = b""
+    given: bytes = b""
+
+    def settimeout(self, value: float, /) -> None:
+        """Do nothing: nothing is waited for."""
+
+    def sendall(self, data: bytes, /) -> None:
+        """Keep the data."""
+        self.sent += data
+
+    def recv(self, size: int, /) -> bytes:
+        """Give the next piece; behind the end of the stream comes nothing else."""
+        data = self.arriving[0] if self.arriving else None
+        if data != END:
+            del self.arriving[:1]
+        if data is None:
+            raise TimeoutError
+        self.given += data
+        return data
+
+    def shutdown(self, how: int, /) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def _connected(
+    transport: ScriptedTransport, journal: list[Step], *, number: int = 0, tls: bool = False
+) -> Connection:
+    opening = Step(connection=number, listener="plaintext", tls=tls)
+    return Connection(transport, silence_bound_s=0, opening=opening, journal=journal)
+
+
+@given(
+    streams=st.lists(ARRIVING, min_size=1, max_size=3),
+    tls=st.booleans(),
+    actions=st.lists(st.tuples(st.integers(0, 2), st.sampled_from(list(ACTIONS))), max_size=8),
+)
+def test_capture_holds_what_went_over_each_connection(
+    streams: list[list[bytes | None]], tls: bool, actions: list[tuple[int, str]]
+) -> None:
+    """Whatever is done and whatever comes, each stream of the capture is what was sent, or what was read."""
+    journal: list[Step] = []
+    transports = [ScriptedTransport(list(arriving)) for arriving in streams]
+    connections = [
+        _connected(transport, journal, number=number, tls=tls)
+        for number, transport in enumerate(transports)
+    ]
+
+    def check(number: int) -> None:
+        segments = segments_of(render_capture(journal, listener="plaintext"))
+        assert stream_of(segments, number, from_client=True) == transports[number].sent
+        assert stream_of(segments, number, from_client=False) == transports[number].given
+
+    ended: set[int] = set()
+    for number, name in actions:
+        if number < len(streams) and number not in ended:
+            ACTIONS[name](connections[number])
+            ended |= {number} if name.startswith("end") else set()
+            # A look alone is no step; what came meanwhile is part of the next one.
+            if name != "look":
+                check(number)
+    for number, connection in enumerate(connections):
+        connection.close()
+        check(number)
+    captures = {render_capture(journal, listener="plaintext") for _ in range(2)}
+    assert len(captures) == 1
+
+
+def _told(*steps: Step) -> list[tuple[str, str]]:
+    """Give who sends which flags, packet by packet."""
+    return [
+        (CLIENT if segment.from_client else BROKER, "+".join(segment.flags))
+        for segment in segments_of(render_capture(steps, listener="plaintext"))
+    ]
+
+
+OPENED = [(CLIENT, "SYN"), (BROKER, "SYN+ACK"), (CLIENT, "ACK")]
+ASKED = [(CLIENT, "PUSH+ACK"), (BROKER, "ACK")]
+ANSWER = [(BROKER, "PUSH+ACK"), (CLIENT, "ACK")]
+CLIENT_ENDS = [(CLIENT, "FIN+ACK"), (BROKER, "ACK")]
+BROKER_ENDS = [(BROKER, "FIN+ACK"), (CLIENT, "ACK")]
+
+
+def test_packets_are_those_of_tcp() -> None:
+    """A connection is opened, every byte acknowledged, and each side ends its stream when it was seen to."""
+    assert _told(STEP, STEP, CLOSE) == OPENED + (ASKED + ANSWER) * 2 + CLIENT_ENDS
+    assert _told(CLOSE) == OPENED + CLIENT_ENDS
+    half_closed = replace(STEP, end_of_stream=True, ended=True)
+    assert _told(half_closed, CLOSE) == OPENED + ASKED + CLIENT_ENDS + ANSWER + BROKER_ENDS
+    in_pieces = replace(STEP, pieces=(REQUEST.data[:3], REQUEST.data[3:]))
+    assert _told(in_pieces) == OPENED + ASKED * 2 + ANSWER
+
+
+def test_end_of_the_target_is_kept() -> None:
+    """A connection that the target ended is one in the capture, too."""
+    journal: list[Step] = []
+    with _connected(ScriptedTransport([END]), journal) as connection:
+        assert connection.exchange(REQUEST).outcome is Outcome.CLOSED
+    assert _told(*journal) == OPENED + ASKED + BROKER_ENDS + CLIENT_ENDS
+
+
+def test_every_byte_is_acknowledged_before_the_next_packet() -> None:
+    """No packet speaks of bytes that were not sent, and none but the first leaves one open."""
+    step = replace(STEP, pieces=(bytes(MORE_THAN_A_PACKET_BYTES),), unread=b"stray")
+    sent = {True: 0, False: 0}
+    segments = segments_of(render_capture([step, CLOSE], listener="plaintext"))
+    for segment in segments:
+        assert segment.seq == sent[segment.from_client]
+        assert segment.ack == sent[not segment.from_client]
+        sent[segment.from_client] += segment.length
+    assert sent == {
+        True: MORE_THAN_A_PACKET_BYTES + 2,
+        False: len(ANSWERED.received + b"stray") + 1,
+    }
+
+
+def test_silence_and_what_was_before_are_gaps() -> None:
+    """A target that did not answer costs a second, and the example begins a minute behind what others did."""
+    silent = Exchange(request=REQUEST, outcome=Outcome.SILENT)
+    steps = (STEP, replace(STEP, exchanges=(silent,)), CLOSE)
+    capture = render_capture(steps, listener="plaintext", served_before=1)
+    times_ms = [round(segment.at_s * 1000) for segment in segments_of(capture)]
+    pauses_ms = [later - earlier - 1 for earlier, later in pairwise(times_ms)]
+    assert [pause for pause in pauses_ms if pause] == [BEFORE_EXAMPLE_MS, SILENCE_MS]
+
+
+def test_closed_is_no_silence() -> None:
+    """Where the target ends the connection, nothing was waited for."""
+    closed = Exchange(request=REQUEST, outcome=Outcome.CLOSED)
+    capture = render_capture(
+        [replace(STEP, exchanges=(closed,), ended=True), CLOSE], listener="plaintext"
+    )
+    assert segments_of(capture)[-1].at_s < SILENCE_MS / 1000
+
+
+def test_listeners_have_addresses_of_their_own() -> None:
+    """The judged listener has the first one, whatever is done first."""
+    steps = [
+        Step(connection=0, listener="controller"),
+        Step(connection=1, listener="plaintext"),
+        Step(connection=2, listener="ssl"),
+    ]
+    segments = segments_of(render_capture(steps, listener="plaintext"))
+    brokers = {segment.connection: IPv4Address(segment.broker) for segment in segments}
+    assert brokers == {0: FIRST_BROKER + 1, 1: FIRST_BROKER, 2: FIRST_BROKER + 2}

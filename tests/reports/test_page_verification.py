@@ -1,0 +1,73 @@
+"""Pages and exports that are not what the tables make are named, whatever the list of hashes says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.grid_page import write_grid
+from reports.hash_list import write_hash_list
+from reports.page_verification import differing_pages
+from reports.verification import GIVEN_TABLES
+from tests.reports.roll_up_tables import run_row, write_tables
+from tests.reports.site.sites import site_tables
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """Give a site with a list of hashes."""
+    root = write_tables(tmp_path / "published", **site_tables())
+    write_grid(root)
+    write_hash_list(root)
+    return root
+
+
+@pytest.fixture
+def recomputed(tmp_path: Path) -> Path:
+    """Give the tables of the same runs, which lie elsewhere now; every row stands in another place."""
+    tables = {name: rows[::-1] for name, rows in site_tables().items()}
+    taken_over: dict[str, list[dict[str, object]]] = {name: [] for name in GIVEN_TABLES}
+    runs = {"runs": [run_row("/elsewhere")]}
+    return write_tables(tmp_path / "again", **(tables | runs | taken_over))
+
+
+def _found(published: Path, recomputed: Path, tmp_path: Path) -> list[str]:
+    (tmp_path / "scratch").mkdir()
+    found = differing_pages(published, recomputed, tmp_path / "scratch", list(GIVEN_TABLES))
+    return [f"{difference.place}: {difference.sentence}" for difference in found]
+
+
+def test_pages_that_the_tables_make_have_no_difference(
+    published: Path, recomputed: Path, tmp_path: Path
+) -> None:
+    """Nothing depends on the clock, on where runs lie, or on the order in which Spark wrote rows."""
+    assert _found(published, recomputed, tmp_path) == []
+
+
+def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Path) -> None:
+    """A page painted green, a file added and one left out are found, although the list was written anew."""
+    home = published / "index.html"
+    home.write_text(home.read_text().replace("violates", "conforms"))
+    badge = next((published / "exports" / "badges").rglob("*.svg"))
+    badge.write_text("<svg/>")
+    (published / "grid.md").unlink()
+    (published / "cells" / "more.html").write_text("all is well")
+    (published / "tables" / "more.parquet").write_bytes(b"")
+    write_hash_list(published)
+    assert sorted(_found(published, recomputed, tmp_path)) == [
+        "page: cells/more.html is published, and no table makes it",
+        f"page: {badge.relative_to(published)} is not what the tables make it",
+        "page: grid.md is missing",
+        "page: index.html is not what the tables make it",
+        "page: tables/more.parquet is published, and no table makes it",
+    ]
+
+
+def test_tables_that_no_page_can_be_made_of_are_named(
+    published: Path, recomputed: Path, tmp_path: Path
+) -> None:
+    """What the runs make has a violation without evidence, so that nobody can have made pages of it."""
+    (recomputed / "tables" / "failures.parquet" / "part-0.parquet").unlink()
+    (recomputed / "tables" / "failures.parquet").rmdir()
+    assert _found(published, recomputed, tmp_path) != []

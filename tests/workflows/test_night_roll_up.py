@@ -1,0 +1,60 @@
+"""The archive of the history is whole whenever it is there."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workflows.night_roll_up import pack, unpack
+
+
+class Killed(BaseException):
+    """Stands for the end of the process: nothing of ours catches it."""
+
+
+def _write_history(kept: Path, text: str) -> None:
+    for name in ("one", "two"):
+        path = kept / "history" / "commits" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def _texts(history: Path) -> list[str]:
+    return [path.read_text() for path in sorted(history.glob("commits/*"))]
+
+
+def test_packed_history_is_unpacked_as_it_was(tmp_path: Path) -> None:
+    """Nothing but the archive is needed, and nothing else is left beside it."""
+    _write_history(tmp_path, "first night")
+    pack(tmp_path)
+    shutil.rmtree(tmp_path / "history")
+    assert [path.name for path in tmp_path.iterdir()] == ["history.tar"]
+    assert _texts(unpack(tmp_path)) == ["first night"] * 2
+
+
+def test_packing_that_was_killed_leaves_the_earlier_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next night finds the whole history of the night before, and can pack over what was left."""
+    _write_history(tmp_path, "first night")
+    pack(tmp_path)
+    _write_history(tmp_path, "second night")
+    add = tarfile.TarFile.addfile
+
+    def half(archive: tarfile.TarFile, member: tarfile.TarInfo, *content: Any) -> None:
+        add(archive, member, *content)
+        if member.isfile():
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tarfile.TarFile, "addfile", half)
+        with pytest.raises(Killed):
+            pack(tmp_path)
+    shutil.rmtree(tmp_path / "history")
+    assert _texts(unpack(tmp_path)) == ["first night"] * 2
+    pack(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["history", "history.tar"]
