@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeVar
 
 from conformance.mutation.properties import Property, all_properties
 from conformance.mutation.score import CAP, Blame, Kill, is_of_model
-from conformance.mutation.trials import Trial, blame, examples_to_kill, listeners_in_memory
+from conformance.mutation.trials import (
+    Killed,
+    Trial,
+    blame,
+    examples_to_kill,
+    fewest_examples,
+    listeners_in_memory,
+    seeds_of,
+)
 from fixtures.in_memory import LAUNCHER
 from reference_model.defects import DEFECTS
 
@@ -19,8 +27,6 @@ BLAMED_EXAMPLES = 100
 """As many as a property draws in a standard run."""
 BYSTANDER_EXAMPLES = 40
 """Of properties whose clauses a defect does not break, beside the pinned ones: most of the work by far."""
-
-FIRST_SEED = 1
 
 T = TypeVar("T")
 Advance = Callable[[int, int], None]
@@ -105,7 +111,7 @@ def measure(
             name: [each for each in broken[name] if (name, each) in pairs] for name in properties
         }
         keys = [
-            (name, seed) for name in properties if caught[name] for seed in _seeds_of(name, seeds)
+            (name, seed) for name in properties if caught[name] for seed in seeds_of(name, seeds)
         ]
         counted = [
             pool.submit(examples_to_kill, name, caught[name], seed, CAP) for name, seed in keys
@@ -118,12 +124,6 @@ def measure(
         kills=_kills(defects, trials, killed, seeds),
         kills_of_property={name: len(caught[name]) for name in properties},
     )
-
-
-def _seeds_of(property_name: str, seeds: int) -> range:
-    """Return the seeds that a property is tried with: one where it draws nothing."""
-    drawn = all_properties()[property_name].is_drawn
-    return range(FIRST_SEED, FIRST_SEED + (seeds if drawn else 1))
 
 
 def _bystanders(defects: Sequence[str], judged: Property) -> list[str]:
@@ -173,7 +173,7 @@ def _blames(defects: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
 def _kills(
     defects: Sequence[str],
     trials: Sequence[Trial],
-    killed: dict[tuple[str, int], dict[str, int | None]],
+    killed: Killed,
     seeds: int,
 ) -> list[Kill]:
     properties = judged_in_memory()
@@ -187,26 +187,10 @@ def _kills(
         Kill(
             clause=clause,
             defect=defect,
-            examples=tuple(
-                _fewest(_count(killed, name, seed, defect) for name in judging[clause])
-                for seed in range(FIRST_SEED, FIRST_SEED + seeds)
-            ),
+            examples=fewest_examples(killed, judging[clause], defect, seeds),
             pinned=any((name, defect) in pinned for name in judging[clause]),
         )
         for defect in defects
         for clause in DEFECTS[defect].breaks
         if clause in judged
     ]
-
-
-def _count(
-    killed: Mapping[tuple[str, int], Mapping[str, int | None]], name: str, seed: int, defect: str
-) -> int | None:
-    """Return the examples that a property took to a defect; what draws nothing has one seed for all."""
-    counts = killed.get((name, seed)) or killed.get((name, FIRST_SEED), {})
-    return counts.get(defect)
-
-
-def _fewest(counts: Iterable[int | None]) -> int | None:
-    """Return the smallest count, None where every property of the clause counted in vain."""
-    return min((count for count in counts if count is not None), default=None)

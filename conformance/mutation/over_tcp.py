@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.mutation.in_memory import clauses_in_memory
+from conformance.mutation.kills_over_tcp import Catch
 from conformance.mutation.properties import Property, all_properties
-from conformance.mutation.score import Blame, Kill
+from conformance.mutation.score import Blame
 from conformance.mutation.trials import listeners_in_memory
 from conformance.suite_processes import EndedRun, SuiteProcesses
 from fixtures.errors import HarnessError
@@ -109,44 +110,44 @@ def _options(run: Run, folder: Path) -> list[str]:
     return [*targets, "--runs", str(folder), "--tier", run.tier, "-k", chosen, "--tb=no"]
 
 
-def first_failures(folder: Path, target: str) -> dict[str, int]:
-    """Read from run folders which clauses a target violates, with the first failing example's number."""
-    first: dict[str, int] = {}
-    columns = ["target", "clause", "verdict", "phase", "example_number"]
+def violations(folder: Path, target: str) -> set[tuple[str, str]]:
+    """Read from run folders which clauses a target violates, each with the properties that show it."""
+    found: set[tuple[str, str]] = set()
+    columns = ["target", "clause", "property", "verdict", "phase"]
     for part in sorted(folder.glob("*/examples/*.parquet")):
         failing = pq.read_table(part, columns=columns).filter(
             (pc.field("target") == target)
             & (pc.field("verdict") == Verdict.VIOLATES.value)
             & (pc.field("phase") == Phase.GENERATE.value)
         )
-        for row in failing.to_pylist():
-            number = row["example_number"]
-            first[row["clause"]] = min(number, first.get(row["clause"], number))
-    return first
+        found |= {(row["clause"], row["property"]) for row in failing.to_pylist()}
+    return found
 
 
-def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Kill]]:
-    """Return what the runs found: the blame of each defect, and the kills of clauses that need sockets.
-
-    A kill's one number is that of a run of the suite, where the pinned examples come first.
-    """
+def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
+    """Return what the runs found: the blame of each defect, and what caught it for clauses that need sockets."""
     properties = all_properties()
     in_memory = clauses_in_memory()
-    blames, kills = [], []
+    blames, catches = [], []
     for run, folder in folders.items():
         judged = _clauses(properties[name] for name in run.properties)
         for defect in run.defects:
-            violated = first_failures(folder, f"{REFERENCE}+{defect}")
+            found = violations(folder, f"{REFERENCE}+{defect}")
             breaks = tuple(clause for clause in DEFECTS[defect].breaks if clause in judged)
+            violated = {clause for clause, _ in found}
             blames.append(
-                Blame(defect=defect, breaks=breaks, violated=set(violated), transport=TRANSPORT)
+                Blame(defect=defect, breaks=breaks, violated=violated, transport=TRANSPORT)
             )
-            kills += [
-                Kill(clause=clause, defect=defect, examples=(violated.get(clause),), pinned=False)
+            catches += [
+                Catch(
+                    clause=clause,
+                    defect=defect,
+                    properties=tuple(sorted(name for each, name in found if each == clause)),
+                )
                 for clause in breaks
                 if clause not in in_memory
             ]
-    return blames, kills
+    return blames, catches
 
 
 def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> dict[str, int]:

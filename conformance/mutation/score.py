@@ -38,14 +38,16 @@ class Kill:
         clause: the clause's id.
         defect: the defect's name.
         examples: examples until the first failure, seed by seed; None for a seed that it survived. They are generated
-            ones; where the clause needs sockets, those of one run of the suite, its pinned ones first.
+            ones.
         pinned: whether an example that is written down with a property catches it too.
+        cap: how many examples were tried with each seed at most.
     """
 
     clause: str
     defect: str
     examples: tuple[int | None, ...]
     pinned: bool
+    cap: int = CAP
 
     @property
     def survived(self) -> int:
@@ -119,7 +121,7 @@ class Score:
         kills: every clause with every defect that breaks it.
         blames: every defect, by every way it was reached.
         kills_of_property: by property, how many defects it caught of those that break its clauses.
-        seeds: how many seeds were tried in memory.
+        seeds: how many seeds were tried.
         complete: whether all defects were tried, so that what is missing is wrong.
     """
 
@@ -156,7 +158,7 @@ class Score:
         for kill in self.kills:
             if not kill.is_certain:
                 seeds = f"{kill.survived} of {len(kill.examples)} seeds"
-                yield f"{kill.defect} SURVIVED {kill.clause} for {CAP} examples in {seeds}"
+                yield f"{kill.defect} SURVIVED {kill.clause} for {kill.cap} examples in {seeds}"
 
     def _gaps(self) -> Iterable[str]:
         planted = defaultdict(set)
@@ -187,7 +189,6 @@ class Score:
         """Return everything as values of JSON; an endless number of examples is null."""
         return {
             "seeds": self.seeds,
-            "cap": CAP,
             "kills": [
                 {
                     "clause": kill.clause,
@@ -195,6 +196,7 @@ class Score:
                     "median": _finite(kill.median),
                     "percentile_95": _finite(kill.percentile_95),
                     "seeds": len(kill.examples),
+                    "cap": kill.cap,
                     "survived_seeds": kill.survived,
                     "pinned": kill.pinned,
                     "examples": list(kill.examples),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.table import Table
 
-from conformance.mutation.score import CAP, Score
+from conformance.mutation.score import Score
 
 COLUMNS = ("clause", "defect", "seeds", "median", "95 %", "pinned", "result")
 
@@ -28,15 +28,15 @@ def rows(score: Score) -> Iterator[tuple[str, ...]]:
             kill.clause,
             kill.defect,
             str(len(kill.examples)),
-            _number(kill.median),
-            _number(kill.percentile_95),
+            _number(kill.median, kill.cap),
+            _number(kill.percentile_95, kill.cap),
             pinned,
             result,
         )
 
 
-def _number(examples: float) -> str:
-    return f"> {CAP}" if math.isinf(examples) else f"{examples:g}"
+def _number(examples: float, cap: int) -> str:
+    return f"> {cap}" if math.isinf(examples) else f"{examples:g}"
 
 
 def terminal_table(score: Score) -> Table:
@@ -66,8 +66,7 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     """
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
-        "Examples to a kill are counted by generation alone, without the pinned examples; clauses that need sockets "
-        "are run once by the suite itself, where the pinned examples come first and count.",
+        "Examples to a kill are counted by generation alone, without the pinned examples.",
         "",
     ]
     lines += _markdown_table(COLUMNS, list(rows(score)))

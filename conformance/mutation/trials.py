@@ -1,6 +1,6 @@
-"""Planted defects tried in this process: which properties catch them, and after how many examples.
+"""Planted defects tried one by one: which properties catch them, and after how many examples.
 
-Each function does one piece of work on its own and takes and gives plain values, so that pieces can be spread
+The brokers are those in this process, unless a caller has others. Each function does one piece of work on its own and takes and gives plain values, so that pieces can be spread
 over processes.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypothesis.errors import UnsatisfiedAssumption
@@ -16,6 +16,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
 from conformance.plugin import SHARE_ON_FURTHER_LISTENERS
+from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import REFERENCE, reference_targets
@@ -23,6 +24,13 @@ from fixtures.patience import Patience
 from reference_model.defects import DEFECTS
 from reference_model.listeners import PLAINTEXT
 
+BrokerWith = Callable[[str], Broker]
+"""Gives the reference broker with a defect, the plain one for an empty name; the same one every time."""
+
+Killed = Mapping[tuple[str, int], Mapping[str, int | None]]
+"""By property and seed: the examples that it took to catch each defect."""
+
+FIRST_SEED = 1
 BLAME_SEED = 0
 """What is blamed is judged on one sequence of examples, as in a run of the suite."""
 
@@ -65,14 +73,18 @@ def broker_with(defect: str) -> InMemoryBroker:
 
 def listeners_in_memory(judged: Property) -> tuple[str, ...]:
     """Return the listeners on which a property judges without a socket; none where it needs one."""
-    listeners = judged.listeners_of(broker_with(""))
+    return _listeners(judged, broker_with(""))
+
+
+def _listeners(judged: Property, broker: Broker) -> tuple[str, ...]:
+    listeners = judged.listeners_of(broker)
     return listeners[:1] if judged.is_deep else listeners
 
 
-def _fails(judged: Property, defect: str, values: Values, listener: str) -> bool:
+def _fails(judged: Property, broker: Broker, values: Values) -> bool:
     """Tell whether a broker violates the clause on an example; one that it rejects says nothing."""
     try:
-        return not holds(judged, broker_with(defect).sibling(listener), values)
+        return not holds(judged, broker, values)
     except UnsatisfiedAssumption:
         return False
 
@@ -87,11 +99,7 @@ def blame(property_name: str, defects: Sequence[str], count: int) -> list[Trial]
     """
     judged = all_properties()[property_name]
     problems: dict[str, str] = {}
-    pinned = {
-        defect
-        for defect in defects
-        if any(_fails_pinned(judged, defect, values, problems) for values in judged.pinned)
-    }
+    pinned = _caught_by_pinned(judged, defects, problems)
     generated = _first_failures(judged, defects, seed=BLAME_SEED, count=count, problems=problems)
     return [
         Trial(
@@ -105,31 +113,96 @@ def blame(property_name: str, defects: Sequence[str], count: int) -> list[Trial]
     ]
 
 
+def caught_by_pinned(property_name: str, defects: Iterable[str], brokers: BrokerWith) -> set[str]:
+    """Return the defects that an example catches which is written down with the property."""
+    return _caught_by_pinned(all_properties()[property_name], defects, {}, brokers)
+
+
+def _caught_by_pinned(
+    judged: Property,
+    defects: Iterable[str],
+    problems: dict[str, str],
+    brokers: BrokerWith = broker_with,
+) -> set[str]:
+    listeners = _listeners(judged, brokers(""))
+    with assumptions_outside_hypothesis():
+        return {
+            defect
+            for defect in defects
+            if any(
+                _catches(judged, defect, values, _on(brokers(defect), listeners), problems)
+                for values in judged.pinned
+            )
+        }
+
+
 def examples_to_kill(
-    property_name: str, defects: Sequence[str], seed: int, cap: int
+    property_name: str,
+    defects: Sequence[str],
+    seed: int,
+    cap: int,
+    brokers: BrokerWith = broker_with,
 ) -> dict[str, int | None]:
     """Count the generated examples that a property takes to catch each defect; None where `cap` do not do."""
     judged = all_properties()[property_name]
-    first = _first_failures(judged, defects, seed=seed, count=cap, problems={})
+    first = _first_failures(judged, defects, seed=seed, count=cap, problems={}, brokers=brokers)
     return {defect: first.get(defect) for defect in defects}
 
 
+def seeds_of(property_name: str, seeds: int) -> range:
+    """Return the seeds that a property is tried with: one where it draws nothing."""
+    drawn = all_properties()[property_name].is_drawn
+    return range(FIRST_SEED, FIRST_SEED + (seeds if drawn else 1))
+
+
+def fewest_examples(
+    killed: Killed, property_names: Iterable[str], defect: str, seeds: int
+) -> tuple[int | None, ...]:
+    """Return, seed by seed, how many examples the quickest of some properties took; None where all were in vain."""
+    names = tuple(property_names)
+    return tuple(
+        _fewest(_count(killed, name, seed, defect) for name in names)
+        for seed in range(FIRST_SEED, FIRST_SEED + seeds)
+    )
+
+
+def _count(killed: Killed, name: str, seed: int, defect: str) -> int | None:
+    # What draws nothing has one seed for all.
+    counts = killed.get((name, seed)) or killed.get((name, FIRST_SEED), {})
+    return counts.get(defect)
+
+
+def _fewest(counts: Iterable[int | None]) -> int | None:
+    return min((count for count in counts if count is not None), default=None)
+
+
 def _first_failures(
-    judged: Property, defects: Iterable[str], *, seed: int, count: int, problems: dict[str, str]
+    judged: Property,
+    defects: Iterable[str],
+    *,
+    seed: int,
+    count: int,
+    problems: dict[str, str],
+    brokers: BrokerWith = broker_with,
 ) -> Mapping[str, int]:
     """Draw until every defect is caught, or `count` examples are; returns the first that each fails on."""
     first: dict[str, int] = {}
     alive = list(defects)
     number = 0
-    listeners = listeners_in_memory(judged)
+    healthy = brokers("")
+    listeners = _listeners(judged, healthy)
 
     def take(values: Values) -> None:
         nonlocal alive, number
         # As in a run of the suite, what is behind the first listener gets a share of the examples.
         share = number < count // SHARE_ON_FURTHER_LISTENERS
-        asked = _telling(judged, values, listeners if share else listeners[:1])
+        asked = _telling(judged, values, healthy, listeners if share else listeners[:1])
         number += 1
-        caught = [each for each in alive if _catches(judged, each, values, asked, problems)]
+        caught = [
+            each
+            for each in alive
+            if _catches(judged, each, values, _on(brokers(each), asked), problems)
+        ]
         first.update(dict.fromkeys(caught, number))
         alive = [defect for defect in alive if defect not in first and defect not in problems]
         if not alive:
@@ -139,38 +212,39 @@ def _first_failures(
     return first
 
 
-def _telling(judged: Property, values: Values, listeners: Sequence[str]) -> tuple[str, ...]:
+def _on(broker: Broker, listeners: Iterable[str]) -> Iterator[Broker]:
+    return (broker.sibling(listener) for listener in listeners)
+
+
+def _telling(
+    judged: Property, values: Values, healthy: Broker, listeners: Sequence[str]
+) -> tuple[str, ...]:
     """Return the listeners on which an example says something about a healthy broker.
 
     Raises:
         UnsatisfiedAssumption: there is none.
     """
     telling = []
-    for listener in listeners:
+    for broker in _on(healthy, listeners):
         try:
-            holds(judged, broker_with("").sibling(listener), values)
+            holds(judged, broker, values)
         except UnsatisfiedAssumption:
             continue
-        telling.append(listener)
+        telling.append(broker.listener)
     if not telling:
         raise UnsatisfiedAssumption
     return tuple(telling)
-
-
-def _fails_pinned(judged: Property, defect: str, values: Values, problems: dict[str, str]) -> bool:
-    with assumptions_outside_hypothesis():
-        return _catches(judged, defect, values, listeners_in_memory(judged), problems)
 
 
 def _catches(
     judged: Property,
     defect: str,
     values: Values,
-    listeners: Sequence[str],
+    brokers: Iterable[Broker],
     problems: dict[str, str],
 ) -> bool:
     try:
-        return any(_fails(judged, defect, values, listener) for listener in listeners)
+        return any(_fails(judged, broker, values) for broker in brokers)
     except HarnessError as error:
         problems.setdefault(defect, f"{type(error).__name__}: {error}")
         return False

@@ -33,10 +33,10 @@ def test_defects_of_socket_clauses_get_generated_examples() -> None:
 
 @pytest.mark.timeout(180)
 def test_runs_are_judged_by_their_records(tmp_path: Path) -> None:
-    """A run against a broker that skips TLS finds its clause violated, and counts the examples to that."""
+    """A run against a broker that skips TLS finds its clause violated, and says by which property."""
     run = Run(defects=(TLS_DEFECT,), properties=(TLS_PROPERTY,), tier="smoke")
-    blames, kills = judge(run_all([run], tmp_path, 1))
+    blames, catches = judge(run_all([run], tmp_path, 1))
     assert [each.is_exact for each in blames] == [True]
-    assert [(kill.clause, kill.defect, kill.survived) for kill in kills] == [
-        (TLS_CLAUSE, TLS_DEFECT, 0)
+    assert [(catch.clause, catch.defect, tuple(catch.properties)) for catch in catches] == [
+        (TLS_CLAUSE, TLS_DEFECT, (TLS_PROPERTY,))
     ]

@@ -1,0 +1,125 @@
+"""How many generated examples the clauses that need sockets take to catch the defects that break them.
+
+Here properties mostly wait (for handshakes, for a metric, for a line of the log), so that more of them run at a time
+than there are cores.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from conformance.mutation.score import Kill
+from conformance.mutation.trials import (
+    caught_by_pinned,
+    examples_to_kill,
+    fewest_examples,
+    seeds_of,
+)
+from fixtures.broker import Broker
+from fixtures.launchers.built_in import REFERENCE, launch_built_in, reference_targets
+from fixtures.patience import Patience
+from reference_model.listeners import PLAINTEXT
+
+CAP = 100
+"""Generated examples after which a defect counts as surviving a seed: the slowest take half a second each."""
+SEEDS_AT_ONCE = 5
+"""Of one property, on one set of brokers, which start in a second."""
+PROCESSES_PER_JOB = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catch:
+    """What a run of the suite made of a defect, for one of the clauses that it breaks.
+
+    Attributes:
+        clause: the clause's id.
+        defect: the defect's name.
+        properties: those that caught it; none where it survived.
+    """
+
+    clause: str
+    defect: str
+    properties: Collection[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counted:
+    """What one property made of its defects with some of the seeds.
+
+    Attributes:
+        pinned: the defects that an example catches which is written down with the property.
+        examples: by seed and defect, how many generated ones it took.
+    """
+
+    pinned: Collection[str]
+    examples: Mapping[int, Mapping[str, int | None]]
+
+
+def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Kill]:
+    """Count examples to the kill, seed by seed, for each property that caught its defect in a run of the suite.
+
+    Args:
+        catches: what the suite made of each clause with each of its defects.
+        seeds: for how many seeds.
+        jobs: how many cores may be used.
+    """
+    caught: dict[str, set[str]] = defaultdict(set)
+    for catch in catches:
+        for name in catch.properties:
+            caught[name].add(catch.defect)
+    killed: dict[tuple[str, int], Mapping[str, int | None]] = {}
+    pinned: set[tuple[str, str]] = set()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs * PROCESSES_PER_JOB, mp_context=context) as pool:
+        counting = [
+            (name, pool.submit(_count, name, sorted(defects), part))
+            for name, defects in caught.items()
+            for part in _parts(seeds_of(name, seeds))
+        ]
+        for name, future in counting:
+            counted = future.result()
+            pinned |= {(name, defect) for defect in counted.pinned}
+            killed |= {(name, seed): counts for seed, counts in counted.examples.items()}
+    return [
+        Kill(
+            clause=catch.clause,
+            defect=catch.defect,
+            examples=fewest_examples(killed, catch.properties, catch.defect, seeds),
+            pinned=any((name, catch.defect) in pinned for name in catch.properties),
+            cap=CAP,
+        )
+        for catch in catches
+    ]
+
+
+def _parts(seeds: range) -> Iterator[range]:
+    return (seeds[first : first + SEEDS_AT_ONCE] for first in range(0, len(seeds), SEEDS_AT_ONCE))
+
+
+def _count(property_name: str, defects: Sequence[str], seeds: Sequence[int]) -> _Counted:
+    """Start the plain reference broker and those with the defects, and count for each of the seeds."""
+    targets = {target.id: target for target in reference_targets()}
+    with ExitStack() as running:
+
+        def started(target_id: str) -> Broker:
+            launched = running.enter_context(launch_built_in(targets[target_id]))
+            broker = Broker(launched, PLAINTEXT, patience=Patience(math.inf))
+            broker.calibrate()
+            return broker
+
+        brokers = {"": started(REFERENCE)}
+        brokers |= {defect: started(f"{REFERENCE}+{defect}") for defect in defects}
+        with_defect = brokers.__getitem__
+        return _Counted(
+            pinned=caught_by_pinned(property_name, defects, with_defect),
+            examples={
+                seed: examples_to_kill(property_name, defects, seed, CAP, with_defect)
+                for seed in seeds
+            },
+        )

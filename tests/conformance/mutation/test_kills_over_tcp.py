@@ -1,0 +1,48 @@
+"""Examples to the kill of clauses that need sockets: counted seed by seed against brokers that run."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.mutation.kills_over_tcp import CAP, Catch, counted_kills
+
+CLAUSE = "KIP-35.client-certificate-guards-table"
+PROPERTY = "test_client_without_a_certificate_gets_no_table"
+TO_ALL = "client-certificates-are-not-asked-for"
+TO_SOME = "client-certificates-are-not-asked-for-in-a-crowd"
+SEEDS = 7
+"""More than go to one set of brokers."""
+
+
+@pytest.mark.timeout(180)
+def test_seeds_are_counted_one_by_one() -> None:
+    """What every example shows takes one with each seed, what some show takes more with some; both are pinned."""
+    catches = [
+        Catch(clause=CLAUSE, defect=name, properties=[PROPERTY]) for name in (TO_ALL, TO_SOME)
+    ]
+    to_all, to_some = counted_kills(catches, seeds=SEEDS, jobs=1)
+    assert to_all.examples == (1,) * SEEDS
+    assert len(to_some.examples) == SEEDS
+    assert to_some.median > 1
+    assert to_all.pinned
+    assert to_some.pinned
+    assert {to_all.cap, to_some.cap} == {CAP}
+
+
+def test_what_nothing_caught_survives_every_seed() -> None:
+    """No broker is started for a defect that the suite did not catch, and it counts as surviving."""
+    (kill,) = counted_kills(
+        [Catch(clause=CLAUSE, defect=TO_ALL, properties=())], seeds=SEEDS, jobs=1
+    )
+    assert kill.survived == SEEDS
+    assert not kill.is_certain
+
+
+@pytest.mark.timeout(180)
+def test_property_that_cannot_see_the_defect_survives() -> None:
+    """A property of another clause takes all the examples there are, and catches nothing."""
+    blind = "test_nothing_is_answered_before_tls"
+    catch = Catch(clause=CLAUSE, defect=TO_ALL, properties=[blind])
+    (kill,) = counted_kills([catch], seeds=1, jobs=1)
+    assert kill.examples == (None,)
+    assert not kill.pinned
