@@ -14,16 +14,11 @@ from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
 from spark_aggregation.frames import settled
-from spark_aggregation.given_reports import (
-    inputs_left_out,
-    mutation_score,
-    release_changes,
-    report_sha256,
-)
+from spark_aggregation.given_reports import GivenTables, given_tables
 from spark_aggregation.given_runs import local_path
 from spark_aggregation.history import History, batches_of
 from spark_aggregation.ingest import Ingested, changed_clauses, ingest
-from spark_aggregation.roll_up import GivenReports, roll_up, shown
+from spark_aggregation.roll_up import roll_up, shown
 from spark_aggregation.state import State, empty_state, fold
 from spark_aggregation.storage import Storage
 from spark_aggregation.tables import TABLES
@@ -110,7 +105,7 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
         UnreadableReport: the score or the changes are not what they should be.
         HistoryMoved: another roll-up added to the history meanwhile.
     """
-    given = _given_reports(spark, asked)
+    given = given_tables(spark, mutation=asked.mutation, changes=asked.changes)
     history = History(spark, asked.history) if asked.history is not None else None
     state = history.state() if history and not asked.rebuild else empty_state(spark)
     outcome, facts = Outcome(), None
@@ -122,14 +117,6 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     if outcome.any_new or not state.runs.isEmpty():
         _write_tables(spark, asked, state, facts, history, given)
     return outcome
-
-
-def _given_reports(spark: SparkSession, asked: Request) -> GivenReports:
-    return GivenReports(
-        mutation=mutation_score(spark, asked.mutation),
-        release_changes=release_changes(spark, asked.changes),
-        inputs_left_out=inputs_left_out(spark, asked.changes),
-    )
 
 
 def _taken_in(
@@ -174,7 +161,7 @@ def _write_tables(
     state: State,
     facts: Facts | None,
     history: History | None,
-    given: GivenReports,
+    given: GivenTables,
 ) -> None:
     state, chosen = shown(state)
     if history is not None:
@@ -183,14 +170,8 @@ def _write_tables(
         facts = history.facts(batches_of(state.runs.join(chosen, on="run_id", how="left_semi")))
     assert facts is not None
     out = Storage(spark, asked.out)
-    changes = report_sha256(spark, asked.changes)
-    inputs = {
-        **dict.fromkeys(TABLES, _runs_sha256(state.runs)),
-        "mutation": report_sha256(spark, asked.mutation),
-        "release_changes": changes,
-        "inputs_left_out": changes,
-    }
-    write_tables(roll_up(state, chosen, facts, given), inputs, out)
+    inputs = {**dict.fromkeys(TABLES, _runs_sha256(state.runs)), **given.inputs_sha256}
+    write_tables({**roll_up(state, chosen, facts), **given.tables}, inputs, out)
 
 
 def _runs_sha256(runs: DataFrame) -> str:

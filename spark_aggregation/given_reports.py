@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
@@ -88,27 +90,72 @@ _KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(
 """What a value of JSON may be, by the type that it is read as."""
 
 
-def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
-    """Read the mutation score.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenTables:
+    """Tables that do not come from runs.
+
+    Attributes:
+        tables: what makes each, by its name.
+        inputs_sha256: the hash of the report that each comes from, empty where none was given.
+    """
+
+    tables: Mapping[str, Callable[[], DataFrame]]
+    inputs_sha256: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    content: DataFrame
+    sha256: str
+
+
+def given_tables(
+    spark: SparkSession, *, mutation: str | None = None, changes: str | None = None
+) -> GivenTables:
+    """Read the reports that were given, each once; a table whose report was not is empty.
 
     Args:
         spark: the session.
-        path: the `mutation.json` that `kafka-conformance mutation --out` writes; None for an empty table.
-
-    Returns:
-        One row per clause and defect that breaks it: `clause`, `defect`, `seeds` (tried: one where the clause
-        needs sockets), `killed` (seeds whose examples caught it), `certain` (whether every run catches it), `median_examples`,
-        `p95_examples` (generated examples until it was caught; null where too many seeds caught nothing).
+        mutation: the `mutation.json` that `kafka-conformance mutation --out` writes.
+        changes: the `changes.json` that `kafka-conformance changes --out` writes.
 
     Raises:
         UnreadableReport: there is no such file, or not such a report in it.
     """
-    if path is None:
-        return empty_frame(spark, TABLES["mutation"])
-    score = _read(spark, path, _SCORE, written_by="kafka-conformance mutation --out")
-    kills = score.select(F.inline("kills"))
+    score = _read(spark, mutation, _SCORE, written_by="kafka-conformance mutation --out")
+    log = _read(spark, changes, _CHANGES, written_by="kafka-conformance changes --out")
+    made = {
+        "mutation": (score, _mutation_score),
+        "release_changes": (log, _release_changes),
+        "inputs_left_out": (log, _inputs_left_out),
+    }
+    return GivenTables(
+        tables={name: partial(_table, spark, name, *each) for name, each in made.items()},
+        inputs_sha256={
+            name: "" if report is None else report.sha256 for name, (report, _) in made.items()
+        },
+    )
+
+
+def _table(
+    spark: SparkSession,
+    name: str,
+    report: _Report | None,
+    rows_of: Callable[[DataFrame], DataFrame],
+) -> DataFrame:
+    if report is None:
+        return empty_frame(spark, TABLES[name])
+    return as_table(rows_of(report.content), TABLES[name])
+
+
+def _mutation_score(score: DataFrame) -> DataFrame:
+    """Return a row per clause and defect that breaks it.
+
+    `killed` counts the seeds whose examples caught it, `certain` says whether every run does; `median_examples` and
+    `p95_examples` are generated ones, null where too many seeds caught nothing.
+    """
     survived = F.col("survived_seeds")
-    return kills.select(
+    return score.select(F.inline("kills")).select(
         "clause",
         "defect",
         "seeds",
@@ -119,29 +166,16 @@ def mutation_score(spark: SparkSession, path: str | None) -> DataFrame:
     )
 
 
-def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
-    """Read the log of changes between releases.
+def _release_changes(log: DataFrame) -> DataFrame:
+    """Return a row per group of inputs, step between adjacent releases, and clause that the change rests on.
 
-    Args:
-        spark: the session.
-        path: the `changes.json` that `kafka-conformance changes --out` writes; None for an empty table.
-
-    Returns:
-        One row per group of inputs, step between adjacent releases, and clause that the change rests on:
-        `listener`, `clause` (empty where it rests on none), `from_release`, `to_release` (target ids),
-        `predicted`, `inputs` (how many changed so), `shortest` (hexadecimal), `before`, `after` (in words).
-
-    Raises:
-        UnreadableReport: there is no such file, or not such a report in it.
+    `clause` is empty where it rests on none; releases are target ids, `inputs` says how many changed so, `shortest` is
+    hexadecimal, `before` and `after` are words.
     """
-    if path is None:
-        return empty_frame(spark, TABLES["release_changes"])
-    report = _read(spark, path, _CHANGES, written_by="kafka-conformance changes --out")
-    changes = report.select(F.inline("changes"))
     named = F.when(F.size("clauses") > 0, F.col("clauses")).when(
         F.size("clauses") <= 0, F.array(F.lit(""))
     )
-    renamed = changes.select(
+    return log.select(F.inline("changes")).select(
         "listener",
         F.explode(named).alias("clause"),
         F.col("before").alias("from_release"),
@@ -152,44 +186,27 @@ def release_changes(spark: SparkSession, path: str | None) -> DataFrame:
         F.col("was").alias("before"),
         F.col("became").alias("after"),
     )
-    return as_table(renamed, TABLES["release_changes"])
 
 
-def inputs_left_out(spark: SparkSession, path: str | None) -> DataFrame:
-    """Read what the log of changes between releases did not compare.
+def _inputs_left_out(log: DataFrame) -> DataFrame:
+    """Return a row per listener (and place before authentication), release and reason for not comparing.
 
-    Args:
-        spark: the session.
-        path: as that of `release_changes`.
-
-    Returns:
-        One row per listener (and place before authentication), release and reason: `listener`, `release` (a target's
-        id), `reason`, `inputs` (how many), `names` (theirs, with commas between).
-
-    Raises:
-        UnreadableReport: there is no such file, or not such a report in it.
+    `inputs` says how many, `names` is theirs, with commas between.
     """
-    if path is None:
-        return empty_frame(spark, TABLES["inputs_left_out"])
-    report = _read(spark, path, _CHANGES, written_by="kafka-conformance changes --out")
-    named = report.select(F.inline("left_out")).select(
+    return log.select(F.inline("left_out")).select(
         "listener",
         "release",
         "reason",
         F.size("inputs").alias("inputs"),
         F.array_join("inputs", ", ").alias("names"),
     )
-    return as_table(named, TABLES["inputs_left_out"])
 
 
-def report_sha256(spark: SparkSession, path: str | None) -> str:
-    """Hash a report that was given; empty for none."""
+def _read(
+    spark: SparkSession, path: str | None, schema: StructType, *, written_by: str
+) -> _Report | None:
     if path is None:
-        return ""
-    return hashlib.sha256(Storage(spark, path).read_text("").encode()).hexdigest()
-
-
-def _read(spark: SparkSession, path: str, schema: StructType, *, written_by: str) -> DataFrame:
+        return None
     file = Storage(spark, path)
     if not file.is_file():
         raise UnreadableReport(f"{path} is no file; `{written_by}` writes it into a folder")
@@ -202,7 +219,10 @@ def _read(spark: SparkSession, path: str, schema: StructType, *, written_by: str
         raise UnreadableReport(
             f"{path} is not what `{written_by}` writes: fields are missing or of another kind"
         )
-    return frame_of(spark, [content], ArrayType(schema))
+    return _Report(
+        content=frame_of(spark, [content], ArrayType(schema)),
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
 
 
 def _follows(content: object, type_: DataType) -> bool:

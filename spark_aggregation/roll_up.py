@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -18,21 +18,6 @@ from spark_aggregation.ranges import range_statements
 from spark_aggregation.state import State
 from spark_aggregation.tables import TABLES
 from spark_aggregation.transitions import cell_ages
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenReports:
-    """Tables that do not come from runs; see `given_reports`.
-
-    Attributes:
-        mutation: the mutation score.
-        release_changes: the log of changes between releases.
-        inputs_left_out: what that log did not compare.
-    """
-
-    mutation: DataFrame
-    release_changes: DataFrame
-    inputs_left_out: DataFrame
 
 
 def shown(state: State) -> tuple[State, DataFrame]:
@@ -53,16 +38,13 @@ def shown(state: State) -> tuple[State, DataFrame]:
     return replace(state, **often_used), chosen
 
 
-def roll_up(
-    state: State, chosen: DataFrame, facts: Facts, given: GivenReports
-) -> Mapping[str, Callable[[], DataFrame]]:
-    """Make the tables.
+def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Callable[[], DataFrame]]:
+    """Make the tables that come from runs; `given_reports` has the others.
 
     Args:
         state: what is known of all runs.
         chosen: as `shown` gives them.
         facts: those of at least the runs that the grid shows.
-        given: tables that are taken over.
 
     Returns:
         The tables by name, as `tables.TABLES` describes them. Each is made when it is called for: that takes as long
@@ -89,9 +71,6 @@ def roll_up(
         "coverage": lambda: measures.coverage(chosen, facts.partials),
         "latency": lambda: measures.latency(chosen, facts.latencies),
         "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
-        "mutation": lambda: given.mutation,
-        "release_changes": lambda: given.release_changes,
-        "inputs_left_out": lambda: given.inputs_left_out,
         "failures": lambda: shown_failures(cells, facts.failures),
         "neighbours": lambda: neighbours(cells, facts.examples, targets),
         "inputs": lambda: kept,

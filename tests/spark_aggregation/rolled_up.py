@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_aggregation.facts import Facts, facts_of
 from spark_aggregation.frames import settled
-from spark_aggregation.given_reports import inputs_left_out, mutation_score, release_changes
+from spark_aggregation.given_reports import given_tables
 from spark_aggregation.given_runs import local_path
 from spark_aggregation.ingest import Ingested, ingest
-from spark_aggregation.roll_up import GivenReports, roll_up, shown
+from spark_aggregation.roll_up import roll_up, shown
 from spark_aggregation.state import State, empty_state, fold
 
 
@@ -43,10 +43,6 @@ def tables_of(
         keep_days=keep_days,
     )
     state = State(**{name: settled(frame) for name, frame in state.by_name().items()})
-    given = GivenReports(
-        mutation=mutation_score(spark, None),
-        release_changes=release_changes(spark, None),
-        inputs_left_out=inputs_left_out(spark, None),
-    )
     state, chosen = shown(state)
-    return {name: made() for name, made in roll_up(state, chosen, facts, given).items()}
+    tables = {**roll_up(state, chosen, facts), **given_tables(spark).tables}
+    return {name: made() for name, made in tables.items()}

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from reports import grid_tables, history_tables
 from reports.repeats import wilson_interval
 from spark_aggregation.errors import UnreadableReport
-from spark_aggregation.given_reports import inputs_left_out, mutation_score, release_changes
+from spark_aggregation.given_reports import given_tables
 from spark_aggregation.ingest import changed_clauses
 from spark_aggregation.tables import TABLES
 from tests.run_folders import clause_entry, planned_cell, run_header, write_run
@@ -135,17 +135,20 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
         ' "shortest": "00"}], "left_out": [{"listener": "ssl", "release": "a-1", "reason": "no end",'
         ' "inputs": ["one", "two"]}]}'
     )
-    score = mutation_score(spark, str(tmp_path / "mutation.json")).collect()
+    reports = {name: str(tmp_path / f"{name}.json") for name in ("mutation", "changes")}
+    given = given_tables(spark, **reports)
+    assert given.inputs_sha256["release_changes"] == given.inputs_sha256["inputs_left_out"] != ""
+    score = given.tables["mutation"]().collect()
     assert [tuple(row) for row in score] == [
         ("C.a", "d", 30, 27, True, 2.0, None),
         ("C.b", "d", 1, 1, True, 1.0, 1.0),
     ]
-    changes = release_changes(spark, str(tmp_path / "changes.json")).collect()
+    changes = given.tables["release_changes"]().collect()
     assert [(row.clause, row.from_release, row.before) for row in changes] == [
         ("C.a", "a-1", "closed"),
         ("C.b", "a-1", "closed"),
     ]
-    left_out = inputs_left_out(spark, str(tmp_path / "changes.json")).collect()
+    left_out = given.tables["inputs_left_out"]().collect()
     assert [tuple(row) for row in left_out] == [("ssl", "a-1", "no end", 2, "one, two")]
 
 
@@ -171,11 +174,11 @@ def test_a_report_that_is_none_is_refused(
     if text is not None:
         path.write_text(text)
     with pytest.raises(UnreadableReport, match=rf"mutation\.json {reason}") as caught:
-        mutation_score(spark, str(path))
+        given_tables(spark, mutation=str(path))
     assert "kafka-conformance mutation --out" in str(caught.value)
 
 
 def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) -> None:
     """Which is what `--out` of the other command takes."""
     with pytest.raises(UnreadableReport, match="is no file"):
-        release_changes(spark, str(tmp_path))
+        given_tables(spark, changes=str(tmp_path))
