@@ -15,6 +15,7 @@ from rich.progress import Progress
 
 from clauses.catalogue import catalogue
 from conformance.commands.errors import CouldNotTell
+from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
 from conformance.mutation import in_memory, over_tcp
 from conformance.mutation.kills_over_tcp import counted_kills
@@ -49,9 +50,10 @@ def measured_score(
     kills: list[Kill] = []
     if sockets:
         # First, since it is the part that a fault of this machine can end.
-        folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
-        blames, catches = over_tcp.judge(folders)
-        kills = counted_kills(catches, seeds=seeds, jobs=jobs)
+        with status_line("planted defects over TCP"):
+            folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
+            blames, catches = over_tcp.judge(folders)
+            kills = counted_kills(catches, seeds=seeds, jobs=jobs)
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("planted defects in memory", total=None)
         found = in_memory.measure(
