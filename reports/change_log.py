@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rich.table import Table
+
+from reports.history_tables import InputsLeftOut
 
 LONGEST_HEX = 96
 MOST_NAMES = 5
@@ -61,20 +64,29 @@ class LeftOut:
     inputs: tuple[str, ...]
 
 
+OnRelease = TypeVar("OnRelease", LeftOut, InputsLeftOut)
+"""What was not compared on one release: as it was found, and as a table has it."""
+
+
+def by_group(left_out: Iterable[OnRelease]) -> dict[OnRelease, list[str]]:
+    """Put together what differs in its release alone: what is left without one, with its releases in order."""
+    releases: dict[OnRelease, list[str]] = {}
+    for each in left_out:
+        releases.setdefault(dataclasses.replace(each, release=""), []).append(each.release)
+    return releases
+
+
 def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
     """Say what was not compared, a line for all releases that leave out the same for the same reason."""
     if not left_out:
         return ["Every input was compared on every release."]
-    releases: dict[LeftOut, list[str]] = {}
-    for each in left_out:
-        releases.setdefault(dataclasses.replace(each, release=""), []).append(each.release)
     names = {name for each in left_out for name in each.inputs}
     return [
         f"Not compared everywhere: {_inputs(len(names))}.",
         *(
             f"- on {group.listener}, {_span(of_group)}: {_inputs(len(group.inputs))}, as {group.reason}"
             f" ({_some(group.inputs)})"
-            for group, of_group in releases.items()
+            for group, of_group in by_group(left_out).items()
         ),
     ]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from reports.change_log import by_group
 from reports.grid_tables import implementation_name
 from reports.grid_view import listener_order
-from reports.history_tables import InputsLeftOut, ReleaseChange, ReleaseStep, Transition
+from reports.history_tables import ReleaseChange, ReleaseStep, Transition
 from reports.records import Verdict
 from reports.site import addresses
 from reports.site.rendering import Site
@@ -56,17 +57,6 @@ class ReleasePair:
     changes: tuple[ByteChange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotCompared:
-    """Inputs that some releases left out for one reason."""
-
-    listener: str
-    releases: tuple[str, ...]
-    reason: str
-    inputs: int
-    names: str
-
-
 def write_releases(site: Site) -> None:
     """Write releases.html."""
     changes = _changes_by_releases(site.history.release_changes or ())
@@ -79,7 +69,7 @@ def write_releases(site: Site) -> None:
         changes_recorded=bool(groups),
         unpredicted=sum(not change.predicted for change in groups),
         changes=len(groups),
-        left_out=_left_out(site.history.inputs_left_out or ()),
+        left_out=by_group(site.history.inputs_left_out or ()),
         clauses=set(site.folded.cells),
     )
 
@@ -141,23 +131,6 @@ def _changes_by_releases(
         pair = (releases[0], releases[1])
         changes[pair] = (*changes.get(pair, ()), change)
     return changes
-
-
-def _left_out(rows: Iterable[InputsLeftOut]) -> list[NotCompared]:
-    """Fold the table's rows, one per release, to one per group of inputs."""
-    releases: dict[InputsLeftOut, list[str]] = {}
-    for row in rows:
-        releases.setdefault(replace(row, release=""), []).append(row.release)
-    return [
-        NotCompared(
-            listener=group.listener,
-            releases=tuple(name.removeprefix("apache-kafka-") for name in named),
-            reason=group.reason,
-            inputs=group.inputs,
-            names=group.names,
-        )
-        for group, named in releases.items()
-    ]
 
 
 def _step_rows(steps: list[ReleaseStep]) -> list[StepRow]:
