@@ -44,6 +44,9 @@ LISTENERS = {
 }
 CLAUSE_WEIGHTS = (0.1, 0.053, 0.027)
 """Of the first three; the others fall evenly from 0.0235 to 0.00003."""
+KINDS = tuple(f"v{version}{broken}" for version in range(6) for broken in ("", "-broken"))
+KINDS_OF_A_CELL = 3
+"""Kinds of request that the examples of one cell send, at the mean of real ones."""
 OUTCOMES = {"answer": 0.7704, "closed": 0.2282, "silent": 0.0008, "none": 0.0006}
 ERROR_CODES = {0: 0.617, 35: 0.209, 42: 0.0553, None: 0.1187}
 """Of answers."""
@@ -253,6 +256,7 @@ def _table(
     luck = random.random(count)
     verdict = np.select([luck < VIOLATES, luck < VIOLATES + INFORMATIONAL], [1, 2], 0)
     failure = cell * SIGNATURES + numbers % SIGNATURES
+    kind = (cell + random.integers(0, KINDS_OF_A_CELL, count)) % len(KINDS)
     latency = np.clip(random.normal(MIDDLE_BUCKET, SPREAD, count), 0, BUCKETS).astype(np.int16)
     implementation, _, release = run.target.rpartition("-")
     clauses, listeners = [clause for clause, _ in cells], [listener for _, listener in cells]
@@ -271,6 +275,7 @@ def _table(
         "tier": _constant("standard", count),
         "phase": _constant("generate", count),
         "example_number": pa.array(numbers),
+        "request": _chosen(KINDS, kind),
         "outcome": _chosen(list(OUTCOMES), outcome),
         "error_code": codes.take(pa.array(np.where(outcome == 0, error, 3))),
         "verdict": _chosen(["conforms", "violates", "informational"], verdict),

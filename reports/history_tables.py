@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from reports.records import TABLES_FOLDER, Verdict
+from reports.records import NOT_RECORDED, TABLES_FOLDER, Verdict
 from reports.row_keys import ROW_KEYS
 from reports.table_rows import read_rows
 
@@ -62,15 +62,20 @@ class Flakes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What the examples of one property reached on one listener, over all targets."""
+    """What one kind of request of a property reached on one listener, over all targets.
+
+    `request` is as `reports.records` has it.
+    """
 
     clause: str
     property: str
     listener: str
+    request: str = NOT_RECORDED
     targets: int
     examples: int
     answered: int
     closed: int
+    ignored: int = 0
     silent: int
     none: int
     error_codes: tuple[int, ...]

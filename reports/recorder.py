@@ -18,6 +18,8 @@ from wire.exchange import Exchange, Step
 
 SAMPLED_EXAMPLES_PER_PROPERTY = 3
 LATENCY_BUCKETS_PER_OCTAVE = 4
+NOTHING = "none"
+"""The last request, and its outcome, of an example that exchanged nothing."""
 NOT_STARTED = "none"
 """The launcher of a target that has not been started."""
 
@@ -247,7 +249,8 @@ class RunRecorder:
                 "tier": self._tier,
                 "phase": example.phase.value,
                 "example_number": example.number,
-                "outcome": exchanges[-1].outcome.value if exchanges else "none",
+                "request": exchanges[-1].request.kind if exchanges else NOTHING,
+                "outcome": exchanges[-1].outcome.value if exchanges else NOTHING,
                 "error_code": _last_error_code(exchanges),
                 "verdict": example.verdict.value,
                 "failure_signature": example.failure.signature if example.failure else None,

@@ -108,16 +108,20 @@ class Column:
         type: its type.
         nullable: whether a row may leave it empty.
         dictionary: whether few distinct values make dictionary encoding worth it.
+        optional: whether a file may lack it, as those of older suites do; it is null there.
     """
 
     name: str
     type: ColumnType
     nullable: bool = False
     dictionary: bool = False
+    optional: bool = False
 
 
-def _key(name: str, *, nullable: bool = False) -> Column:
-    return Column(name, ColumnType.STRING, nullable=nullable, dictionary=True)
+def _key(name: str, *, nullable: bool = False, optional: bool = False) -> Column:
+    return Column(
+        name, ColumnType.STRING, nullable=nullable or optional, dictionary=True, optional=optional
+    )
 
 
 EXAMPLE_FIELDS = (
@@ -134,6 +138,7 @@ EXAMPLE_FIELDS = (
     _key("tier"),
     _key("phase"),
     Column("example_number", ColumnType.INT32),
+    _key("request", optional=True),
     _key("outcome"),
     Column("error_code", ColumnType.INT16, nullable=True),
     _key("verdict"),
@@ -142,10 +147,14 @@ EXAMPLE_FIELDS = (
 )
 """One row per judged example and clause.
 
-`outcome` is that of the example's last exchange (answer, closed, silent, or none where nothing was
-exchanged); `error_code` that of its last ApiVersions answer; `latency_bucket` the rounded-down binary
-logarithm of the first answer's latency in microseconds, times four.
+`request` is the kind of the example's last request, see `wire.exchange.Request.kind`, and `outcome` what became
+of it (answer, closed, ignored, silent); both are `none` where nothing was exchanged. `error_code` is that of its
+last ApiVersions answer; `latency_bucket` the rounded-down binary logarithm of the first answer's latency in
+microseconds, times four.
 """
+
+NOT_RECORDED = "not_recorded"
+"""The kind of request of examples in runs of older suites, once they are counted."""
 
 EXCHANGE_FIELDS = (
     _key("run_id"),

@@ -16,7 +16,7 @@ ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
         "transitions": (*_CELL, "at", "run_id"),
         "release_steps": ("clause", "implementation", "listener", "to_target"),
         "flakes": _CELL,
-        "coverage": ("clause", "property", "listener"),
+        "coverage": ("clause", "property", "listener", "request"),
         "latency": ("target", "listener", "bucket"),
         "speed": ("run_id", "target"),
         "mutation": ("clause", "defect"),

@@ -7,7 +7,7 @@ holds the two equal on every way in which a folder can be wrong that shows witho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -21,7 +21,13 @@ from jsonschema import Draft202012Validator
 from reports.arrow_schemas import arrow_schema
 from reports.errors import RunRefused
 from reports.hash_list import altered_files
-from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, RECORD_SCHEMA_VERSION, Refusal
+from reports.records import (
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    RECORD_SCHEMA_VERSION,
+    Column,
+    Refusal,
+)
 
 HEADER_FILE = "run.json"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
@@ -136,15 +142,18 @@ def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
 
 def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
     """Count the rows of each file; None where it cannot be read or has other columns than the table."""
-    schema = arrow_schema(_ROW_TABLES[table])
+    columns = _ROW_TABLES[table]
     # As Spark does, an empty file is taken for one that is missing.
     paths = [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
-    return {f"{table}/{path.name}": _rows_of(path, schema) for path in paths}
+    return {f"{table}/{path.name}": _rows_of(path, columns) for path in paths}
 
 
-def _rows_of(path: Path, schema: pa.Schema) -> int | None:
+def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
     try:
         with pq.ParquetFile(path) as file:
-            return file.metadata.num_rows if file.schema_arrow.equals(schema) else None
+            found = file.schema_arrow
+            expected = arrow_schema([c for c in columns if c.name in found.names or not c.optional])
+            known = pa.schema([field for field in found if field.name in expected.names])
+            return file.metadata.num_rows if known.equals(expected) else None
     except (OSError, pa.ArrowException):
         return None

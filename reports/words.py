@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.records import Verdict
+from reports.records import NOT_RECORDED, Verdict
 
 SYMBOLS: Mapping[Verdict, str] = {
     Verdict.CONFORMS: "✓",
@@ -31,6 +31,24 @@ WORDS: Mapping[Verdict, str] = {
     Verdict.NOT_RUN: "not run",
 }
 """Verdict to its short word."""
+
+
+_REQUESTS = {
+    "unknown": "unknown version",
+    "other": "other API",
+    "none": "nothing",
+    NOT_RECORDED: "not recorded",
+}
+
+
+def request_words(kind: str) -> str:
+    """Say in words what kind of request was sent: "v3", "v3, broken", "unknown version, broken".
+
+    Args:
+        kind: as `reports.records` has it.
+    """
+    kind, hyphen, _ = kind.partition("-")
+    return f"{_REQUESTS.get(kind, kind)}{', broken' if hyphen else ''}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -49,7 +49,8 @@ FACTS: Mapping[str, StructType] = MappingProxyType(
         "cells": StructType([*JUDGED_CELLS, StructField("started_at", TimestampType()), _DAY]),
         "partials": StructType(
             [
-                *_texts("run_id", "clause", "target", "listener", "property", "phase", "outcome"),
+                *_texts("run_id", "clause", "target", "listener", "property", "phase"),
+                *_texts("request", "outcome"),
                 StructField("error_code", ShortType()),
                 *_texts("verdict", "failure_signature"),
                 StructField("examples", LongType()),

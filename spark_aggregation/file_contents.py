@@ -29,8 +29,8 @@ MOST_PINNED = 32
 
 _CELL = ("clause", "target", "listener")
 PARTIAL_KEYS = (
-    *("run_id", "run_date", *_CELL, "property", "phase", "outcome", "error_code", "verdict"),
-    "failure_signature",
+    *("run_id", "run_date", *_CELL, "property", "phase", "request", "outcome", "error_code"),
+    *("verdict", "failure_signature"),
 )
 LATENCY_KEYS = ("target", "listener", "latency_bucket")
 _EXAMPLE_KEYS = (*_CELL, "property", "example_number")
@@ -185,7 +185,7 @@ def _read_rows(
     Raises:
         _Damaged: it is none, or lacks one of them, or has one of another type.
     """
-    few_values = [column.name for column in fields if column.dictionary]
+    few_values = {column.name for column in fields if column.dictionary}
     expected = pa.schema(
         [
             pa.field(name, _NUMBERED) if name in few_values else arrow_schema(fields).field(name)
@@ -193,8 +193,17 @@ def _read_rows(
         ]
     )
     try:
-        with pq.ParquetFile(pa.BufferReader(content), read_dictionary=few_values) as file:
-            found = file.read(columns=list(names), use_threads=False)
+        source = pa.BufferReader(content)
+        metadata = pq.read_metadata(source)
+        there = metadata.schema.to_arrow_schema().names
+        lacking = {each.name for each in fields if each.optional}.intersection(names) - set(there)
+        with pq.ParquetFile(
+            source, metadata=metadata, read_dictionary=[*few_values.intersection(there)]
+        ) as file:
+            found = file.read(columns=[n for n in names if n not in lacking], use_threads=False)
+        for name in lacking:
+            field = expected.field(name)
+            found = found.append_column(field, pa.nulls(len(found), field.type))
         (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
         _check_dictionaries(rows)
     except (pa.ArrowException, OSError, ValueError, LookupError) as error:

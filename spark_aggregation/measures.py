@@ -7,12 +7,15 @@ from math import sqrt
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from reports.records import Phase
+from reports.records import NOT_RECORDED, Phase
 from spark_aggregation.columns import COLUMN
 from spark_aggregation.partials import CELL
 
 _Z = 1.959963984540054
 _DIGITS = 4
+_OUTCOMES = {"answer": "answered"} | {
+    name: name for name in ("closed", "ignored", "silent", "none")
+}
 
 
 def coverage(shown: DataFrame, partials: DataFrame) -> DataFrame:
@@ -23,19 +26,20 @@ def coverage(shown: DataFrame, partials: DataFrame) -> DataFrame:
         partials: partial aggregates of at least these runs.
 
     Returns:
-        One row per `clause`, `property` and `listener`: on how many `targets` it ran, `examples`, of these
-        `answered`, `closed`, `silent` and `none` (nothing was exchanged); `error_codes` of answers, sorted.
+        One row per `clause`, `property`, `listener` and `request` (see `reports.records`; `not_recorded` for
+        runs of older suites): on how many `targets` it was sent, `examples`, of these `answered`, `closed`, `ignored`, `silent` and
+        `none` (nothing was exchanged); `error_codes` of answers, sorted.
     """
-    outcomes = {"answered": "answer", "closed": "closed", "silent": "silent", "none": "none"}
     per_outcome = [
         F.coalesce(F.sum(F.when(F.col("outcome") == outcome, F.col("examples"))), F.lit(0)).alias(
             name
         )
-        for name, outcome in outcomes.items()
+        for outcome, name in _OUTCOMES.items()
     ]
     return (
         _generated(shown, partials)
-        .groupBy("clause", "property", "listener")
+        .fillna(NOT_RECORDED, "request")
+        .groupBy("clause", "property", "listener", "request")
         .agg(
             F.size(F.collect_set("target")).alias("targets"),
             F.sum("examples").alias("examples"),

@@ -88,18 +88,18 @@ def _truncate_rows(folder: Path) -> None:
     path.write_bytes(path.read_bytes()[:-200])
 
 
-def _write_foreign_rows(folder: Path) -> None:
-    header = json.loads((folder / "run.json").read_text())
-    table = rows_table([example_row(header, number) for number in range(ROWS)])
+def _with_texts_for_numbers(table: pa.Table) -> pa.Table:
     place = table.schema.get_field_index("example_number")
-    texts = pa.array(["0"] * ROWS)
-    write_examples(_rows_file(folder), table.set_column(place, "example_number", texts))
+    return table.set_column(place, "example_number", pa.array(["0"] * ROWS))
 
 
-def _write_fewer_columns(folder: Path) -> None:
-    header = json.loads((folder / "run.json").read_text())
-    table = rows_table([example_row(header, number) for number in range(ROWS)])
-    write_examples(_rows_file(folder), table.drop_columns(["phase"]))
+def _change_columns(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
+    def write(folder: Path) -> None:
+        header = json.loads((folder / "run.json").read_text())
+        table = rows_table([example_row(header, number) for number in range(ROWS)])
+        write_examples(_rows_file(folder), change(table))
+
+    return write
 
 
 def _write_foreign_exchanges(folder: Path) -> None:
@@ -171,8 +171,11 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
         Refusal.ROW_COUNT_DIFFERS,
     ),
     "rows cut short": (_truncate_rows, Refusal.DAMAGED_FILE),
-    "rows of other types": (_write_foreign_rows, Refusal.DAMAGED_FILE),
-    "rows without a column": (_write_fewer_columns, Refusal.DAMAGED_FILE),
+    "rows of other types": (_change_columns(_with_texts_for_numbers), Refusal.DAMAGED_FILE),
+    "rows without a column": (
+        _change_columns(lambda table: table.drop_columns(["phase"])),
+        Refusal.DAMAGED_FILE,
+    ),
     "exchanges that are no Parquet": (_write_foreign_exchanges, Refusal.DAMAGED_FILE),
     "a row too few": (_change_footer(example_rows=ROWS + 1), Refusal.ROW_COUNT_DIFFERS),
     "a row too many": (_change_footer(example_rows=ROWS - 1), Refusal.ROW_COUNT_DIFFERS),
@@ -190,3 +193,11 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
     "no dump": (_after_hashing_a_failure(Path.unlink), Refusal.CHANGED_FILE),
 }
 """What is wrong with a folder, by name: how to make a whole run so, and how it is refused."""
+
+OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
+    "older": _change_columns(lambda table: table.drop_columns(["request"])),
+    "newer": _change_columns(
+        lambda table: table.append_column("weather", pa.array(["fine"] * ROWS))
+    ),
+}
+"""What writes a run's rows with the columns of another suite, whose runs count all the same."""

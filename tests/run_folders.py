@@ -107,6 +107,7 @@ def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> d
         "tier": header["tier"],
         "phase": "generate",
         "example_number": number,
+        "request": "v3",
         "outcome": "answer",
         "error_code": 0,
         "verdict": "conforms",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame
@@ -52,6 +52,19 @@ class Request:
     def correlation_id(self) -> int:
         """The correlation id that is meant."""
         return self.header.correlation_id
+
+    @property
+    def kind(self) -> str:
+        """What kind of input it is, one of few.
+
+        `v0` and so on for ApiVersions in a version that is known here, `unknown` in any other, `other` for another
+        API; with `-broken` behind it where the bytes are wrong on purpose.
+        """
+        kind = "other"
+        if self.api_key == API_VERSIONS_KEY:
+            is_known = 0 <= self.api_version <= NEWEST_VERSION
+            kind = f"v{self.api_version}" if is_known else "unknown"
+        return f"{kind}-broken" if self.broken else kind
 
 
 def encode_request(

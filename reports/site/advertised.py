@@ -9,15 +9,16 @@ import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
 from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profile import FOLDER, KRAFT, release_order
-from reports.exports.links import table_address
+from reports.exports.table_files import ExportedTable, write_tables
 from reports.site.rendering import Site
 
 _NAMES = Path(__file__).parent / "api_names.csv"
-_RECORDED = ("advertised", "features")
+_NUMBERS = ("api_key", "min_version", "max_version", "finalized_level")
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
 
 Release = tuple[str, str]
@@ -46,25 +47,33 @@ class AdvertisedTable:
 
 def write_advertised(site: Site) -> None:
     """Write advertised.html, and beside the other exports the recorded rows as they are."""
-    for name in _RECORDED:
-        path = site.out_dir / table_address(name, "csv")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes((FOLDER / f"{name}.csv").read_bytes())
-    apis = _read("advertised.csv")
-    features = _read("features.csv")
+    recorded = {name: _read(name) for name in ("advertised", "features")}
+    write_tables([_exported(name, rows) for name, rows in recorded.items()], site.out_dir)
     site.render(
         "advertised.html",
         "advertised",
         tables=[
-            *(_api_table(apis, listener) for listener in _TITLES),
-            _feature_table(features),
+            *(_api_table(recorded["advertised"], listener) for listener in _TITLES),
+            _feature_table(recorded["features"]),
         ],
     )
 
 
 def _read(name: str) -> list[dict[str, str]]:
-    with (FOLDER / name).open(encoding="utf-8") as file:
+    with (FOLDER / f"{name}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def _exported(name: str, rows: list[dict[str, str]]) -> ExportedTable:
+    return ExportedTable(
+        name=name,
+        inputs_sha256=sha256((FOLDER / f"{name}.csv").read_bytes()).hexdigest(),
+        columns=tuple(rows[0]),
+        rows=[
+            {column: int(text) if column in _NUMBERS else text for column, text in row.items()}
+            for row in rows
+        ],
+    )
 
 
 @cache

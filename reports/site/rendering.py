@@ -20,7 +20,7 @@ from reports.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
 from reports.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.site import addresses
-from reports.words import SYMBOLS, WORDS, counted
+from reports.words import SYMBOLS, WORDS, counted, request_words
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may hold, whatever a target put into a text."""
@@ -126,6 +126,7 @@ def template_environment() -> Environment:
     environment.filters["day"] = lambda moment: f"{moment:%Y-%m-%d}"
     environment.filters["minute"] = lambda moment: f"{moment:%Y-%m-%d %H:%M}"
     environment.filters["counted"] = counted
+    environment.filters["request_words"] = request_words
     environment.filters["linked"] = linked
     return environment
 

@@ -59,8 +59,11 @@ was, and for all others that of one line per row of `inputs`: `run_json_sha256`,
 _PARQUET = {
     "examples": (
         EXAMPLE_FIELDS,
-        "`outcome` is that of the example's last exchange: answer, closed, silent or none. `latency_bucket` is the "
-        "rounded-down binary logarithm of the first answer's latency in microseconds, times four.",
+        "`request` is the kind of the example's last request: `v0` and so on for ApiVersions in a version that the "
+        "suite knows, `unknown` in any other, `other` for another API; with `-broken` behind it where the bytes are "
+        "wrong on purpose. `outcome` is what became of it: answer, closed, ignored or silent. Both are `none` where "
+        "nothing was exchanged. `latency_bucket` is the rounded-down binary logarithm of the first answer's latency in "
+        "microseconds, times four.",
     ),
     "exchanges": (
         EXCHANGE_FIELDS,
@@ -127,7 +130,9 @@ def _parquet() -> Iterator[str]:
 
 def _record_column(column: Column) -> str:
     words = ", dictionary-encoded" if column.dictionary else ""
-    return f"| `{column.name}` | {column.type.value}{words} | {'yes' if column.nullable else ''} |"
+    null = "yes" if column.nullable else ""
+    null += "; older suites do not write it" if column.optional else ""
+    return f"| `{column.name}` | {column.type.value}{words} | {null} |"
 
 
 def _grid_tables() -> Iterator[str]:

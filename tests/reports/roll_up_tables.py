@@ -108,9 +108,9 @@ _HISTORY_SCHEMAS = {
     ),
     "coverage": pa.schema(
         [
-            *_texts("clause", "property", "listener"),
+            *_texts("clause", "property", "listener", "request"),
             *((name, pa.int64()) for name in ("targets", "examples", "answered", "closed")),
-            *((name, pa.int64()) for name in ("silent", "none")),
+            *((name, pa.int64()) for name in ("ignored", "silent", "none")),
             ("error_codes", pa.list_(pa.int16())),
         ]
     ),

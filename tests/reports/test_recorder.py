@@ -86,6 +86,7 @@ def test_example_is_one_row(tmp_path: Path) -> None:
         "tier": "smoke",
         "phase": "generate",
         "example_number": 7,
+        "request": "v0",
         "outcome": "answer",
         "error_code": 35,
         "verdict": "violates",

@@ -12,7 +12,7 @@ from clauses.catalogue import catalogue
 from reports.errors import RunRefused
 from reports.run_folder import read_run_header, run_schema
 from reports.run_writer import RunWriter
-from tests.broken_run_folders import BROKEN, write_whole_run
+from tests.broken_run_folders import BROKEN, OTHER_SUITES, ROWS, write_whole_run
 from tests.run_folders import write_exchanges
 
 
@@ -43,6 +43,14 @@ def test_unknown_key_is_ignored(tmp_path: Path) -> None:
     header = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**header, "weather": "fine"}))
     assert read_run_header(folder)["weather"] == "fine"
+
+
+@pytest.mark.parametrize("suite", OTHER_SUITES)
+def test_columns_of_other_suites_cost_nothing(suite: str, tmp_path: Path) -> None:
+    """A run is read that lacks a column that came later, or has one that nobody here knows."""
+    folder = write_whole_run(tmp_path / "run")
+    OTHER_SUITES[suite](folder)
+    assert read_run_header(folder)["footer"]["example_rows"] == ROWS
 
 
 @pytest.mark.parametrize("fault", BROKEN)

@@ -44,7 +44,7 @@ COPY (
     p.target, 'x' AS implementation, 'x' AS release, 'process' AS launcher, p.listener,
     CAST(NULL AS VARCHAR) AS client, p.clause, 'test_something' AS property, 'standard' AS tier,
     CASE WHEN g % 11 = 0 THEN 'shrink' ELSE 'generate' END AS phase,
-    CAST(i AS INTEGER) AS example_number, 'answer' AS outcome, CAST(0 AS SMALLINT) AS error_code,
+    CAST(i AS INTEGER) AS example_number, 'v3' AS request, 'answer' AS outcome, CAST(0 AS SMALLINT) AS error_code,
     CASE WHEN g % 997 < cell % 5 THEN 'violates' WHEN cell % 7 = 3 AND g % 50 = 1
       THEN 'informational' WHEN cell % 9 = 4 AND g % 60 = 2 THEN 'inconclusive' ELSE 'conforms'
       END AS verdict,

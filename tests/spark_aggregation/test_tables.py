@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from reports import grid_tables, history_tables
+from reports.records import NOT_RECORDED
 from reports.repeats import wilson_interval
 from spark_aggregation.errors import UnreadableReport
 from spark_aggregation.given_reports import given_tables
 from spark_aggregation.ingest import changed_clauses
 from spark_aggregation.tables import TABLES
-from tests.run_folders import clause_entry, planned_cell, run_header, write_run
+from tests.broken_run_folders import OTHER_SUITES, ROWS, write_whole_run
+from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.histories import FLAKE_RATE, SmallRun
 from tests.spark_aggregation.rolled_up import ingested, tables_of
 
@@ -48,6 +52,44 @@ def test_columns_that_must_be_there_hold_no_null(spark: SparkSession, tmp_path: 
         needed = [field.name for field in TABLES[name] if not field.nullable]
         rows = table.select(needed).collect()
         assert all(value is not None for row in rows for value in row), name
+
+
+def test_coverage_counts_what_was_sent_and_what_came_of_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Per kind of request: examples by outcome, and the error codes; shrinking is left out."""
+    header = run_header([planned_cell()])
+    closed = {"request": "v3-broken", "outcome": "closed", "error_code": None}
+    changes: list[Mapping[str, Any]] = [
+        {"error_code": 0},
+        {"error_code": 42},
+        closed,
+        {**closed, "outcome": "ignored"},
+        {**closed, "outcome": "silent"},
+        {**closed, "phase": "shrink"},
+        {"request": "none", "outcome": "none", "error_code": None},
+    ]
+    rows = [example_row(header, number, **change) for number, change in enumerate(changes)]
+    write_run(tmp_path / "run", header, rows)
+    names = ("examples", "answered", "closed", "ignored", "silent", "none", "error_codes")
+    found = {
+        row.request: tuple(row[name] for name in names)
+        for row in tables_of(spark, tmp_path)["coverage"].collect()
+    }
+    assert found == {
+        "v3": (2, 2, 0, 0, 0, 0, [0, 42]),
+        "v3-broken": (3, 0, 1, 1, 1, 0, []),
+        "none": (1, 0, 0, 0, 0, 1, []),
+    }
+
+
+def test_runs_of_other_suites_count(spark: SparkSession, tmp_path: Path) -> None:
+    """What an older suite did not record is called so, and what a newer one has beside is left out."""
+    for suite, change in OTHER_SUITES.items():
+        change(write_whole_run(tmp_path / suite, run_id=suite))
+        kinds = tables_of(spark, tmp_path / suite)["coverage"].select("request", "examples")
+        expected = NOT_RECORDED if suite == "older" else "v3"
+        assert [tuple(row) for row in kinds.collect()] == [(expected, ROWS)]
 
 
 def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_path: Path) -> None:

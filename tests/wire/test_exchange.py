@@ -11,7 +11,7 @@ from hypothesis.vendor.pretty import pretty
 
 from tests.wire.generated_messages import TEXT
 from tests.wire.golden_bytes import load_vectors
-from wire.api_versions import ApiVersionsRequest
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import EncodeError
 from wire.exchange import (
@@ -207,3 +207,22 @@ def test_request_is_printed_by_its_values() -> None:
 def test_outcome_is_printed_as_its_word() -> None:
     """An outcome stands in a failure's message as the word that records use."""
     assert [repr(outcome) for outcome in Outcome] == ["answer", "closed", "ignored", "silent"]
+
+
+@pytest.mark.parametrize(
+    ("api_key", "api_version", "broken", "kind"),
+    [
+        pytest.param(18, 0, "", "v0", id="oldest"),
+        pytest.param(18, NEWEST_VERSION, "", f"v{NEWEST_VERSION}", id="newest"),
+        pytest.param(18, NEWEST_VERSION + 1, "", "unknown", id="newer"),
+        pytest.param(18, -1, "", "unknown", id="negative"),
+        pytest.param(18, 3, "the size", "v3-broken", id="broken"),
+        pytest.param(3, 0, "", "other", id="Metadata"),
+    ],
+)
+def test_kind_of_a_request_is_one_of_few(
+    api_key: int, api_version: int, broken: str, kind: str
+) -> None:
+    """It names known versions of ApiVersions, and says where the bytes are wrong on purpose."""
+    header = _header(api_version, api_key)
+    assert encode_request(header, b"", header_version=1, broken=broken).kind == kind

@@ -111,9 +111,10 @@ def _history() -> dict[str, list[dict[str, Any]]]:
             | {"repeats": 20, "runs": 1, "rate": 0.15, "low": 0.05, "high": 0.36}
         ],
         "coverage": [
-            {"clause": NAMES, "property": "test_x", "listener": "plaintext", "targets": 5}
-            | {"examples": 500, "answered": 480, "closed": 20, "silent": 0, "none": 0}
-            | {"error_codes": [0, 42]}
+            {"clause": NAMES, "property": "test_x", "listener": "plaintext", "request": request}
+            | {"targets": 5, "examples": 500, "answered": 470, "closed": 20, "ignored": 10}
+            | {"silent": 0, "none": 0, "error_codes": [0, 42]}
+            for request in ("v3", "unknown-broken")
         ],
         "latency": [
             {"target": NEW, "listener": "plaintext", "bucket": bucket, "examples": 10}

@@ -28,7 +28,8 @@ def test_clause_page_says_what_it_is_and_what_was_done(small_site: Path) -> None
         "Proposed Changes",
         "since 3.9.2, not before; known violation 4.4.0 on plaintext",
         "4.4.0, the only one on ssl",
-        "test_x plaintext 5 500 480 20 0 0 0, 42",
+        "test_x plaintext unknown version, broken 5 500 470 20 10 0 0, 42",
+        "plaintext v3 5 500 470 20 10 0 0, 42",
         "names-are-not-checked ✓ always",
         "2026-11-21 Apache Kafka 4.4.0, plaintext: ✕ violates became ⚑ known",
     ):

@@ -1,7 +1,7 @@
 """What holds on every page of any site: valid HTML, links that resolve, nothing remote, no accessibility fault.
 
 It is the small site unless `--site FOLDER` gives another one, as .ci/run does with the grid of every release. The browser
-looks at a sample of large sites, all else reads every page. Needs Chromium.
+looks at every page on a light phone and at a sample in other ways, all else reads every page. Needs Chromium.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from tests.reports.site.parsed_pages import all_of, parse
 
 MOST_BYTES_OF_HOME = 150_000
 MOST_PER_KIND = 7
-"""So many pages of each folder are looked at in the browser."""
+"""So many pages of each folder are looked at in the browser, but for `WHOLE`."""
+WHOLE = ("phone", "light")
+"""Here every page is: most faults show where it is narrow."""
 VIEWS = {"index.html": ("", "?view=compact", "?state=known_violation&view=all")}
 
 Pages = Mapping[Path, Element]
@@ -111,6 +113,22 @@ def test_tables_have_headers_with_a_scope(pages: Pages) -> None:
             assert head.get("scope") in ("row", "col", "rowgroup", "colgroup"), path
 
 
+def test_regions_have_names_of_their_own(pages: Pages) -> None:
+    """Whoever jumps from region to region can tell them apart."""
+    for path, page in pages.items():
+        texts = {
+            element.get("id"): " ".join("".join(element.itertext()).split())
+            for element in page.iter()
+            if element.get("id")
+        }
+        names = [
+            texts[element.get("aria-labelledby")]
+            for element in page.iter()
+            if element.get("aria-labelledby")
+        ]
+        assert len(set(names)) == len(names), path
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
@@ -119,11 +137,11 @@ def test_no_page_has_an_accessibility_fault(
     folder: str, size: str, scheme: Literal["light", "dark"], browser: Browser, site: Path
 ) -> None:
     """Axe finds nothing against WCAG 2 A and AA, no page is wider than its window, none logs an error or asks the network."""
-    chosen = (
-        [site / address for address, _ in PAGES]
-        if folder == "overviews"
-        else _sample(list((site / folder).rglob("*.html")))
-    )
+    if folder == "overviews":
+        chosen = [site / address for address, _ in PAGES]
+    else:
+        chosen = sorted((site / folder).rglob("*.html"))
+        chosen = chosen if (size, scheme) == WHOLE else _sample(chosen)
     page = browser.new_page(viewport=SIZES[size], color_scheme=scheme)
     faults: list[str] = []
     asked: list[str] = []

@@ -19,6 +19,7 @@ from tests.reports.site.accessibility import SIZES, faults_of
 from tests.reports.site.sites import (
     FALLS_BACK,
     KEYS,
+    KNOWN_SIGNATURE,
     NAMED,
     NAMES,
     NEW_CLIENT,
@@ -214,6 +215,16 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
         page = _open(browser, f"{site.as_uri()}/{address}", viewport=SIZES["phone"])
         assert faults_of(page) == [], address
         page.context.close()
+
+
+def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path) -> None:
+    """Links of the way back to the grid are high enough for a finger: with long names they stand below each other."""
+    address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
+    page = _open(browser, address, viewport=SIZES["phone"])
+    boxes = [link.bounding_box() for link in page.locator(".trail a").all()]
+    assert len(boxes) == 3
+    assert all(box is not None and box["height"] >= 24 for box in boxes)
+    page.context.close()
 
 
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from reference_model.profile import FOLDER
+from reports.exports.links import FORMS, table_address
+from reports.exports.table_files import table_schema_text
 from reports.site import addresses
 from reports.site.measurements import quantile_ms
 from tests.reports.site.parsed_pages import all_of, parse, text_of
@@ -130,6 +136,20 @@ def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
     ids=["advertised", "clause", "target", "cell"],
 )
 def test_exports_stand_beside_tables(address: str, tables: set[str], small_site: Path) -> None:
-    """What a table shows can be had for programs."""
-    links = (link.get("aria-label") or "" for link in all_of(parse(small_site / address), "a"))
-    assert {name.removesuffix(" as CSV") for name in links if name.endswith(" as CSV")} == tables
+    """What a table shows can be had for programs and for documents."""
+    links = [link.get("aria-label") or "" for link in all_of(parse(small_site / address), "a")]
+    for form, _ in FORMS:
+        of_form = f" as {form}"
+        assert {name.removesuffix(of_form) for name in links if name.endswith(of_form)} == tables
+
+
+@pytest.mark.parametrize("name", ["advertised", "features"])
+def test_recorded_tables_are_exported_as_they_are(name: str, small_site: Path) -> None:
+    """JSON follows the published schema, with numbers, and CSV has what was recorded, line by line."""
+    document = json.loads((small_site / table_address(name, "json")).read_text())
+    Draft202012Validator(json.loads(table_schema_text())).validate(document)
+    recorded = (FOLDER / f"{name}.csv").read_bytes()
+    assert document["inputs_sha256"] == hashlib.sha256(recorded).hexdigest()
+    exported = (small_site / table_address(name, "csv")).read_text(encoding="utf-8")
+    assert exported.splitlines() == recorded.decode().splitlines()
+    assert len(document["rows"]) == len(exported.splitlines()) - 1
