@@ -1,7 +1,7 @@
 """Planted defects tried one by one: which properties catch them, and after how many examples.
 
-The brokers are those in this process, unless a caller has others. Each function does one piece of work on its own and takes and gives plain values, so that pieces can be spread
-over processes.
+The brokers are those in this process, unless a caller has others. Each function does one piece of work on its own and
+takes and gives plain values, so that pieces can be spread over processes.
 """
 
 from __future__ import annotations
@@ -114,8 +114,15 @@ def blame(property_name: str, defects: Sequence[str], count: int) -> list[Trial]
 
 
 def caught_by_pinned(property_name: str, defects: Iterable[str], brokers: BrokerWith) -> set[str]:
-    """Return the defects that an example catches which is written down with the property."""
-    return _caught_by_pinned(all_properties()[property_name], defects, {}, brokers)
+    """Return the defects that an example catches which is written down with the property.
+
+    Raises:
+        HarnessError: the property could not judge one of them.
+    """
+    problems: dict[str, str] = {}
+    caught = _caught_by_pinned(all_properties()[property_name], defects, problems, brokers)
+    _refuse(property_name, problems)
+    return caught
 
 
 def _caught_by_pinned(
@@ -143,10 +150,26 @@ def examples_to_kill(
     cap: int,
     brokers: BrokerWith = broker_with,
 ) -> dict[str, int | None]:
-    """Count the generated examples that a property takes to catch each defect; None where `cap` do not do."""
+    """Count the generated examples that a property takes to catch each defect; None where `cap` do not do.
+
+    Raises:
+        HarnessError: the property could not judge one of them, which is no survival.
+    """
     judged = all_properties()[property_name]
-    first = _first_failures(judged, defects, seed=seed, count=cap, problems={}, brokers=brokers)
+    problems: dict[str, str] = {}
+    first = _first_failures(
+        judged, defects, seed=seed, count=cap, problems=problems, brokers=brokers
+    )
+    _refuse(property_name, problems)
     return {defect: first.get(defect) for defect in defects}
+
+
+def _refuse(property_name: str, problems: Mapping[str, str]) -> None:
+    if problems:
+        told = "; ".join(f"with {defect} {problem}" for defect, problem in problems.items())
+        raise HarnessError(
+            f"{property_name} could not judge while its examples were counted: {told}"
+        )
 
 
 def seeds_of(property_name: str, seeds: int) -> range:

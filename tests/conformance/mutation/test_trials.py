@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from conformance.mutation.properties import all_properties
-from conformance.mutation.trials import blame, examples_to_kill, listeners_in_memory
+from conformance.mutation.trials import (
+    blame,
+    broker_with,
+    caught_by_pinned,
+    examples_to_kill,
+    listeners_in_memory,
+)
+from fixtures.broker import Broker
+from fixtures.errors import ConnectionFailed, HarnessError
 
 SIGN = "negative-correlation-ids-lose-their-sign"
 OTHER = "v1-lists-one-key-less"
@@ -28,6 +38,26 @@ def test_examples_to_a_kill_are_counted_by_seed() -> None:
     assert first == examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40)
     assert first[SIGN] is not None
     assert first[OTHER] is None
+
+
+class _Unreachable:
+    def sibling(self, listener: str) -> Broker:
+        raise ConnectionFailed(f"{listener}: nobody listens")
+
+
+def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
+    """While examples are counted, a broker that is not reached ends it, and the message says which it was."""
+
+    def brokers(defect: str) -> Broker:
+        return cast("Broker", _Unreachable()) if defect == SIGN else broker_with(defect)
+
+    words = (
+        f"{PROPERTY} could not judge .*: with {SIGN} ConnectionFailed: plaintext: nobody listens"
+    )
+    with pytest.raises(HarnessError, match=words):
+        examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40, brokers)
+    with pytest.raises(HarnessError, match=words):
+        caught_by_pinned(PROPERTY, (SIGN, OTHER), brokers)
 
 
 @pytest.mark.parametrize(
