@@ -1,6 +1,6 @@
 """What is kept of accepted runs: everything that a table will ever be made from, without the rows themselves.
 
-A batch of runs becomes six frames of facts. `cells` are kept for good, since the transitions of a cell must stay
+A batch of runs becomes seven frames of facts. `cells` are kept for good, since the transitions of a cell must stay
 right when a run comes late; the others are kept by day, until retention drops the day.
 """
 
@@ -49,14 +49,21 @@ FACTS: Mapping[str, StructType] = MappingProxyType(
         "cells": StructType([*JUDGED_CELLS, StructField("started_at", TimestampType()), _DAY]),
         "partials": StructType(
             [
-                *_texts("run_id", "clause", "target", "listener", "property", "phase"),
-                *_texts("request", "outcome"),
-                StructField("error_code", ShortType()),
+                *_texts("run_id", "clause", "target", "listener", "phase"),
                 *_texts("verdict", "failure_signature"),
                 StructField("examples", LongType()),
                 StructField("smallest_example", IntegerType()),
                 StructField("first_seen", DateType()),
                 StructField("last_seen", DateType()),
+                _DAY,
+            ]
+        ),
+        "reached": StructType(
+            [
+                *_texts("run_id", "clause", "target", "listener", "property"),
+                *_texts("request", "outcome"),
+                StructField("error_code", ShortType()),
+                StructField("examples", LongType()),
                 _DAY,
             ]
         ),
@@ -99,6 +106,7 @@ class Facts:
         headers: one row per run: where it lay, the SHA-256 of its `run.json`, and what that says.
         cells: one row per run and planned cell, as `grid.judged_cells` gives them.
         partials: one row per distinct value of `partials.PARTIAL_KEYS` but the folder.
+        reached: one row per run, cell, property, kind of request, outcome and error code.
         latencies: one row per run, column of the grid and latency bucket.
         examples: as `evidence.first_examples` gives them.
         failures: as `evidence.read_failures` gives them, by run.
@@ -107,6 +115,7 @@ class Facts:
     headers: DataFrame
     cells: DataFrame
     partials: DataFrame
+    reached: DataFrame
     latencies: DataFrame
     examples: DataFrame
     failures: DataFrame
@@ -137,6 +146,7 @@ def facts_of(ingested: Ingested) -> Facts:
         "headers": headers,
         "cells": cells.withColumn("day", F.to_date("started_at")),
         "partials": partials,
+        "reached": ingested.reached.join(names, on="folder", how="inner"),
         "latencies": ingested.latencies.join(names, on="folder", how="inner"),
         "examples": first_examples(ingested.contents, headers),
         "failures": ingested.failures.join(names, on="folder", how="inner"),

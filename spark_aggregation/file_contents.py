@@ -28,10 +28,8 @@ MOST_PINNED = 32
 """Properties have at most 22 examples written down with them, 2 at the median."""
 
 _CELL = ("clause", "target", "listener")
-PARTIAL_KEYS = (
-    *("run_id", "run_date", *_CELL, "property", "phase", "request", "outcome", "error_code"),
-    *("verdict", "failure_signature"),
-)
+PARTIAL_KEYS = (*("run_id", "run_date", *_CELL, "phase", "verdict", "failure_signature"),)
+REACHED_KEYS = (*_CELL, "property", "request", "outcome", "error_code")
 LATENCY_KEYS = ("target", "listener", "latency_bucket")
 _EXAMPLE_KEYS = (*_CELL, "property", "example_number")
 _NUMBERED = pa.dictionary(pa.int32(), pa.string())
@@ -48,6 +46,7 @@ def _list_of(
 
 
 _PARTIALS = _list_of(EXAMPLE_FIELDS, PARTIAL_KEYS, examples=pa.int64(), smallest_example=pa.int32())
+_REACHED = _list_of(EXAMPLE_FIELDS, REACHED_KEYS, examples=pa.int64())
 _LATENCIES = _list_of(EXAMPLE_FIELDS, LATENCY_KEYS, examples=pa.int64())
 _FIRST_EXAMPLES = _list_of(
     EXAMPLE_FIELDS,
@@ -62,8 +61,10 @@ CONTENTS = pa.schema(
         ("sha256", pa.string()),
         ("damaged", pa.bool_()),
         ("example_rows", pa.int64()),
+        ("incomplete_rows", pa.int64()),
         ("exchange_rows", pa.int64()),
         ("partials", _PARTIALS),
+        ("reached", _REACHED),
         ("latencies", _LATENCIES),
         ("first_examples", _FIRST_EXAMPLES),
         ("exchanges", _EXCHANGES),
@@ -73,8 +74,9 @@ CONTENTS = pa.schema(
 
 - `folder` (of the run, as Spark names it), `name` (below it), `sha256`;
 - `damaged`: true where the rows of the file's table cannot be read;
-- `example_rows`, `exchange_rows`;
+- `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null where none may be, left out of all lists;
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
+- `reached`: one entry per distinct `REACHED_KEYS`, with `examples`, shrinking left out;
 - `latencies`: one entry per distinct `LATENCY_KEYS`, shrinking and rows without a latency left out;
 - `first_examples`: the generated examples of each property up to number `MOST_PINNED`;
 - `exchanges`: the exchanges of such examples.
@@ -125,18 +127,27 @@ def _one_value(value: object, type_: pa.DataType) -> pa.Array:
 
 
 def _read_examples(content: pa.Buffer) -> _Found:
-    keys = list(dict.fromkeys((*PARTIAL_KEYS, *LATENCY_KEYS)))
-    rows = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
-    numbers = rows["example_number"].fill_null(0).to_numpy()
+    keys = list(dict.fromkeys((*PARTIAL_KEYS, *REACHED_KEYS, *LATENCY_KEYS)))
+    written = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
+    rows = _complete(written, EXAMPLE_FIELDS)
+    numbers = rows["example_number"].to_numpy()
     # All further work is on what is left after this.
     groups = group_rows([rows[name] for name in keys])
     folded = rows.take(pa.array(groups.first_rows()))
     counts = groups.counts()
     early = rows.take(_early_places(numbers))
     return {
-        "example_rows": rows.num_rows,
+        "example_rows": written.num_rows,
+        "incomplete_rows": written.num_rows - rows.num_rows,
         "partials": _partials(folded, counts, groups.minima(numbers)),
-        "latencies": _latencies(folded, counts),
+        "reached": _counts(_REACHED, REACHED_KEYS, folded, counts, _are_generated(folded)),
+        "latencies": _counts(
+            _LATENCIES,
+            LATENCY_KEYS,
+            folded,
+            counts,
+            pc.and_(_are_generated(folded), folded["latency_bucket"].is_valid()),
+        ),
         "first_examples": _entries(_FIRST_EXAMPLES, early.filter(_are_generated(early))),
     }
 
@@ -147,11 +158,17 @@ def _partials(rows: pa.RecordBatch, counts: Integers, smallest: Integers) -> pa.
     return _entries(_PARTIALS, distinct, groups.sums(counts), groups.minima(smallest))
 
 
-def _latencies(rows: pa.RecordBatch, counts: Integers) -> pa.Array:
-    wanted = pc.and_(_are_generated(rows), rows["latency_bucket"].is_valid())
-    timed, counts = rows.filter(wanted), counts[wanted.to_numpy(zero_copy_only=False)]
-    groups = group_rows([timed[name] for name in LATENCY_KEYS])
-    return _entries(_LATENCIES, timed.take(pa.array(groups.first_rows())), groups.sums(counts))
+def _counts(
+    type_: pa.ListType,
+    keys: Sequence[str],
+    rows: pa.RecordBatch,
+    counts: Integers,
+    wanted: pa.BooleanArray,
+) -> pa.Array:
+    """Add up by some columns how many rows those that are wanted stand for."""
+    rows, counts = rows.filter(wanted), counts[wanted.to_numpy(zero_copy_only=False)]
+    groups = group_rows([rows[name] for name in keys])
+    return _entries(type_, rows.take(pa.array(groups.first_rows())), groups.sums(counts))
 
 
 def _read_exchanges(content: pa.Buffer) -> _Found:
@@ -212,6 +229,15 @@ def _read_rows(
         zip(expected.names, expected.types, strict=True)
     ):
         raise _Damaged
+    return rows
+
+
+def _complete(rows: pa.RecordBatch, fields: Sequence[Column]) -> pa.RecordBatch:
+    """Leave out rows that have a null where none may be."""
+    for column in fields:
+        is_read = column.name in rows.schema.names
+        if is_read and not column.nullable and rows[column.name].null_count:
+            rows = rows.filter(rows[column.name].is_valid())
     return rows
 
 

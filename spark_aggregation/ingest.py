@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 
 from spark_aggregation.evidence import read_failures
 from spark_aggregation.frames import settled
-from spark_aggregation.partials import latency_counts, partial_aggregates
+from spark_aggregation.partials import counted_apart, partial_aggregates
 from spark_aggregation.refusals import refusals
 from spark_aggregation.run_files import list_files, read_headers, read_tables
 
@@ -37,7 +37,7 @@ class Ingested:
         headers: as `read_headers` gives them, without those of runs that are known.
         judged: as `refusals.refusals` gives them, all that were read.
         partials: partial aggregates of all rows, also of refused folders.
-        latencies: as `partials.latency_counts` gives them, of the same rows.
+        reached, latencies: as `partials.counted_apart` gives them, of the same rows.
         contents: as `run_files.read_tables` gives them, of the same folders.
         failures: as `evidence.read_failures` gives them.
         known_again: whether a run that is known was given again.
@@ -46,6 +46,7 @@ class Ingested:
     headers: DataFrame
     judged: DataFrame
     partials: DataFrame
+    reached: DataFrame
     latencies: DataFrame
     contents: DataFrame
     failures: DataFrame
@@ -80,7 +81,8 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
         headers=headers,
         judged=judged,
         partials=partials,
-        latencies=latency_counts(contents),
+        reached=counted_apart(contents, "reached"),
+        latencies=counted_apart(contents, "latencies"),
         contents=contents,
         failures=read_failures(files),
         known_again=bool(again),

@@ -7,7 +7,7 @@ from math import sqrt
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from reports.records import NOT_RECORDED, Phase
+from reports.records import NOT_RECORDED
 from spark_aggregation.columns import COLUMN
 from spark_aggregation.partials import CELL
 
@@ -18,12 +18,12 @@ _OUTCOMES = {"answer": "answered"} | {
 }
 
 
-def coverage(shown: DataFrame, partials: DataFrame) -> DataFrame:
+def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
     """Count what the examples of each property reached, shrinking left out.
 
     Args:
         shown: the runs that the grid shows, as `columns.shown_runs` gives them.
-        partials: partial aggregates of at least these runs.
+        reached: as `facts.Facts.reached`, of at least these runs.
 
     Returns:
         One row per `clause`, `property`, `listener` and `request` (see `reports.records`; `not_recorded` for
@@ -37,7 +37,7 @@ def coverage(shown: DataFrame, partials: DataFrame) -> DataFrame:
         for outcome, name in _OUTCOMES.items()
     ]
     return (
-        _generated(shown, partials)
+        reached.join(shown, on=["run_id", *COLUMN], how="left_semi")
         .fillna(NOT_RECORDED, "request")
         .groupBy("clause", "property", "listener", "request")
         .agg(
@@ -62,12 +62,6 @@ def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
     timed = latencies.join(shown, on=["run_id", *COLUMN], how="left_semi")
     return timed.groupBy(*COLUMN, F.col("latency_bucket").alias("bucket")).agg(
         F.sum("examples").alias("examples")
-    )
-
-
-def _generated(shown: DataFrame, partials: DataFrame) -> DataFrame:
-    return partials.where(F.col("phase") == Phase.GENERATE.value).join(
-        shown, on=["run_id", *COLUMN], how="left_semi"
     )
 
 

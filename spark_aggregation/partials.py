@@ -2,7 +2,8 @@
 
 The long form is kept on purpose. Counts, the days a failure was seen and its smallest example are all sums, minima and
 maxima over the same few rows, so merging two nights is one `groupBy`, and what a grid shows is read off afterwards.
-Latencies are counted apart, per column of the grid: kept with everything else they make ten rows of one.
+What examples reached is counted apart, per cell, and so are latencies, per column of the grid: kept with everything else
+they make three and ten rows of one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from spark_aggregation import file_contents
 
 CELL = ("clause", "target", "listener")
 PARTIAL_KEYS = ("folder", *file_contents.PARTIAL_KEYS)
-LATENCY_KEYS = ("folder", *file_contents.LATENCY_KEYS)
+_MEASURED_APART = {
+    "reached": file_contents.REACHED_KEYS,
+    "latencies": file_contents.LATENCY_KEYS,
+}
 
 
 def partial_aggregates(contents: DataFrame) -> DataFrame:
@@ -34,10 +38,20 @@ def partial_aggregates(contents: DataFrame) -> DataFrame:
     return merge_partials(per_file.withColumns(days), PARTIAL_KEYS)
 
 
-def latency_counts(contents: DataFrame) -> DataFrame:
-    """Merge the latencies that were counted file by file: one row per distinct `LATENCY_KEYS`, with `examples`."""
-    per_file = contents.select("folder", F.inline("latencies"))
-    return per_file.groupBy(*LATENCY_KEYS).agg(F.sum("examples").alias("examples"))
+def counted_apart(contents: DataFrame, name: str) -> DataFrame:
+    """Merge other counts that were made file by file.
+
+    Args:
+        contents: as `run_files.read_tables` gives them.
+        name: of the counts there, `reached` or `latencies`.
+
+    Returns:
+        One row per `folder` and distinct keys of them, as `file_contents` says, with `examples`.
+    """
+    per_file = contents.select("folder", F.inline(name))
+    return per_file.groupBy("folder", *_MEASURED_APART[name]).agg(
+        F.sum("examples").alias("examples")
+    )
 
 
 def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from functools import reduce
-from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refusal
 from spark_aggregation.run_files import planned_cells
-from spark_aggregation.schema import EXAMPLES, HEADER, is_incomplete
+from spark_aggregation.schema import HEADER, is_incomplete
 
 RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
 INSTANT_PATTERN = (
@@ -44,7 +42,7 @@ def refusals(
         headers.join(per_folder, on="folder", how="full")
         # Files of no run are none of our business, unless they have rows.
         .where("text IS NOT NULL OR example_rows > 0")
-        .fillna(0, subset=["example_rows", "wrong_rows", "exchange_rows"])
+        .fillna(0, subset=["example_rows", "incomplete_rows", "wrong_rows", "exchange_rows"])
         .withColumn("altered", _altered_files())
     )
     judged = found.select(
@@ -83,9 +81,10 @@ def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _files(contents: DataFrame) -> DataFrame:
-    """One row per folder: `example_rows`, `exchange_rows`, `files` (their names and hashes), `damaged` (names)."""
+    """One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes), `damaged` (names)."""
     return contents.groupBy("folder").agg(
         F.sum("example_rows").alias("example_rows"),
+        F.sum("incomplete_rows").alias("incomplete_rows"),
         F.sum("exchange_rows").alias("exchange_rows"),
         F.collect_set(F.struct("name", "sha256")).alias("files"),
         F.array_sort(F.collect_set(F.when(F.col("damaged"), F.col("name")))).alias("damaged"),
@@ -93,17 +92,15 @@ def _files(contents: DataFrame) -> DataFrame:
 
 
 def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
-    """One row per folder that has rows: what no run may have.
+    """One row per folder that has whole rows: what no run may have.
 
     `wrong_rows` says how many there are of such rows, `unplanned_clause` and `unplanned_target` are those of rows that
     belong to no planned cell.
     """
     planned = planned_cells(headers).select(*_CELL, F.col("run_id").alias("planned_run_id"))
     rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
-    nulls = [F.col(f.name).isNull() for f in EXAMPLES if not f.nullable and f.name in rows.columns]
     wrong = (
-        reduce(or_, nulls)
-        | ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
+        ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
         | ~F.col("phase").isin([phase.value for phase in Phase])
         | ~F.col("run_id").eqNullSafe(F.col("planned_run_id"))
     )
@@ -126,6 +123,7 @@ def _refusal(found: DataFrame) -> Column:
     row_clauses, row_targets = (
         _unlisted(found, name, found[f"unplanned_{name}"]) for name in _UNKNOWN
     )
+    wrong_rows = found["wrong_rows"] + found["incomplete_rows"]
     rows_differ = (found["example_rows"] != footer["example_rows"]) | (
         found["exchange_rows"] != footer["exchange_rows"]
     )
@@ -164,12 +162,12 @@ def _refusal(found: DataFrame) -> Column:
         .when(F.size(row_clauses) > 0, _unknown("clause", "rows", row_clauses))
         .when(F.size(row_targets) > 0, _unknown("target", "rows", row_targets))
         .when(
-            found["wrong_rows"] > 0,
+            wrong_rows > 0,
             _because(
                 Refusal.INVALID_ROWS,
                 F.format_string(
                     "%d example rows do not follow the record schema or belong to no planned cell",
-                    found["wrong_rows"],
+                    wrong_rows,
                 ),
             ),
         )

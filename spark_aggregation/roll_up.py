@@ -68,7 +68,7 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
         "transitions": lambda: state.transitions,
         "release_steps": lambda: grid.release_steps(cells, targets),
         "flakes": lambda: measures.flake_rates(state.flaky, state.columns, state.runs),
-        "coverage": lambda: measures.coverage(chosen, facts.partials),
+        "coverage": lambda: measures.coverage(chosen, facts.reached),
         "latency": lambda: measures.latency(chosen, facts.latencies),
         "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
         "failures": lambda: shown_failures(cells, facts.failures),

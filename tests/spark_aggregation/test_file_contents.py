@@ -87,21 +87,34 @@ def test_row_groups_with_dictionaries_of_their_own_are_one_file(tmp_path: Path) 
     path = tmp_path / "part.parquet"
     pq.write_table(rows_table(rows), path, row_group_size=2)
     found = _contents(path.read_bytes())
-    assert sorted((row["outcome"], row["examples"]) for row in found["partials"]) == [
+    assert sorted((row["outcome"], row["examples"]) for row in found["reached"]) == [
         ("a", 2),
         ("b", 2),
     ]
 
 
-def test_rows_that_break_the_schema_are_handed_on(tmp_path: Path) -> None:
-    """A null where none may be is a group of its own, for the roll-up to refuse."""
+def test_what_generated_examples_reached_is_counted(tmp_path: Path) -> None:
+    """By kind of request, outcome and error code; shrinking is left out."""
+    refused = {"request": "v3-broken", "outcome": "closed", "error_code": None}
+    found = _of_rows(tmp_path, {}, {}, refused, {**refused, "phase": "shrink"})
+    names = ("request", "outcome", "error_code", "examples")
+    assert sorted(tuple(row[name] for name in names) for row in found["reached"]) == [
+        ("v3", "answer", 0, 2),
+        ("v3-broken", "closed", None, 1),
+    ]
+
+
+def test_rows_that_break_the_schema_are_counted_apart(tmp_path: Path) -> None:
+    """A null where none may be is for the roll-up to refuse, and its row is in none of the lists."""
     table = rows_table([example_row(HEADER), example_row(HEADER, 1)])
     nulls = pa.array(["generate", None])
     lax = table.set_column(table.schema.get_field_index("phase"), "phase", nulls)
     path = tmp_path / "part.parquet"
     pq.write_table(lax, path)
-    phases = [row["phase"] for row in _contents(path.read_bytes())["partials"]]
-    assert sorted(phases, key=str) == [None, "generate"]
+    found = _contents(path.read_bytes())
+    assert (found["example_rows"], found["incomplete_rows"]) == (2, 1)
+    assert [(row["phase"], row["examples"]) for row in found["partials"]] == [("generate", 1)]
+    assert [row["examples"] for row in found["reached"]] == [1]
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 and then nothing of the kind PAR1"])

@@ -10,13 +10,12 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
 from spark_aggregation.file_contents import CONTENTS, LATENCY_KEYS, PARTIAL_KEYS
-from spark_aggregation.partials import latency_counts, merge_partials, partial_aggregates
+from spark_aggregation.partials import counted_apart, merge_partials, partial_aggregates
 
 FOLDER = "file:/runs/r1"
 DAY = date(2026, 11, 21)
 CONFORMS = dict.fromkeys(PARTIAL_KEYS, "same") | {
     "run_date": DAY,
-    "error_code": None,
     "failure_signature": None,
     "examples": 2,
     "smallest_example": 4,
@@ -48,7 +47,7 @@ def test_latencies_of_one_run_are_merged_over_its_files(spark: SparkSession) -> 
     """Counts of one bucket are added up."""
     entry = dict.fromkeys(LATENCY_KEYS, "same") | {"latency_bucket": 36, "examples": 2}
     slow = entry | {"latency_bucket": 50}
-    found = latency_counts(_files(spark, "latencies", [entry, slow], [entry]))
+    found = counted_apart(_files(spark, "latencies", [entry, slow], [entry]), "latencies")
     counted = {row.latency_bucket: row.examples for row in found.collect()}
     assert counted == {36: 4, 50: 2}
 
