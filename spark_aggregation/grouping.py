@@ -108,27 +108,32 @@ def _renumbered(of_row: Integers, slots: int) -> tuple[Integers, int]:
         return own, len(distinct)
     used = np.zeros(slots, np.bool_)
     used[of_row] = True
-    new = np.cumsum(used)
-    return (new - 1)[of_row], int(new[-1]) if slots else 0
+    places = np.flatnonzero(used)
+    # What no row has is never read: to fill it in takes longer than all the rest.
+    new = np.empty(slots, np.int64)
+    new[places] = np.arange(len(places))
+    return new[of_row], len(places)
 
 
 def _numbered(column: pa.Array) -> tuple[Integers, int]:
     """Number the values of a column from 0, null last, and say how many numbers that takes."""
     if pa.types.is_dictionary(column.type):
         values, valid = _values_and_validity(column.indices)
-        least, end = 0, len(column.dictionary)
+        distinct = len(column.dictionary)
     else:
         values, valid = _values_and_validity(column)
         # Days are counted from 1970: what lies between 0 and the first of them is no value of theirs.
-        least, end = (int(values.min()), int(values.max()) + 1) if len(values) else (0, 0)
-        values = values.astype(np.int64) - least
+        least = int(values.min()) if len(values) else 0
+        distinct = int(values.max()) - least + 1 if len(values) else 0
+        if distinct > 1:
+            values = np.subtract(values, least, dtype=np.int64)
     if column.null_count == 0:
-        return values, end - least
-    return values + (1 - valid.astype(np.int64)) * end, end - least + 1
+        return values, distinct
+    return np.where(valid, values, distinct), distinct + 1
 
 
-def _values_and_validity(column: pa.Array) -> tuple[Integers, npt.NDArray[np.uint8]]:
-    """Give values, 0 for null, and 1 for each that is not null.
+def _values_and_validity(column: pa.Array) -> tuple[Integers, npt.NDArray[np.bool_]]:
+    """Give values, 0 for null, and which of them are not null.
 
     Arrow's own functions take 3 nanoseconds a row for each of `min_max`, `is_valid` and `fill_null`, numpy a tenth.
     """
@@ -136,6 +141,7 @@ def _values_and_validity(column: pa.Array) -> tuple[Integers, npt.NDArray[np.uin
     rows = slice(column.offset, column.offset + len(column))
     values = np.frombuffer(data or b"", f"i{column.type.bit_width // 8}")[rows]
     if column.null_count == 0:
-        return values, np.ones(len(values), np.uint8)
-    valid = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")[rows]
+        return values, np.ones(len(values), np.bool_)
+    bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
+    valid = bits[rows].view(np.bool_)
     return values * valid, valid
