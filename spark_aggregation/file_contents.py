@@ -28,7 +28,7 @@ MOST_PINNED = 32
 """Properties have at most 22 examples written down with them, 2 at the median."""
 
 _CELL = ("clause", "target", "listener")
-PARTIAL_KEYS = (*("run_id", "run_date", *_CELL, "phase", "verdict", "failure_signature"),)
+PARTIAL_KEYS = ("run_id", "run_date", *_CELL, "phase", "verdict", "failure_signature")
 REACHED_KEYS = (*_CELL, "property", "request", "outcome", "error_code")
 LATENCY_KEYS = ("target", "listener", "latency_bucket")
 _EXAMPLE_KEYS = (*_CELL, "property", "example_number")

@@ -27,8 +27,8 @@ def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
 
     Returns:
         One row per `clause`, `property`, `listener` and `request` (see `reports.records`; `not_recorded` for
-        runs of older suites): on how many `targets` it was sent, `examples`, of these `answered`, `closed`, `ignored`, `silent` and
-        `none` (nothing was exchanged); `error_codes` of answers, sorted.
+        runs of older suites): on how many `targets` it was sent, `examples`, of these `answered`, `closed`,
+        `ignored`, `silent` and `none` (nothing was exchanged); `error_codes` of answers, sorted.
     """
     per_outcome = [
         F.coalesce(F.sum(F.when(F.col("outcome") == outcome, F.col("examples"))), F.lit(0)).alias(

@@ -81,7 +81,12 @@ def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _files(contents: DataFrame) -> DataFrame:
-    """One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes), `damaged` (names)."""
+    """Sum up the files of each folder.
+
+    Returns:
+        One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes) and
+        `damaged` (names).
+    """
     return contents.groupBy("folder").agg(
         F.sum("example_rows").alias("example_rows"),
         F.sum("incomplete_rows").alias("incomplete_rows"),

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from reports.records import Refusal
 from spark_aggregation import run_files
 from tests.broken_run_folders import BROKEN, write_hashes, write_whole_run
-from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.run_folders import (
+    example_row,
+    planned_cell,
+    rows_table,
+    run_header,
+    write_examples,
+    write_run,
+)
 from tests.spark_aggregation.rolled_up import ingested, refused_folders, tables_of
 
 
@@ -58,6 +66,22 @@ def test_run_with_a_wrong_row_is_refused(
     rows = [example_row(header, 0), example_row(header, 1, **change)]
     write_run(tmp_path / "run", header, rows)
     assert refused_folders(spark, tmp_path) == {"run": Refusal.INVALID_ROWS.value}
+
+
+@pytest.mark.parametrize("name", ["property", "outcome", "verdict", "run_id", "example_number"])
+def test_run_with_a_null_where_none_may_be_is_refused(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    """One such row of two costs the run, and the reason counts it once."""
+    header = run_header([planned_cell()])
+    table = rows_table([example_row(header, number) for number in range(2)])
+    folder = write_run(tmp_path / "run", header, [example_row(header, 0), example_row(header, 1)])
+    place = table.schema.get_field_index(name)
+    values = pa.array([table[name][0].as_py(), None], table.schema.field(name).type)
+    write_examples(folder / "examples" / "part-0.parquet", table.set_column(place, name, values))
+    (row,) = ingested(spark, tmp_path).judged.collect()
+    assert row.refusal == Refusal.INVALID_ROWS.value
+    assert row.reason.startswith("1 example rows do not follow the record schema")
 
 
 @pytest.mark.parametrize(
