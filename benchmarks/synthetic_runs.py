@@ -33,6 +33,7 @@ from reports.records import (
     RECORD_SCHEMA_VERSION,
 )
 from reports.run_writer import PartWriter, clause_facts, suite_facts
+from wire.api_versions import NEWEST_VERSION
 
 ROWS_PER_FILE = 500_000
 LISTENERS = {
@@ -44,7 +45,9 @@ LISTENERS = {
 }
 CLAUSE_WEIGHTS = (0.1, 0.053, 0.027)
 """Of the first three; the others fall evenly from 0.0235 to 0.00003."""
-KINDS = tuple(f"v{version}{broken}" for version in range(6) for broken in ("", "-broken"))
+KINDS = tuple(
+    f"v{version}{broken}" for version in range(NEWEST_VERSION + 1) for broken in ("", "-broken")
+)
 KINDS_OF_A_CELL = 3
 """Kinds of request that the examples of one cell send, at the mean of real ones."""
 OUTCOMES = {"answer": 0.7704, "closed": 0.2282, "silent": 0.0008, "none": 0.0006}

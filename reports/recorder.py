@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from reports.failures import Failure, write_failure
-from reports.records import Phase, PlannedCell, Verdict, cell_verdict
+from reports.records import NOTHING, Phase, PlannedCell, Verdict, cell_verdict
 from reports.repeats import FailureClass, Repeats, rate_of
 from reports.run_writer import RunWriter
 from wire.api_versions import API_VERSIONS_KEY
@@ -18,8 +18,6 @@ from wire.exchange import Exchange, Step
 
 SAMPLED_EXAMPLES_PER_PROPERTY = 3
 LATENCY_BUCKETS_PER_OCTAVE = 4
-NOTHING = "none"
-"""The last request, and its outcome, of an example that exchanged nothing."""
 NOT_STARTED = "none"
 """The launcher of a target that has not been started."""
 

@@ -153,6 +153,8 @@ last ApiVersions answer; `latency_bucket` the rounded-down binary logarithm of t
 microseconds, times four.
 """
 
+NOTHING = "none"
+"""The last request, and its outcome, of an example that exchanged nothing."""
 NOT_RECORDED = "not_recorded"
 """The kind of request of examples in runs of older suites, once they are counted."""
 

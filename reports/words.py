@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.records import NOT_RECORDED, Verdict
+from reports.records import NOT_RECORDED, NOTHING, Verdict
 
 SYMBOLS: Mapping[Verdict, str] = {
     Verdict.CONFORMS: "✓",
@@ -36,7 +36,7 @@ WORDS: Mapping[Verdict, str] = {
 _REQUESTS = {
     "unknown": "unknown version",
     "other": "other API",
-    "none": "nothing",
+    NOTHING: "nothing",
     NOT_RECORDED: "not recorded",
 }
 

@@ -136,18 +136,14 @@ def _read_examples(content: pa.Buffer) -> _Found:
     folded = rows.take(pa.array(groups.first_rows()))
     counts = groups.counts()
     early = rows.take(_early_places(numbers))
+    generated = _are_generated(folded)
+    timed = pc.and_(generated, folded["latency_bucket"].is_valid())
     return {
         "example_rows": written.num_rows,
         "incomplete_rows": written.num_rows - rows.num_rows,
         "partials": _partials(folded, counts, groups.minima(numbers)),
-        "reached": _counts(_REACHED, REACHED_KEYS, folded, counts, _are_generated(folded)),
-        "latencies": _counts(
-            _LATENCIES,
-            LATENCY_KEYS,
-            folded,
-            counts,
-            pc.and_(_are_generated(folded), folded["latency_bucket"].is_valid()),
-        ),
+        "reached": _counts(_REACHED, REACHED_KEYS, folded, counts, generated),
+        "latencies": _counts(_LATENCIES, LATENCY_KEYS, folded, counts, timed),
         "first_examples": _entries(_FIRST_EXAMPLES, early.filter(_are_generated(early))),
     }
 

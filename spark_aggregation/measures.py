@@ -7,15 +7,20 @@ from math import sqrt
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from reports.records import NOT_RECORDED
+from reports.records import NOT_RECORDED, NOTHING
 from spark_aggregation.columns import COLUMN
 from spark_aggregation.partials import CELL
 
 _Z = 1.959963984540054
 _DIGITS = 4
-_OUTCOMES = {"answer": "answered"} | {
-    name: name for name in ("closed", "ignored", "silent", "none")
+_OUTCOMES = {
+    "answer": "answered",
+    "closed": "closed",
+    "ignored": "ignored",
+    "silent": "silent",
+    NOTHING: "none",
 }
+"""Outcome of an example to the column that counts it."""
 
 
 def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:

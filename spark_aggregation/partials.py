@@ -17,10 +17,6 @@ from spark_aggregation import file_contents
 
 CELL = ("clause", "target", "listener")
 PARTIAL_KEYS = ("folder", *file_contents.PARTIAL_KEYS)
-_MEASURED_APART = {
-    "reached": file_contents.REACHED_KEYS,
-    "latencies": file_contents.LATENCY_KEYS,
-}
 
 
 def partial_aggregates(contents: DataFrame) -> DataFrame:
@@ -49,9 +45,8 @@ def counted_apart(contents: DataFrame, name: str) -> DataFrame:
         One row per `folder` and distinct keys of them, as `file_contents` says, with `examples`.
     """
     per_file = contents.select("folder", F.inline(name))
-    return per_file.groupBy("folder", *_MEASURED_APART[name]).agg(
-        F.sum("examples").alias("examples")
-    )
+    keys = [column for column in per_file.columns if column != "examples"]
+    return per_file.groupBy(*keys).agg(F.sum("examples").alias("examples"))
 
 
 def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:

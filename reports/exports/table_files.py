@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.exports.escaping import csv_text, markdown_text
-from reports.exports.links import TABLE_SCHEMA, table_address
+from reports.exports.links import table_address
 from reports.grid_tables import (
     CellFailure,
     Grid,
@@ -98,12 +98,11 @@ def _plain(value: object) -> object:
 
 
 def write_tables(tables: Iterable[ExportedTable], out_dir: Path) -> None:
-    """Write each table three times, and the schema of the JSON."""
+    """Write each table three times."""
     for table in tables:
         _write_json(table, out_dir / table_address(table.name, "json"))
         _write_csv(table, out_dir / table_address(table.name, "csv"))
         _write_markdown(table, out_dir / table_address(table.name, "md"))
-    (out_dir / TABLE_SCHEMA).write_text(table_schema_text(), encoding="utf-8")
 
 
 def table_schema_text() -> str:

@@ -10,9 +10,9 @@ from reports.exports.allure_files import write_allure_results
 from reports.exports.badges import write_badges
 from reports.exports.feed import write_feed
 from reports.exports.junit import write_junit
-from reports.exports.links import FOLDER, SUMMARY, VIOLATIONS
+from reports.exports.links import FOLDER, SUMMARY, TABLE_SCHEMA, VIOLATIONS
 from reports.exports.summary import summary_markdown
-from reports.exports.table_files import exported_tables, write_tables
+from reports.exports.table_files import exported_tables, table_schema_text, write_tables
 from reports.exports.violations import violation_documents, violations_of
 from reports.exports.whole_grid import write_whole_grid
 from reports.grid_summary import GridSummary
@@ -36,6 +36,7 @@ def write_exports(grid: Grid, history: HistoryTables, summary: GridSummary, out_
     tables = exported_tables(grid, history)
     write_whole_grid(folded, tables, summary, out_dir)
     write_tables(tables, out_dir)
+    (out_dir / TABLE_SCHEMA).write_text(table_schema_text(), encoding="utf-8")
     write_badges(folded, out_dir)
     write_feed(folded, summary, history.transitions or (), out_dir)
     write_junit(grid, failures, out_dir)
