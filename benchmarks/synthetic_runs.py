@@ -25,12 +25,12 @@ from clauses.catalogue import catalogue
 from fixtures.broker import probe_request
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import hashes_of
-from reports.recorder import SAMPLED_EXAMPLES_PER_PROPERTY
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
     RECORD_SCHEMA_VERSION,
+    SAMPLED_EXAMPLES_PER_PROPERTY,
 )
 from reports.run_writer import PartWriter, clause_facts, suite_facts
 from wire.api_versions import NEWEST_VERSION

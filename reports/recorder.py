@@ -10,13 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from reports.failures import Failure, write_failure
-from reports.records import NOTHING, Phase, PlannedCell, Verdict, cell_verdict
+from reports.records import (
+    NOTHING,
+    SAMPLED_EXAMPLES_PER_PROPERTY,
+    Phase,
+    PlannedCell,
+    Verdict,
+    cell_verdict,
+)
 from reports.repeats import FailureClass, Repeats, rate_of
 from reports.run_writer import RunWriter
 from wire.api_versions import API_VERSIONS_KEY
 from wire.exchange import Exchange, Step
 
-SAMPLED_EXAMPLES_PER_PROPERTY = 3
 LATENCY_BUCKETS_PER_OCTAVE = 4
 NOT_STARTED = "none"
 """The launcher of a target that has not been started."""

@@ -174,6 +174,8 @@ EXCHANGE_FIELDS = (
 
 The smallest form of a failure, which shrinking finds, is in `failures/`.
 """
+SAMPLED_EXAMPLES_PER_PROPERTY = 3
+"""Of how many first examples of a property in a cell the exchanges are kept, failed or not."""
 
 ANSWER_FIELDS = (
     Column("answer_sha256", ColumnType.STRING),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from functools import partial
 from urllib.parse import unquote
 
 import numpy as np
@@ -21,11 +21,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from reports.arrow_schemas import arrow_schema
-from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Phase
+from reports.records import (
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    SAMPLED_EXAMPLES_PER_PROPERTY,
+    Column,
+    Phase,
+)
 from spark_aggregation.grouping import Integers, group_rows
 
-MOST_PINNED = 32
-"""Properties have at most 22 examples written down with them, 2 at the median."""
+MOST_COMPARED = 32
+"""No example with a higher number is compared with those of other targets.
+
+Properties have at most 22 examples written down with them, 2 at the median.
+"""
 
 _CELL = ("clause", "target", "listener")
 PARTIAL_KEYS = ("run_id", "run_date", *_CELL, "phase", "verdict", "failure_signature")
@@ -78,44 +87,54 @@ CONTENTS = pa.schema(
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
 - `reached`: one entry per distinct `REACHED_KEYS`, with `examples`, shrinking left out;
 - `latencies`: one entry per distinct `LATENCY_KEYS`, shrinking and rows without a latency left out;
-- `first_examples`: the generated examples of each property up to number `MOST_PINNED`;
-- `exchanges`: the exchanges of such examples.
+- `first_examples`: the generated examples up to number `MOST_COMPARED` that are written down with their property, or
+  whose exchanges a run keeps: the first ones of each property, and failures;
+- `exchanges`: the exchanges of examples up to that number.
 """
 
 _Found = Mapping[str, int | pa.Array]
+_Readers = Mapping[str, Callable[[pa.Buffer], _Found]]
+"""What takes from a file what its table is asked for, by that table's name."""
 
 
 class _Damaged(Exception):
     """The rows of a file cannot be read."""
 
 
-def read_contents(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def read_contents(
+    batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]
+) -> Iterator[pa.RecordBatch]:
     """Read files, as `DataFrame.mapInArrow` asks for it.
 
     Args:
         batches: `path` (a URI) and `content` (bytes) of files below run folders' tables.
+        pinned_examples: how many examples are written down with a property, at most, by its name.
 
     Yields:
         As `CONTENTS` says, one batch per file.
     """
+    readers: _Readers = {
+        "examples": partial(_read_examples, pinned_examples=pinned_examples),
+        "exchanges": _read_exchanges,
+    }
     for batch in batches:
         paths, contents = batch.column("path"), batch.column("content")
         for path, content in zip(paths, contents, strict=True):
             place = _PLACE.fullmatch(path.as_py())
             if place is not None:
-                yield _contents_of(place, content.as_buffer())
+                yield _contents_of(place, content.as_buffer(), readers)
 
 
-def _contents_of(place: re.Match[str], content: pa.Buffer) -> pa.RecordBatch:
+def _contents_of(place: re.Match[str], content: pa.Buffer, readers: _Readers) -> pa.RecordBatch:
     folder, name, table = place.groups()
     found = {
         "folder": folder,
         "name": unquote(name),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    if table in _READERS and name.endswith(".parquet") and name.count("/") == 1:
+    if table in readers and name.endswith(".parquet") and name.count("/") == 1:
         try:
-            found |= _READERS[table](content)
+            found |= readers[table](content)
         except _Damaged:
             found |= {"damaged": True}
     columns = [_one_value(found.get(field.name), field.type) for field in CONTENTS]
@@ -126,7 +145,7 @@ def _one_value(value: object, type_: pa.DataType) -> pa.Array:
     return value if isinstance(value, pa.Array) else pa.array([value], type_)
 
 
-def _read_examples(content: pa.Buffer) -> _Found:
+def _read_examples(content: pa.Buffer, pinned_examples: Mapping[str, int]) -> _Found:
     keys = list(dict.fromkeys((*PARTIAL_KEYS, *REACHED_KEYS, *LATENCY_KEYS)))
     written = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
     rows = _complete(written, EXAMPLE_FIELDS)
@@ -136,6 +155,7 @@ def _read_examples(content: pa.Buffer) -> _Found:
     folded = rows.take(pa.array(groups.first_rows()))
     counts = groups.counts()
     early = rows.take(_early_places(numbers))
+    compared = pc.and_(_are_generated(early), _may_be_compared(early, pinned_examples))
     generated = _are_generated(folded)
     timed = pc.and_(generated, folded["latency_bucket"].is_valid())
     return {
@@ -144,7 +164,7 @@ def _read_examples(content: pa.Buffer) -> _Found:
         "partials": _partials(folded, counts, groups.minima(numbers)),
         "reached": _counts(_REACHED, REACHED_KEYS, folded, counts, generated),
         "latencies": _counts(_LATENCIES, LATENCY_KEYS, folded, counts, timed),
-        "first_examples": _entries(_FIRST_EXAMPLES, early.filter(_are_generated(early))),
+        "first_examples": _entries(_FIRST_EXAMPLES, early.filter(compared)),
     }
 
 
@@ -177,13 +197,20 @@ def _read_exchanges(content: pa.Buffer) -> _Found:
     }
 
 
-_READERS: Mapping[str, Callable[[pa.Buffer], _Found]] = MappingProxyType(
-    {"examples": _read_examples, "exchanges": _read_exchanges}
-)
-
-
 def _early_places(numbers: Integers) -> pa.Array:
-    return pa.array(np.flatnonzero((numbers >= 1) & (numbers <= MOST_PINNED)))
+    return pa.array(np.flatnonzero((numbers >= 1) & (numbers <= MOST_COMPARED)))
+
+
+def _may_be_compared(rows: pa.RecordBatch, pinned_examples: Mapping[str, int]) -> pa.BooleanArray:
+    """Say which examples are written down with their property, or are among those whose exchanges are kept."""
+    properties = rows["property"]
+    names = pa.array(pinned_examples.keys(), pa.string())
+    pinned = pa.array(pinned_examples.values(), pa.int32()).take(
+        pc.index_in(properties.dictionary, value_set=names)
+    )
+    last = pc.max_element_wise(pinned, SAMPLED_EXAMPLES_PER_PROPERTY).take(properties.indices)
+    is_first = pc.less_equal(rows["example_number"], last)
+    return pc.or_(is_first, rows["failure_signature"].is_valid())
 
 
 def _are_generated(rows: pa.RecordBatch) -> pa.BooleanArray:

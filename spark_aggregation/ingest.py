@@ -16,7 +16,7 @@ columns that no aggregate needs are not looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -71,10 +71,10 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     found = settled(read_headers(files))
     same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
     headers = found.join(known, on=same, how="left_anti")
-    # Names of folders, so that Spark leaves their files out when it lists them; never rows.
-    again = [row.folder for row in found.join(known, on=same, how="left_semi").collect()]
+    again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
+    read = read_tables(files, without=again, pinned_examples=pinned_examples)
     # Lists of rows, a row per file: moved now, none of their rows need to be moved again to be grouped or joined.
-    contents = settled(read_tables(files, again).repartition("folder"))
+    contents = settled(read.repartition("folder"))
     partials = settled(partial_aggregates(contents))
     judged = settled(refusals(headers, partials, contents, known))
     return Ingested(
@@ -87,6 +87,27 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
         failures=read_failures(files),
         known_again=bool(again),
     )
+
+
+def _asked_of_headers(headers: DataFrame) -> tuple[Sequence[str], Mapping[str, int]]:
+    """Ask what decides how tables are read; a few names and numbers, never rows.
+
+    Args:
+        headers: as `read_headers` gives them, with the columns of what is known of the same run.
+
+    Returns:
+        The folders of runs that are known, so that Spark leaves their files out when it lists them, and how many examples
+        are written down with each property, at most.
+    """
+    again = F.when(F.col("known_sha256").isNotNull(), F.col("folder"))
+    asked = headers.agg(
+        F.collect_set(again).alias("again"),
+        F.flatten(F.collect_set(F.map_entries("header.pinned_examples"))).alias("pinned_examples"),
+    ).collect()[0]
+    most: dict[str, int] = {}
+    for name, examples in asked.pinned_examples:
+        most[name] = max(most.get(name, 0), examples or 0)
+    return asked.again, most
 
 
 def changed_clauses(header: Column, today: Column) -> Column:

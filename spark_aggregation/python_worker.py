@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 
 from py4j.protocol import Py4JError
@@ -20,7 +21,8 @@ def wake_python(spark: SparkSession) -> Thread:
         What waits for it; nobody else needs to.
     """
     rows = spark.range(1).selectExpr("'' AS path", "X'' AS content")
-    reading = rows.mapInArrow(read_contents, from_arrow_schema(CONTENTS))
+    read = partial(read_contents, pinned_examples={})
+    reading = rows.mapInArrow(read, from_arrow_schema(CONTENTS))
 
     def wake() -> None:
         # Of a session that ends before, nothing needs to be awake.

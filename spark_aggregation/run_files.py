@@ -6,7 +6,8 @@ run, which names the file; one that is not there or not what it was is told by t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -92,12 +93,15 @@ def planned_cells(headers: DataFrame) -> DataFrame:
     )
 
 
-def read_tables(files: DataFrame, without: Sequence[str]) -> DataFrame:
+def read_tables(
+    files: DataFrame, *, without: Sequence[str], pinned_examples: Mapping[str, int]
+) -> DataFrame:
     """Take what the roll-up needs from every file below the tables of run folders, in one pass.
 
     Args:
         files: as `list_files` gives them.
         without: run folders that are left out, as `read_headers` names them.
+        pinned_examples: how many examples are written down with a property, at most, by its name.
 
     Returns:
         One row per file, as `file_contents.CONTENTS` says.
@@ -106,7 +110,8 @@ def read_tables(files: DataFrame, without: Sequence[str]) -> DataFrame:
     if without:
         folder = F.regexp_extract("path", f"^(.*){_TABLES}", 1)
         chosen = chosen.where(~folder.isin(list(without)))
-    return chosen.mapInArrow(read_contents, from_arrow_schema(CONTENTS))
+    read = partial(read_contents, pinned_examples=pinned_examples)
+    return chosen.mapInArrow(read, from_arrow_schema(CONTENTS))
 
 
 def read_examples(spark: SparkSession, roots: Sequence[str]) -> DataFrame:

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from reports.recorder import SAMPLED_EXAMPLES_PER_PROPERTY, RunRecorder, latency_bucket
-from reports.records import Phase, Verdict
+from reports.recorder import RunRecorder, latency_bucket
+from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
 from tests.reports.recorders import (
     PROPERTY,
     example_of,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_aggregation.file_contents import MOST_PINNED, read_contents
+from spark_aggregation.file_contents import MOST_COMPARED, read_contents
 from tests.run_folders import (
     example_row,
     planned_cell,
@@ -22,12 +22,13 @@ from tests.run_folders import (
 )
 
 HEADER = run_header([planned_cell()], run_id="r1")
+PINNED = {"test_something": 5}
 FAILED = {"verdict": "violates", "failure_signature": "f1"}
 
 
 def _batch(content: bytes, name: str = "examples/part-0.parquet") -> pa.RecordBatch:
     given = {"path": [f"file:/runs/r1/{name}"], "content": pa.array([content], pa.binary())}
-    (batch,) = read_contents([pa.RecordBatch.from_pydict(given)])
+    (batch,) = read_contents([pa.RecordBatch.from_pydict(given)], pinned_examples=PINNED)
     return batch
 
 
@@ -74,11 +75,21 @@ def test_latencies_of_generated_examples_are_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_first_examples_are_the_generated_ones_up_to_a_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "numbers"),
+    [
+        pytest.param({}, [1, 3, 4, 5], id="pinned"),
+        pytest.param({"property": "test_other"}, [1, 3], id="sampled"),
+        pytest.param(FAILED, [1, *range(3, MOST_COMPARED + 1)], id="failed"),
+    ],
+)
+def test_first_examples_are_those_that_may_be_compared(
+    tmp_path: Path, change: dict[str, Any], numbers: list[int]
+) -> None:
     """Example 0, those of shrinking and those far on are not what other targets got as well."""
-    found = _of_rows(tmp_path, {}, {}, {"phase": "shrink"}, *({} for _ in range(MOST_PINNED)))
-    numbers = [row["example_number"] for row in found["first_examples"]]
-    assert numbers == [1, *range(3, MOST_PINNED + 1)]
+    shrunk = {**change, "phase": "shrink"}
+    found = _of_rows(tmp_path, change, change, shrunk, *(change for _ in range(MOST_COMPARED)))
+    assert [row["example_number"] for row in found["first_examples"]] == numbers
 
 
 def test_row_groups_with_dictionaries_of_their_own_are_one_file(tmp_path: Path) -> None:

@@ -19,16 +19,18 @@ _TEXTS = st.none() | st.sampled_from(["a", "b", "c"])
 _SPARSE = st.sampled_from([None, None, None, None, "f1", "f2"])
 _NUMBERS = st.none() | st.integers(-(2**15), 2**15 - 1)
 _DAYS = st.none() | st.integers(0, 40_000).map(lambda days: date(1970, 1, 1) + timedelta(days))
-_ROWS = st.lists(st.tuples(_TEXTS, _NUMBERS, _SPARSE, _DAYS, st.integers(0, 9)), max_size=40)
+_WIDE = st.none() | st.integers(-(2**31), 2**31 - 1)
+_ROWS = st.lists(st.tuples(_TEXTS, _NUMBERS, _SPARSE, _DAYS, _WIDE, st.integers(0, 9)), max_size=40)
 
 
 def _columns(rows: list[tuple[Any, ...]]) -> list[pa.Array]:
-    texts, numbers, sparse, days, _ = zip(*rows, strict=True) if rows else ((),) * 5
+    texts, numbers, sparse, days, wide, _ = zip(*rows, strict=True) if rows else ((),) * 6
     return [
         pa.array(texts, pa.string()).dictionary_encode(),
         pa.array(numbers, pa.int16()),
         pa.array(sparse, pa.string()).dictionary_encode(),
         pa.array(days, pa.date32()),
+        pa.array(wide, pa.int32()),
     ]
 
 
