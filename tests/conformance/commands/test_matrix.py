@@ -169,7 +169,7 @@ def test_image_of_another_vendor_is_of_one_kind(
 ) -> None:
     """Where nothing is built, nobody can ask for it."""
     monkeypatch.delenv("KAFKA_CONFORMANCE_IMAGES", raising=False)
-    vendor = "redpanda-26.1.14"
+    vendor = "redpanda-26.2.3"
     entry = target_entry(vendor, file_sha256=file_sha256(vendor), launcher="container")
     write_finished_run(tmp_path, vendor, targets=[entry])
     assert list(finished(tmp_path, vendor)) == [vendor]
