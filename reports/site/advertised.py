@@ -47,8 +47,11 @@ class AdvertisedTable:
 
 def write_advertised(site: Site) -> None:
     """Write advertised.html, and beside the other exports the recorded rows as they are."""
-    recorded = {name: _read(name) for name in ("advertised", "features")}
-    write_tables([_exported(name, rows) for name, rows in recorded.items()], site.out_dir)
+    files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in ("advertised", "features")}
+    recorded = {name: _rows(content) for name, content in files.items()}
+    write_tables(
+        [_exported(name, content, recorded[name]) for name, content in files.items()], site.out_dir
+    )
     site.render(
         "advertised.html",
         "advertised",
@@ -59,15 +62,14 @@ def write_advertised(site: Site) -> None:
     )
 
 
-def _read(name: str) -> list[dict[str, str]]:
-    with (FOLDER / f"{name}.csv").open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def _rows(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(content.decode().splitlines()))
 
 
-def _exported(name: str, rows: list[dict[str, str]]) -> ExportedTable:
+def _exported(name: str, content: bytes, rows: list[dict[str, str]]) -> ExportedTable:
     return ExportedTable(
         name=name,
-        inputs_sha256=sha256((FOLDER / f"{name}.csv").read_bytes()).hexdigest(),
+        inputs_sha256=sha256(content).hexdigest(),
         columns=tuple(rows[0]),
         rows=[
             {column: int(text) if column in _NUMBERS else text for column, text in row.items()}
