@@ -1,4 +1,4 @@
-"""The cells of a grid by another engine: what the roll-up is measured against, and checked with."""
+"""Tables of a grid by another engine: what the roll-up is measured against, and checked with."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any, TypeAlias
 import duckdb
 import pyarrow as pa
 
-_CELLS = """
+_ROWS = """
 WITH rows AS (
   SELECT * FROM read_parquet($paths)
 ), latest AS (
   SELECT target, listener, max({'s': started_at, 'r': run_id}).r AS run_id FROM planned GROUP BY ALL
-), counted AS (
+)
+"""
+_CELLS = """
+, counted AS (
   SELECT run_id, clause, target, listener,
     count(*) FILTER (phase = 'generate') AS examples,
     count(*) FILTER (phase = 'generate' AND verdict = 'conforms') AS conforms,
@@ -50,21 +53,49 @@ FROM planned JOIN latest USING (target, listener, run_id)
   LEFT JOIN counted USING (run_id, clause, target, listener)
   LEFT JOIN failed USING (run_id, clause, target, listener)
 """
-COLUMNS = (
+_COVERAGE = """
+SELECT clause, property, listener, request, count(DISTINCT target) AS targets, count(*) AS examples,
+  count(*) FILTER (outcome = 'answer') AS answered,
+  count(*) FILTER (outcome = 'closed') AS closed,
+  count(*) FILTER (outcome = 'ignored') AS ignored,
+  count(*) FILTER (outcome = 'silent') AS silent,
+  count(*) FILTER (outcome = 'none') AS none,
+  coalesce(list_sort(list(DISTINCT error_code) FILTER (error_code IS NOT NULL)), []) AS error_codes
+FROM rows JOIN latest USING (target, listener, run_id)
+WHERE phase = 'generate' GROUP BY clause, property, listener, request
+"""
+_LATENCY = """
+SELECT target, listener, latency_bucket AS bucket, count(*) AS examples
+FROM rows JOIN latest USING (target, listener, run_id)
+WHERE phase = 'generate' AND latency_bucket IS NOT NULL GROUP BY ALL
+"""
+_QUERIES = {"cells": _CELLS, "coverage": _COVERAGE, "latency": _LATENCY}
+_KEYS = {
+    "cells": ("clause", "target", "listener"),
+    "coverage": ("clause", "property", "listener", "request"),
+    "latency": ("target", "listener", "bucket"),
+}
+_OF_CELLS = (
     *("clause", "target", "listener", "run_id", "verdict", "examples", "conforms", "violates"),
     *("informational", "inconclusive", "failures"),
 )
-"""What both engines say of a cell."""
-Cells: TypeAlias = Mapping[tuple[str, ...], Mapping[str, Any]]
-"""Cells by clause, target and listener."""
+"""What both engines say of a cell; the roll-up knows more, which is not from rows."""
+
+COUNTED_TABLES = tuple(_QUERIES)
+"""The tables of a grid for which every example row is looked at."""
+Rows: TypeAlias = Mapping[tuple[str | int, ...], Mapping[str, Any]]
+"""The rows of a table by its key."""
 
 
-def duckdb_cells(runs: Path, *, threads: int) -> pa.Table:
-    """Compute the cells of runs of which every one counts.
+def duckdb_tables(
+    runs: Path, *, threads: int, names: Sequence[str] = COUNTED_TABLES
+) -> Mapping[str, pa.Table]:
+    """Compute tables of runs of which every one counts.
 
     Args:
         runs: folder of run folders.
         threads: how many cores are used.
+        names: of the tables, among `COUNTED_TABLES`.
     """
     planned = [
         {"run_id": header["run_id"], "started_at": header["started_at"], "flaky": None, **cell}
@@ -73,20 +104,25 @@ def duckdb_cells(runs: Path, *, threads: int) -> pa.Table:
     ]
     with duckdb.connect(config={"threads": threads}) as connection:
         connection.register("planned", pa.Table.from_pylist(planned))
-        return cells_of(connection, [str(runs / "*" / "examples" / "*.parquet")])
+        paths = [str(runs / "*" / "examples" / "*.parquet")]
+        return {name: counted_table(connection, name, paths) for name in names}
 
 
-def cells_of(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> pa.Table:
-    """Compute the cells of example rows.
+def counted_table(
+    connection: duckdb.DuckDBPyConnection, name: str, paths: Sequence[str]
+) -> pa.Table:
+    """Compute one of `COUNTED_TABLES` from example rows.
 
     Args:
         connection: in it a table `planned` has the planned cells of the rows' runs, each with `run_id` and `started_at`.
+        name: the table's.
         paths: of the Parquet files; patterns are allowed.
     """
-    return connection.sql(_CELLS, params={"paths": list(paths)}).to_arrow_table()
+    return connection.sql(_ROWS + _QUERIES[name], params={"paths": list(paths)}).to_arrow_table()
 
 
-def by_cell(cells: pa.Table) -> Cells:
-    """Give rows by their cell, for a comparison."""
-    rows = cells.select(list(COLUMNS)).to_pylist()
-    return {(row["clause"], row["target"], row["listener"]): row for row in rows}
+def by_key(name: str, table: pa.Table) -> Rows:
+    """Give the rows of one of `COUNTED_TABLES`, as either engine made it, by their key, for a comparison."""
+    columns = _OF_CELLS if name == "cells" else table.column_names
+    rows = table.select(list(columns)).to_pylist()
+    return {tuple(row[column] for column in _KEYS[name]): row for row in rows}
