@@ -47,10 +47,7 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
 
 
 def _planned_columns() -> Column:
-    return F.transform(
-        "header.planned_cells",
-        lambda cell: F.struct(cell["target"].alias("target"), cell["listener"].alias("listener")),
-    )
+    return F.expr("transform(header.planned_cells, cell -> struct(cell.target, cell.listener))")
 
 
 def giving_columns(columns: DataFrame) -> DataFrame:

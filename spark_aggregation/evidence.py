@@ -97,9 +97,7 @@ def _kept_bytes(exchanges: DataFrame) -> DataFrame:
     sent = F.base64(F.concat(F.substring("sent", 5, 4), F.expr("substring(sent, 13)")))
     steps = F.array_sort(F.collect_list(F.struct("step", sent.alias("sent"))))
     return exchanges.groupBy("folder", *CELL, "property", "example_number").agg(
-        F.sha2(F.concat_ws(",", F.transform(steps, lambda step: step["sent"])), 256).alias(
-            "sent_sha256"
-        ),
+        F.sha2(F.concat_ws(",", steps["sent"]), 256).alias("sent_sha256"),
         F.max_by("answer_sha256", "step").alias("answer_sha256"),
     )
 

@@ -134,11 +134,8 @@ def release_order(release: str) -> Column:
 
     What follows the leading numbers ("-rc1") is left out; a release without any sorts first.
     """
-    numbers = F.split(F.regexp_extract(release, r"^[0-9]+(\.[0-9]+)*", 0), r"\.")
-    return F.filter(
-        F.transform(numbers, lambda number: number.try_cast("int")),
-        lambda number: number.isNotNull(),
-    )
+    numbers = f"split(regexp_extract({release}, '^[0-9]+([.][0-9]+)*', 0), '[.]')"
+    return F.expr(f"array_compact(transform({numbers}, number -> try_cast(number AS INT)))")
 
 
 def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:

@@ -116,13 +116,13 @@ def _exceptions(spans: DataFrame) -> DataFrame:
     told = _is((Verdict.NOT_APPLICABLE,)) & outside
     listed = spans.where(~_is((Verdict.CONFORMS,)) & ~told)
     part = F.struct("first", _span_text().alias("text"))
-    texts = F.transform(F.array_sort(F.collect_list(part)), lambda span: span["text"])
+    texts = F.array_sort(F.collect_list(part))["text"]
     per_verdict = listed.groupBy(*_GROUP, "verdict").agg(
         F.min("first").alias("first"), F.concat_ws(", ", texts).alias("spans")
     )
     words = F.concat_ws(" ", F.translate("verdict", "_", " "), "spans")
     sentence = F.struct("first", "verdict", words.alias("words"))
-    sentences = F.transform(F.array_sort(F.collect_list(sentence)), lambda item: item["words"])
+    sentences = F.array_sort(F.collect_list(sentence))["words"]
     return per_verdict.groupBy(*_GROUP).agg(F.concat_ws("; ", sentences).alias("exceptions"))
 
 
@@ -137,17 +137,14 @@ def _bounds(spans: DataFrame) -> DataFrame:
         F.max_by("last_label", held).alias("last_held"),
         F.collect_list(F.struct("first", "last", "verdict")).alias("spans"),
     )
-    ended = F.exists(
-        "spans",
-        lambda span: (span["first"] > F.col("last_held_at")) & span["verdict"].isin(*_ENDS),
-    )
-    not_before = F.exists(
-        "spans",
-        lambda span: (
-            (span["last"] == F.col("first_held_at") - 1) & span["verdict"].isin(*_KNOWN_NOT_TO_HOLD)
-        ),
-    )
+    ended = _any_span("span.first > last_held_at", _ENDS)
+    not_before = _any_span("span.last = first_held_at - 1", _KNOWN_NOT_TO_HOLD)
     return bounds.withColumns({"ended": ended, "not_before": not_before})
+
+
+def _any_span(condition: str, verdicts: tuple[Verdict, ...]) -> Column:
+    listed = ", ".join(f"'{verdict}'" for verdict in verdicts)
+    return F.expr(f"exists(spans, span -> {condition} AND span.verdict IN ({listed}))")
 
 
 def _held_range() -> Column:

@@ -220,18 +220,14 @@ def _damaged_reason() -> Column:
 
 def _altered_files() -> Column:
     """Give the names and hashes of files that are not what the footer says."""
-    there = F.map_from_entries(F.coalesce("files", F.array()))
-    return F.filter(
-        F.map_entries("header.footer.files"),
-        lambda file: (
-            F.coalesce(F.try_element_at(there, file["key"]), F.lit(_EMPTY)) != file["value"]
-        ),
-    )
+    there = "try_element_at(map_from_entries(coalesce(files, array())), file.key)"
+    differs = f"coalesce({there}, '{_EMPTY}') <> file.value"
+    return F.expr(f"filter(map_entries(header.footer.files), file -> {differs})")
 
 
 def _altered_reason() -> Column:
     first = F.col("altered")[0]["key"]
-    is_there = F.exists("files", lambda file: file["name"] == first)
+    is_there = F.array_contains(F.col("files.name"), first)
     what = F.when(is_there, F.lit("has changed")).otherwise(F.lit("is missing"))
     return F.concat(first, F.lit(" "), what, F.lit(" since the run was written"))
 
@@ -239,9 +235,10 @@ def _altered_reason() -> Column:
 def _breaks_schema(header: Column) -> Column:
     cells = header["planned_cells"]
     # Spark finds equal structs by comparing each with each.
-    keys = F.transform(cells, lambda cell: F.to_json(F.struct(*(cell[name] for name in _CELL[1:]))))
+    key = "to_json(struct(cell.clause, cell.target, cell.listener))"
+    keys = F.expr(f"transform(header.planned_cells, cell -> {key})")
     return (
-        is_incomplete(header, HEADER)
+        F.expr(is_incomplete("header", HEADER))
         | ~header["started_at"].rlike(INSTANT_PATTERN)
         | F.try_to_timestamp(header["started_at"]).isNull()
         | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))

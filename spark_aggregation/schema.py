@@ -8,12 +8,8 @@ nullable here is one that a run may not leave out: Spark itself fills gaps with 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
 from types import MappingProxyType
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -153,26 +149,25 @@ FAILURE_FACTS = _optional(
 """What is read of a failure's `failure.json`."""
 
 
-def is_incomplete(value: Column, type_: DataType) -> Column:
+def is_incomplete(value: str, type_: DataType) -> str:
     """Say whether `value` is null, or null anywhere inside where `type_` allows no null.
 
     Args:
-        value: a column that was parsed with `type_`.
+        value: a column that was parsed with `type_`, as SQL.
         type_: a struct, or an array of structs, is looked into; any other type is not.
 
     Returns:
-        A boolean column, never null.
+        A condition as SQL, true or false, never null.
     """
+    is_null = f"{value} IS NULL"
     if isinstance(type_, StructType):
-        gaps = [_gap(value[field.name], field) for field in type_]
-        return value.isNull() | reduce(or_, gaps)
+        return " OR ".join([is_null, *(_gap(f"{value}.{field.name}", field) for field in type_)])
     if isinstance(type_, ArrayType):
-        element_type = type_.elementType
-        gap = F.exists(value, lambda element: is_incomplete(element, element_type))
-        return value.isNull() | F.coalesce(gap, F.lit(False))
-    return value.isNull()
+        gap = f"exists({value}, element -> {is_incomplete('element', type_.elementType)})"
+        return f"{is_null} OR coalesce({gap}, false)"
+    return is_null
 
 
-def _gap(value: Column, field: StructField) -> Column:
+def _gap(value: str, field: StructField) -> str:
     gap = is_incomplete(value, field.dataType)
-    return value.isNotNull() & gap if field.nullable else gap
+    return f"({value} IS NOT NULL AND ({gap}))" if field.nullable else f"({gap})"
