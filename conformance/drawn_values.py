@@ -1,6 +1,6 @@
 """Reads back what a property drew, from the text that a failure keeps of it.
 
-The text is what `repr` gives. Nothing in it is run: literals, the message classes below, and `range` are all that
+The text is what `repr` gives. Nothing in it is run: literals, the classes and members below, and `range` are all that
 is understood, so that a folder from elsewhere can be looked at.
 """
 
@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.corpus.entries import Entry
+from conformance.sweeping import Item
+from strategies.cluster_ids import Given
+from strategies.conversations import Handshake, Reconnect, Say, Token
 from strategies.software_names import Software
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request
@@ -21,10 +24,12 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     known.__name__: known
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
-        Entry,
+        *(Handshake, Reconnect, Say, Token),
+        *(Entry, Item),
         range,
     )
 }
+MEMBERS: Mapping[str, Given] = {str(member): member for member in Given}
 DEEPEST = 40
 
 
@@ -68,4 +73,6 @@ def _value(node: ast.expr, depth: int) -> Any:
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=named) if name in KNOWN:
             keywords = {each.arg: inner(each.value) for each in named if each.arg is not None}
             return KNOWN[name](*map(inner, parts), **keywords)
+        case ast.Attribute() if (text := ast.unparse(node)) in MEMBERS:
+            return MEMBERS[text]
     raise ValueError(f"{ast.unparse(node)[:60]} is of an unknown kind")

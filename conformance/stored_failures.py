@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.corpus.entries import Entry
-from conformance.drawn_values import read_values
+from conformance.drawn_values import UnreadableValues, read_values
+from conformance.other_apis import (
+    advertised_items,
+    check_not_served,
+    check_served,
+    neighbouring_items,
+)
 from conformance.repeating import FailingExample, run_again
+from conformance.sweeping import Check, Item, check_item
 from fixtures.broker import Broker
 from reference_model.stored_inputs import cut_frames
 from wire.exchange import Request
@@ -22,6 +31,16 @@ FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parent / "brokers"
 STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
 """What the corpus' property asks of stored input, by the name of its value."""
+SWEPT_ITEM = "item"
+"""Name of the value that a sweep failed on."""
+_Items = Callable[[Broker], Iterable[Item]]
+SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
+    {
+        "test_every_advertised_version_is_served": (advertised_items, check_served),
+        "test_neighbours_of_a_range_are_not_served": (neighbouring_items, check_not_served),
+    }
+)
+"""The items that each sweep has for a target, and what it asks of them, by its name."""
 _TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")
 
 
@@ -126,13 +145,17 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
 
     Raises:
         NoStoredFailure: its property is gone.
-        UnreadableValues: its values cannot be read back.
+        UnreadableValues: its values cannot be read back, or it has none.
         HarnessError: we could not tell.
         Holds: the property leaves the example out for this target.
     """
+    if not failure.example:
+        raise UnreadableValues(
+            f"it is a note on {failure.property_name} as a whole, which drew nothing: judge the target again with "
+            f"pytest conformance/ -k {failure.property_name}"
+        )
     values: dict[str, Any] = dict(read_values(failure.example))
-    stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
-    body = property_named(stored or failure.property_name)
+    body = _body_for(failure, values)
     example = FailingExample(body, {"broker": broker, **values}, failure.served_before)
     try:
         run_again(broker, example)
@@ -141,3 +164,19 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     except UnsatisfiedAssumption as error:
         raise Holds(f"{failure.property_name} does not apply to it on this target") from error
     return None
+
+
+def _body_for(failure: StoredFailure, values: Mapping[str, Any]) -> Callable[..., None]:
+    """Return what judges the values of a failure: its property, or what that asks of each of a list."""
+    if SWEPT_ITEM in values and failure.property_name in SWEEPS:
+        items, check = SWEEPS[failure.property_name]
+        return partial(_check_if_among, items=items, check=check)
+    stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
+    return property_named(stored or failure.property_name)
+
+
+def _check_if_among(broker: Broker, item: Item, *, items: _Items, check: Check) -> None:
+    """Check an item alone, where the sweep would ask this target for it: another one has another table."""
+    if item not in items(broker):
+        raise UnsatisfiedAssumption
+    check_item(broker, item, check)

@@ -17,7 +17,7 @@ from reference_model.reaction import Identity, NotModelled
 from reference_model.state_machine import BrokerConnection, ReferenceBroker
 from reports.hex_dump import dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
 
@@ -80,7 +80,9 @@ def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
 
 def _names_a_cluster(data: bytes) -> bool:
     key, version = data[4:6], int.from_bytes(data[6:8], signed=True)
-    return key == API_VERSIONS_KEY.to_bytes(2) and version >= _FIRST_VERSION_WITH_IDS
+    # Of a version that nobody knows no field is read.
+    has_ids = _FIRST_VERSION_WITH_IDS <= version <= NEWEST_VERSION
+    return key == API_VERSIONS_KEY.to_bytes(2) and has_ids
 
 
 def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:

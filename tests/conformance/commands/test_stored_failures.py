@@ -69,6 +69,51 @@ def test_stored_failure_is_judged_again(
     assert not result.output.rstrip().endswith(":"), "it says what was seen"
 
 
+@pytest.mark.parametrize(
+    ("defect", "property_name", "listener"),
+    [
+        pytest.param(
+            "the-newest-metadata-closes",
+            "test_every_advertised_version_is_served",
+            "plaintext",
+            id="swept",
+        ),
+        pytest.param(
+            "the-right-cluster-id-alone-is-enough",
+            "test_cluster_check",
+            "plaintext",
+            id="member",
+        ),
+        pytest.param(
+            "metadata-is-served-before-authentication",
+            "test_sequences_go_as_the_model_allows",
+            "sasl_plaintext",
+            id="conversation",
+        ),
+    ],
+)
+def test_whatever_was_drawn_can_be_judged_again(
+    defect: str, property_name: str, listener: str, tmp_path: Path
+) -> None:
+    """Items of a sweep, members of an enumeration and conversations come back from their text."""
+    options = ("--listener", listener, "--tier", "smoke", "-k", property_name)
+    run = run_suite("--broker", f"reference+{defect}", *options, runs=tmp_path / "runs")
+    folder = next(iter(run.folder.glob("failures/*/failure.json"))).parent
+    result = CliRunner().invoke(replay, [str(folder)])
+    assert result.exit_code == 1, result.output
+    healthy = CliRunner().invoke(replay, [str(folder), "--broker", "reference"])
+    assert healthy.exit_code == 0, healthy.output
+
+
+def test_note_on_a_whole_property_says_how_to_go_on(defect_run: SuiteRun, tmp_path: Path) -> None:
+    """What drew nothing cannot be drawn again, and the command for its property is named."""
+    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": ""}))
+    result = CliRunner().invoke(replay, [str(tmp_path)])
+    assert result.exit_code == 10, result.output
+    assert "pytest conformance/ -k test_tags_in_answers_ascend" in result.output
+
+
 def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
     """Nothing is sent to an address that a file names."""
     facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
