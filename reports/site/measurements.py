@@ -63,6 +63,7 @@ def write_speed(site: Site) -> None:
         latest=None if site.history.speed is None else shown,
         fastest=max((row.examples_per_s for _, row in shown), default=1.0) or 1.0,
         older=speed[:_MOST_RUNS] if len(speed) > len(shown) else [],
+        kept=len(speed),
         names=names,
         latency=None if site.history.latency is None else latency_rows(site.history.latency, names),
     )

@@ -15,7 +15,14 @@ from reports.exports.table_files import table_schema_text
 from reports.site import addresses
 from reports.site.measurements import quantile_ms
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import HOSTILE, KNOWN_SIGNATURE, NAMES, NEW
+from tests.reports.site.sites import (
+    HOSTILE,
+    KNOWN_SIGNATURE,
+    NAMES,
+    NEW,
+    site_tables,
+    write_small_site,
+)
 
 
 def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
@@ -97,6 +104,21 @@ def test_speed_has_quantiles_and_runs(small_site: Path) -> None:
     text = text_of(parse(small_site / "speed.html"))
     assert "Apache Kafka 4.4.0 plaintext 30" in text
     assert "1,000 10.0 100" in text
+
+
+@pytest.mark.parametrize(
+    ("runs", "caption"),
+    [
+        pytest.param(2, "All runs kept, the newest first", id="all"),
+        pytest.param(201, "The newest 200 of 201 kept, all of them in the exports", id="cut"),
+    ],
+)
+def test_speed_says_where_runs_are_left_out(tmp_path: Path, runs: int, caption: str) -> None:
+    """A table that does not show all runs does not say that it does."""
+    (row,) = site_tables()["speed"]
+    rows = [{**row, "run_id": f"run-{number}"} for number in range(runs)]
+    page = parse(write_small_site(tmp_path, speed=rows) / "speed.html")
+    assert caption in text_of(page)
 
 
 def test_quantile_is_the_upper_end_of_its_bucket() -> None:
