@@ -226,9 +226,9 @@ class PropertyJudge:
             self._failing[self._signatures(error)] = example
             self._first_error = self._first_error or error
 
-    def notes(self, error: Unjudged) -> None:
-        """Record something that cannot be judged, for the reader of the grid."""
-        self._record_difference("", error, steps=())
+    def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
+        """Record something that cannot be judged, for the reader of the grid, and the exchange that shows it."""
+        self._record_difference("", error, steps=steps)
 
     def leaves_out(self, what: str) -> None:
         """Say of the property's cells what they leave out, without a doubt about the rest."""

@@ -21,7 +21,7 @@ from wire.api_versions import API_VERSIONS_KEY, ApiVersion
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Request
+from wire.exchange import Exchange, Outcome, Request, Step
 from wire.headers import ResponseHeader
 from wire.message_schemas import Api
 from wire.sasl import SASL_HANDSHAKE_KEY
@@ -50,6 +50,13 @@ def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
             f"there is no table whose entries could be asked for: {error}"
         ) from error
     return tuple(sorted(table, key=lambda entry: entry.api_key))
+
+
+def steps_to_table(broker: Broker) -> tuple[Step, ...]:
+    """Ask for the table once more; returns what was done, for what is said of an entry without asking for it."""
+    broker.forget()
+    broker.converse([probe_request(broker.max_version)])
+    return tuple(broker.journal)
 
 
 def spared_apis(broker: Broker) -> tuple[str, ...]:

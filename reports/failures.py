@@ -266,6 +266,15 @@ def write_failure(folder: Path, failure: Failure) -> Path:
     """Write the files of a failure; returns the folder that they are in."""
     place = folder / failure.signature
     place.mkdir(parents=True, exist_ok=True)
+    if failure.steps:
+        _write_bytes(place, failure)
+    if failure.example:
+        (place / "example.txt").write_text(failure.example + "\n")
+    (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
+    return place
+
+
+def _write_bytes(place: Path, failure: Failure) -> None:
     (place / "reproducer.py").write_text(render_reproducer(failure))
     (place / "exchange.txt").write_text(
         render_exchange(failure.steps, served_before=failure.served_before)
@@ -274,6 +283,3 @@ def write_failure(folder: Path, failure: Failure) -> Path:
         failure.steps, listener=failure.listener, served_before=failure.served_before
     )
     (place / "exchange.pcap").write_bytes(capture)
-    (place / "example.txt").write_text(failure.example + "\n")
-    (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
-    return place

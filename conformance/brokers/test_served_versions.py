@@ -18,6 +18,7 @@ from conformance.other_apis import (
     neighbouring_items,
     send,
     spared_apis,
+    steps_to_table,
     undescribed_items,
 )
 from conformance.sweeping import Item, names_of, sweep
@@ -25,7 +26,7 @@ from fixtures.broker import Broker
 from strategies.api_versions import INT16_MIN
 from strategies.bare_requests import bare_requests, build_bare_request, distances
 from wire.api_versions import API_VERSIONS_KEY
-from wire.exchange import Exchange, Outcome, Request
+from wire.exchange import Exchange, Outcome, Request, Step
 from wire.primitives import INT16_MAX
 
 
@@ -38,24 +39,29 @@ def test_every_advertised_version_is_served(broker: Broker) -> None:
     unknown = names_of(undescribed_items(broker))
     if unknown:
         # A vendor's own versions have no published schema: they are named, and not judged.
-        judge.notes(Unjudged(f"no schema describes {unknown}"))
+        judge.notes(Unjudged(f"no schema describes {unknown}"), steps_to_table(broker))
     note_spared(judge, broker)
-    unsupported: list[Item] = []
+    unsupported: list[tuple[Item, tuple[Step, ...]]] = []
 
     def check(asked: Broker, item: Item) -> Exchange:
         exchange = check_served(asked, item)
         if answers_unsupported(exchange, item):
-            unsupported.append(item)
+            unsupported.append((item, tuple(asked.journal)))
         return exchange
 
     try:
         sweep(judge, broker, advertised_items(broker), check)
     finally:
         # A broker may answer so where a feature is off: whether the version is served remains open.
-        still_open = [item for item in unsupported if not is_served_when_asked_again(broker, item)]
+        still_open = [
+            (item, steps)
+            for item, steps in unsupported
+            if not is_served_when_asked_again(broker, item)
+        ]
         if still_open:
-            answered = names_of(still_open)
-            judge.notes(Unjudged(f"answered with UNSUPPORTED_VERSION: {answered}"))
+            answered = names_of(item for item, _ in still_open)
+            _, steps = still_open[0]
+            judge.notes(Unjudged(f"answered with UNSUPPORTED_VERSION: {answered}"), steps)
 
 
 @pytest.mark.swept

@@ -143,7 +143,7 @@ class _Judge:
         body(**values)
         return True
 
-    def notes(self, error: AssertionError) -> None:
+    def notes(self, error: AssertionError, steps: object) -> None:
         """Go on: what cannot be judged is no failure."""
 
     def leaves_out(self, what: str) -> None:

@@ -18,9 +18,9 @@ from clauses.catalogue import catalogue
 from conformance import examples, shrinking
 from conformance.examples import BRIEF_S, PropertyJudge
 from conformance.expectations import stale_expectations
-from conformance.judging import TargetEnded
+from conformance.judging import TargetEnded, Unjudged
 from conformance.overlapping import EndedBesideOthers
-from fixtures.broker import Broker
+from fixtures.broker import Broker, probe_request
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.patience import Patience
 from fixtures.standing_aside import Aside
@@ -28,6 +28,7 @@ from fixtures.targets import KnownViolation, Target
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Phase, PlannedCell, Verdict
 from reports.run_writer import RunWriter
+from wire.exchange import Exchange, Outcome, Step
 
 MUST = catalogue()["KIP-35.keys-unique"]
 PIN = catalogue()["KIP-511.edge-punctuation"]
@@ -196,6 +197,19 @@ def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
     with pytest.raises(BrokerGone):
         case.run(violate, 1)
     assert case.recorder.cells[case.key].failures == {}
+
+
+def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
+    """What nothing says how to judge violates nothing, even on a pinned target, and shows what it is about."""
+    case = judged(tmp_path, FakeBroker(is_pinned=True))
+    exchange = Exchange(request=probe_request(0), outcome=Outcome.SILENT)
+    case.judge.notes(Unjudged("no schema"), (Step(connection=0, exchanges=(exchange,)),))
+    case.recorder.write_failures(case.key)
+    assert case.verdict is Verdict.INFORMATIONAL
+    (place,) = (case.recorder.writer.folder / "failures").iterdir()
+    assert {file.name for file in place.iterdir()} == {
+        *("exchange.txt", "exchange.pcap", "reproducer.py", "failure.json")
+    }
 
 
 @pytest.mark.parametrize("is_pinned", [True, False])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pytest
 
 from reports.records import Verdict
 from tests.clauses.properties import properties_in
-from tests.conformance.suite_runs import run_suite
+from tests.conformance.suite_runs import SuiteRun, run_suite
 
 SERVED = "KIP-35.every-advertised-version-served"
 ANSWERED_IN_V0 = "KIP-511.unsupported-version-answered-in-v0"
@@ -51,24 +51,34 @@ CORE = {
 SHOWN = (Verdict.VIOLATES, Verdict.INFORMATIONAL)
 
 
-def _shown(target: str, clauses: Collection[str], runs: Path) -> dict[str, Verdict]:
+def _judged(target: str, clauses: Collection[str], runs: Path) -> SuiteRun:
     """Judge a target by some clauses; the others would use up the patience of one that is often silent."""
     chosen = [one.name for one in properties_in() if set(clauses).intersection(one.clauses)]
-    run = run_suite("--broker", target, "--tier", "smoke", "-k", " or ".join(chosen), runs=runs)
-    return {clause: verdict for (_, clause), verdict in run.verdicts().items()}
+    return run_suite("--broker", target, "--tier", "smoke", "-k", " or ".join(chosen), runs=runs)
+
+
+def _verdicts(runs: Iterable[SuiteRun]) -> dict[str, Verdict]:
+    return {clause: verdict for run in runs for (_, clause), verdict in run.verdicts().items()}
+
+
+def _without_bytes(runs: Iterable[SuiteRun]) -> list[Path]:
+    failures = [place for run in runs for place in run.folder.glob("failures/*")]
+    return [place for place in failures if not (place / "exchange.pcap").exists()]
 
 
 @pytest.mark.parametrize("target", KNOWN_DEFECTS)
 def test_known_defects_of_other_brokers_appear(target: str, tmp_path: Path) -> None:
-    """Each is seen in the cell of the clause that it breaks."""
+    """Each is seen in the cell of the clause that it breaks, and has the bytes that show it."""
     if target.startswith("franz-go") and shutil.which("go") is None:
         pytest.skip("kfake is built from its sources, and there is no go on the PATH")
     known = KNOWN_DEFECTS[target].keys()
-    verdicts = _shown(target, (known or CORE) - {SERVED}, tmp_path / "handshake")
+    runs = [_judged(target, (known or CORE) - {SERVED}, tmp_path / "handshake")]
     if SERVED in known:
-        verdicts |= _shown(target, {SERVED}, tmp_path / "served")
+        runs.append(_judged(target, {SERVED}, tmp_path / "served"))
+    verdicts = _verdicts(runs)
     if known:
         hidden = {clause for clause in known if verdicts[clause] not in SHOWN}
         assert not hidden, verdicts
     else:
         assert set(verdicts.values()) == {Verdict.CONFORMS}
+    assert _without_bytes(runs) == []

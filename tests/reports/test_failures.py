@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -190,7 +191,7 @@ def test_dump_tells_others_requests_from_the_examples() -> None:
 
 
 def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
-    """A failure is written as five files in a folder of its signature, again and again."""
+    """A failure is written as five files in a folder of its signature, again and again; none of them is empty."""
     failure = failure_of(step_of(answered(ANSWER)))
     for _ in range(2):
         place = write_failure(tmp_path, failure)
@@ -202,6 +203,8 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
         "failure.json",
         "reproducer.py",
     ]
+    silent = replace(failure, signature="fedcba9876543210", steps=(), example="")
+    assert [file.name for file in write_failure(tmp_path, silent).iterdir()] == ["failure.json"]
     assert (place / "example.txt").read_text() == "{'sent': 1}\n"
     capture = (place / "exchange.pcap").read_bytes()
     assert capture == render_capture(failure.steps, listener=failure.listener)
