@@ -28,11 +28,12 @@ _CELLS = """
   FROM rows GROUP BY ALL
 ), failed AS (
   SELECT run_id, clause, target, listener,
-    list({'signature': failure_signature, 'smallest_example': smallest, 'examples': n}
-      ORDER BY failure_signature) AS failures
+    count(*) FILTER (verdict = 'violates') AS distinct_failures,
+    list({'signature': failure_signature, 'verdict': verdict, 'smallest_example': smallest,
+      'examples': n} ORDER BY failure_signature, verdict) AS failures
   FROM (
-    SELECT run_id, clause, target, listener, failure_signature, min(example_number) AS smallest,
-      count(*) AS n
+    SELECT run_id, clause, target, listener, failure_signature, verdict,
+      min(example_number) AS smallest, count(*) AS n
     FROM rows WHERE failure_signature IS NOT NULL GROUP BY ALL
   ) GROUP BY ALL
 )
@@ -48,7 +49,8 @@ SELECT clause, target, listener, run_id,
     ELSE 'conforms' END AS verdict,
   coalesce(examples, 0) AS examples, coalesce(conforms, 0) AS conforms,
   coalesce(violates, 0) AS violates, coalesce(informational, 0) AS informational,
-  coalesce(inconclusive, 0) AS inconclusive, coalesce(failures, []) AS failures
+  coalesce(inconclusive, 0) AS inconclusive, coalesce(distinct_failures, 0) AS distinct_failures,
+  coalesce(failures, []) AS failures
 FROM planned JOIN latest USING (target, listener, run_id)
   LEFT JOIN counted USING (run_id, clause, target, listener)
   LEFT JOIN failed USING (run_id, clause, target, listener)
@@ -77,7 +79,7 @@ _KEYS = {
 }
 _OF_CELLS = (
     *("clause", "target", "listener", "run_id", "verdict", "examples", "conforms", "violates"),
-    *("informational", "inconclusive", "failures"),
+    *("informational", "inconclusive", "distinct_failures", "failures"),
 )
 """What both engines say of a cell; the roll-up knows more, which is not from rows."""
 

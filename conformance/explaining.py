@@ -31,14 +31,14 @@ def explain(
         property_name: its name.
         strict: whether a SHOULD gates.
     """
-    different = [key for key in keys if recorder.cells[key].failures]
     if call.when == "call":
         # Also where nothing failed: a difference that is only information has evidence too.
-        _keep_evidence(recorder, different)
+        _keep_evidence(recorder, keys)
     if call.excinfo is None:
         return
-    if different and isinstance(call.excinfo.value, AssertionError | Flaky):
-        _report_violations(report, [recorder.cells[key] for key in different], strict=strict)
+    violated = [recorder.cells[key] for key in keys if recorder.cells[key].violations]
+    if violated and isinstance(call.excinfo.value, AssertionError | Flaky):
+        _report_violations(report, violated, strict=strict)
     else:
         _report_problem(report, recorder, keys, property_name, call.excinfo.value)
 
@@ -55,7 +55,7 @@ def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: 
     report.longrepr = "\n".join(
         printable(f"{cell.planned.clause}: {failure.first_line}")
         for cell in cells
-        for failure in cell.failures.values()
+        for failure in cell.violations
     )
     excuse = _excuse(cells, strict=strict)
     if excuse:

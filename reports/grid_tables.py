@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reports.records import REFUSED_FILE, TABLES_FOLDER, Verdict
+from reports.records import REFUSED_FILE, TABLES_FOLDER, Verdict, failure_verdict
 from reports.row_keys import ROW_KEYS
 from reports.table_rows import inputs_sha256, read_rows
 
@@ -19,15 +19,17 @@ _NAMES = {APACHE_KAFKA: "Apache Kafka"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellFailure:
-    """One distinct failure of a cell.
+    """One distinct failure of a cell, or one distinct note.
 
     Attributes:
         signature: its id, and its folder's name among the run's failures.
+        verdict: what is said of its examples: they violate the clause, or are no more than information.
         smallest_example: lowest number of an example that failed so.
         examples: how many did.
     """
 
     signature: str
+    verdict: Verdict
     smallest_example: int
     examples: int
 
@@ -37,6 +39,8 @@ class GridCell:
     """What is said of one clause on one listener of one target; see `spark_aggregation.grid`.
 
     Attributes:
+        distinct_failures: how many of its `failures` violate the clause.
+        failures: these, and behind them its notes.
         first_seen: when its present verdict began; None in a grid folder without a history.
         last_changed: when its verdict last became another one.
         previous_verdict: what it was before; None where nothing was.
@@ -60,6 +64,24 @@ class GridCell:
     first_seen: datetime | None = None
     last_changed: datetime | None = None
     previous_verdict: Verdict | None = None
+
+    @property
+    def violations(self) -> tuple[CellFailure, ...]:
+        """Those of its failures that violate the clause."""
+        return self.failures[: self.distinct_failures]
+
+    def verdict_of(self, failure: CellFailure) -> Verdict:
+        """Say of one of its failures what the cell would be with no other."""
+        return failure_verdict(
+            failure.verdict,
+            known_violation=bool(self.known_violation),
+            flaky=self.verdict is Verdict.FLAKY,
+        )
+
+
+def violations_first(failures: Iterable[CellFailure]) -> tuple[CellFailure, ...]:
+    """Give failures in the order in which a cell has them; those of either kind stay in theirs."""
+    return tuple(sorted(failures, key=lambda each: each.verdict is not Verdict.VIOLATES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +269,10 @@ def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {
         "verdict": Verdict(values["verdict"]),
         "previous_verdict": _optional_verdict(values.get("previous_verdict")),
-        "failures": tuple(CellFailure(**failure) for failure in values["failures"]),
+        "failures": violations_first(
+            CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])})
+            for failure in values["failures"]
+        ),
     }
 
 

@@ -22,7 +22,7 @@ from reports.grid_tables import (
     implementation_name,
 )
 from reports.records import Verdict
-from reports.words import SYMBOLS, WORDS
+from reports.words import SYMBOLS, WORDS, counted
 
 WORST_FIRST = (
     Verdict.VIOLATES,
@@ -55,8 +55,15 @@ class ListenerCell:
 
     @property
     def failures(self) -> int:
-        """How many distinct failures it has."""
+        """How many distinct failures it has, notes left out."""
         return self.row.distinct_failures if self.row else 0
+
+    @property
+    def found(self) -> str:
+        """Its distinct failures and notes in words, "2 distinct failures, 1 note"; empty where it has none."""
+        notes = len(self.row.failures) - self.failures if self.row else 0
+        counts = ((self.failures, "distinct failure"), (notes, "note"))
+        return ", ".join(counted(number, what) for number, what in counts if number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +128,8 @@ def verdict_text(verdict: Verdict, failures: int = 0) -> str:
 
 def said_of(cell: ListenerCell) -> str:
     """Say why a cell has its verdict, in a few words."""
-    if cell.row is not None and cell.failures:
-        many = "failure" if cell.failures == 1 else "failures"
-        return f"{cell.failures} distinct {many} in {cell.row.examples} examples"
+    if cell.row is not None and cell.found:
+        return f"{cell.found} in {cell.row.examples} examples"
     if cell.row is not None and not cell.reason:
         return f"{cell.row.examples} examples"
     return cell.reason

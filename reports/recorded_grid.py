@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from reports.grid_tables import CellFailure, Grid, GridCell, GridClause, GridTarget
+from reports.grid_tables import (
+    CellFailure,
+    Grid,
+    GridCell,
+    GridClause,
+    GridTarget,
+    violations_first,
+)
 from reports.recorder import Cell, CellKey, RunRecorder
 from reports.records import Verdict
 
@@ -49,10 +56,15 @@ def _cell(recorder: RunRecorder, key: CellKey, cell: Cell) -> GridCell:
         violates=cell.verdicts[Verdict.VIOLATES],
         informational=cell.verdicts[Verdict.INFORMATIONAL],
         inconclusive=cell.verdicts[Verdict.INCONCLUSIVE],
-        distinct_failures=len(cell.failures),
-        failures=tuple(
-            CellFailure(signature=signature, smallest_example=0, examples=0)
-            for signature in cell.failures
+        distinct_failures=len(cell.violations),
+        failures=violations_first(
+            CellFailure(
+                signature=signature,
+                verdict=Verdict(failure.verdict),
+                smallest_example=0,
+                examples=0,
+            )
+            for signature, failure in cell.failures.items()
         ),
     )
 

@@ -17,6 +17,7 @@ from reports.records import (
     PlannedCell,
     Verdict,
     cell_verdict,
+    failure_verdict,
 )
 from reports.repeats import FailureClass, Repeats, rate_of
 from reports.run_writer import RunWriter
@@ -44,7 +45,7 @@ class Cell:
         planned: what was planned, with what was learned of its applicability since.
         level: how binding its clause is.
         verdicts: judged examples by verdict, in the generate phase.
-        failures: its distinct failures by signature, each with the smallest example so far.
+        failures: its distinct failures and notes by signature, each with the smallest example so far.
         problems: why it is inconclusive, each reason once.
     """
 
@@ -63,6 +64,20 @@ class Cell:
             known_violation=bool(self.planned.known_violation),
             flaky=self.planned.flaky is not None,
         )
+
+    def verdict_of(self, failure: Failure) -> Verdict:
+        """Say of one of its failures what the cell would be with no other."""
+        return failure_verdict(
+            Verdict(failure.verdict),
+            known_violation=bool(self.planned.known_violation),
+            flaky=self.planned.flaky is not None,
+        )
+
+    @property
+    def violations(self) -> list[Failure]:
+        """Its distinct failures without what is only a note."""
+        violates = Verdict.VIOLATES.value
+        return [failure for failure in self.failures.values() if failure.verdict == violates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +236,7 @@ class RunRecorder:
         known = [failure.repeats for failure in failures.values() if failure.repeats is not None]
         flaky = [each for each in known if each.failure_class is FailureClass.FLAKY]
         rate = rate_of([t for each in flaky for t in each.alone])
-        all_flaky = len(flaky) == len(failures)
+        all_flaky = len(flaky) == len(cell.violations)
         cell.planned = dataclasses.replace(cell.planned, flaky=rate if all_flaky else None)
 
     def judged(self, example: JudgedExample) -> None:

@@ -215,6 +215,20 @@ def cell_verdict(
     return Verdict.CONFORMS
 
 
+def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool) -> Verdict:
+    """Say what a cell would be if this were all that was seen in it.
+
+    Args:
+        verdict: of the examples that fail so: they violate the clause, or are a note.
+        known_violation: whether the registry declares the cell as violated.
+        flaky: whether the cell's violations came and went.
+    """
+    violates = verdict is Verdict.VIOLATES
+    return cell_verdict(
+        {verdict}, applicable=True, known_violation=known_violation and violates, flaky=flaky
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlakeRate:
     """How often failures showed again when they were repeated alone.

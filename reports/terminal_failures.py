@@ -75,9 +75,9 @@ def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[L
 def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
     told: dict[tuple[str, str, str, str], _Told] = {}
     for key, cell in recorder.cells.items():
-        if cell.verdict is not verdict:
-            continue
         for failure in cell.failures.values():
+            if cell.verdict_of(failure) is not verdict:
+                continue
             same = (key.clause, key.target, failure.property_name, failure.first_line)
             listeners = told.setdefault(same, _Told(cell, failure, [])).listeners
             listeners.append(key.listener)

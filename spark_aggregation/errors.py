@@ -29,6 +29,10 @@ class SparkUnavailable(RollUpError):
     exit_status = 3
 
 
+class ForeignHistory(RollUpError):
+    """A history was written in another layout than this suite's."""
+
+
 class HistoryMoved(RollUpError):
     """Another roll-up added to the history meanwhile."""
 

@@ -28,8 +28,9 @@ def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
     Returns:
         One row per `run_id`, `clause`, `target` and `listener`: `verdict`, `applicable`, `reason`,
         `known_violation`; how many examples were judged (`examples`) and with what verdict (`conforms`,
-        `violates`, `informational`, `inconclusive`), shrinking left out; `distinct_failures`, and
-        `failures`, an array of (signature, smallest_example, examples) by signature; `started_at` of the run.
+        `violates`, `informational`, `inconclusive`), shrinking left out; `failures`, an array of (signature,
+        verdict, smallest_example, examples) by signature, and how many of them violate the clause
+        (`distinct_failures`); `started_at` of the run.
     """
     cells = (
         planned.join(_counts(partials), on=list(_RUN_CELL), how="left")
@@ -77,13 +78,14 @@ def _counts(partials: DataFrame) -> DataFrame:
 
 def _failures(partials: DataFrame) -> DataFrame:
     distinct = merge_partials(
-        partials.where("failure_signature IS NOT NULL"), [*_RUN_CELL, "failure_signature"]
+        partials.where("failure_signature IS NOT NULL"),
+        [*_RUN_CELL, "failure_signature", "verdict"],
     )
     failure = F.struct(
-        F.col("failure_signature").alias("signature"), "smallest_example", "examples"
+        F.col("failure_signature").alias("signature"), "verdict", "smallest_example", "examples"
     )
     return distinct.groupBy(*_RUN_CELL).agg(
-        F.count("failure_signature").alias("distinct_failures"),
+        F.count_if(F.col("verdict") == Verdict.VIOLATES.value).alias("distinct_failures"),
         F.array_sort(F.collect_list(failure)).alias("failures"),
     )
 

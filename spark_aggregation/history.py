@@ -27,7 +27,7 @@ from dataclasses import dataclass, fields
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_aggregation.errors import HistoryMoved
+from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.facts import FACTS, Facts
 from spark_aggregation.frames import empty_frame
 from spark_aggregation.state import STATE, State, empty_state
@@ -35,6 +35,8 @@ from spark_aggregation.storage import AlreadyThere, Storage
 
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
+LAYOUT = 2
+"""Stands in each commit; it grows when a table of the facts or of the state gets other columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +64,20 @@ class History:
         self._newest = commits[-1] if commits else None
 
     def state(self) -> State:
-        """Read what is known after the newest commit."""
+        """Read what is known after the newest commit.
+
+        Raises:
+            ForeignHistory: it is in another layout.
+        """
         if self._newest is None:
             return empty_state(self._spark)
-        name = json.loads(self._storage.read_text(f"{_COMMITS}/{self._newest}"))["batch"]
+        commit = json.loads(self._storage.read_text(f"{_COMMITS}/{self._newest}"))
+        if commit.get("layout") != LAYOUT:
+            raise ForeignHistory(
+                f"the history was written in layout {commit.get('layout', 1)}, and {LAYOUT} is the one known "
+                "here: make it anew with --rebuild, and all runs that you keep"
+            )
+        name = commit["batch"]
         frames = {
             field.name: self._spark.read.schema(STATE[field.name]).parquet(
                 self._storage.uri(_STATES, name, field.name)
@@ -117,7 +129,8 @@ class History:
         """
         for name, frame in state.by_name().items():
             frame.coalesce(1).write.parquet(self._storage.uri(_STATES, batch.name, name))
-        text = json.dumps({"batch": batch.name, "replaces": batch.replaces}) + "\n"
+        said = {"layout": LAYOUT, "batch": batch.name, "replaces": batch.replaces}
+        text = json.dumps(said) + "\n"
         commit = f"{batch.number:08}.json"
         try:
             self._storage.publish_text(

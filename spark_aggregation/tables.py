@@ -41,7 +41,9 @@ def _schema(
 
 
 FAILURES_OF_A_CELL = ArrayType(
-    _schema({"signature": _TEXT, "smallest_example": _NUMBER, "examples": _COUNT}),
+    _schema(
+        {"signature": _TEXT, "verdict": _TEXT, "smallest_example": _NUMBER, "examples": _COUNT}
+    ),
     containsNull=False,
 )
 

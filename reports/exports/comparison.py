@@ -167,7 +167,7 @@ def _kind(before: GridCell | None, after: GridCell | None) -> ChangeKind | None:
 def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:
     """Of what is violated undeclared, other failures are another reason; elsewhere chance draws other examples."""
     told = cell.verdict is Verdict.VIOLATES
-    signatures = sorted(failure.signature for failure in cell.failures) if told else ()
+    signatures = sorted(failure.signature for failure in cell.violations) if told else ()
     return cell.known_violation, cell.reason, signatures
 
 

@@ -22,6 +22,7 @@ from reports.grid_tables import (
     GridClause,
     GridRun,
     GridTarget,
+    violations_first,
 )
 from reports.history_tables import KeptFailure
 from reports.recorder import CellKey
@@ -104,23 +105,24 @@ def _cell(planned: Mapping[str, Any], run_id: str, groups: Groups) -> GridCell:
         violates=counts[Verdict.VIOLATES],
         informational=counts[Verdict.INFORMATIONAL],
         inconclusive=counts[Verdict.INCONCLUSIVE],
-        distinct_failures=len(failures),
+        distinct_failures=sum(each.verdict is Verdict.VIOLATES for each in failures),
         failures=failures,
     )
 
 
 def _failures(rows: list[Mapping[str, Any]]) -> tuple[CellFailure, ...]:
-    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["failure_signature"] is not None:
-            grouped.setdefault(row["failure_signature"], []).append(row)
-    return tuple(
+            grouped.setdefault((row["failure_signature"], row["verdict"]), []).append(row)
+    return violations_first(
         CellFailure(
             signature=signature,
-            smallest_example=min(row["example_number_min"] for row in grouped[signature]),
-            examples=sum(row["example_number_count"] for row in grouped[signature]),
+            verdict=Verdict(verdict),
+            smallest_example=min(row["example_number_min"] for row in alike),
+            examples=sum(row["example_number_count"] for row in alike),
         )
-        for signature in sorted(grouped)
+        for (signature, verdict), alike in sorted(grouped.items())
     )
 
 

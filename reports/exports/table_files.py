@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -87,9 +87,7 @@ def _plain(value: object) -> object:
         # The roll-up's clock is UTC, and some of its columns do not say so.
         return value.replace(tzinfo=value.tzinfo or UTC).isoformat()
     if isinstance(value, CellFailure):
-        return {
-            name: getattr(value, name) for name in ("signature", "smallest_example", "examples")
-        }
+        return asdict(value)
     if isinstance(value, tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, Mapping):

@@ -10,7 +10,10 @@ from reports.history_tables import HistoryTables
 from reports.records import Verdict
 
 _NEED_A_NOTE = (Verdict.NOT_APPLICABLE, Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS)
-_NEED_EVIDENCE = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.FLAKY)
+_NEED_EVIDENCE = (
+    *(Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.FLAKY),
+    Verdict.INFORMATIONAL,
+)
 
 
 def check_statements(grid: Grid, history: HistoryTables) -> None:
@@ -34,6 +37,6 @@ def _faults(cell: GridCell, kept: set[tuple[str, str]] | None) -> Iterator[str]:
     if cell.verdict in _NEED_A_NOTE and not (cell.known_violation or cell.reason):
         yield f"{where} without a note"
     if cell.verdict in _NEED_EVIDENCE and kept is not None:
-        shown = any((cell.run_id, failure.signature) in kept for failure in cell.failures)
-        if not shown:
+        shown = (each for each in cell.failures if (cell.run_id, each.signature) in kept)
+        if not any(cell.verdict_of(failure) is cell.verdict for failure in shown):
             yield f"{where} without evidence"

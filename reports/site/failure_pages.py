@@ -11,6 +11,7 @@ from reports.evidence import write_files
 from reports.grid_tables import APACHE_KAFKA, GridCell, GridTarget
 from reports.grid_view import TargetColumn
 from reports.history_tables import KeptFailure, Neighbour
+from reports.records import Verdict
 from reports.site import addresses
 from reports.site.byte_tables import ByteRow, Part, first_divergence, read_dump
 from reports.site.expected_answers import ExpectedAnswer, expected_answers
@@ -78,21 +79,28 @@ class AnswerGroup:
 def write_failures(site: Site) -> None:
     """Write failures/<signature>.html and its files for every failure that was kept and that a cell names."""
     named = {
-        (cell.run_id, failure.signature): cell
+        (cell.run_id, failure.signature): (cell, failure)
         for cell in site.folded.grid.cells
-        for failure in cell.failures
+        # Of a signature that is both, the violation counts: it comes first.
+        for failure in reversed(cell.failures)
     }
     neighbours: dict[str, list[Neighbour]] = {}
     for row in site.history.neighbours or ():
         neighbours.setdefault(row.signature, []).append(row)
     for failure in site.history.failures or ():
-        cell = named.get((failure.run_id, failure.signature))
-        if cell is not None and _SIGNATURE.fullmatch(failure.signature):
-            _write_failure(site, failure, cell, neighbours.get(failure.signature, []))
+        place = named.get((failure.run_id, failure.signature))
+        if place is not None and _SIGNATURE.fullmatch(failure.signature):
+            cell, found = place
+            others = neighbours.get(failure.signature, [])
+            _write_failure(site, failure, cell, cell.verdict_of(found), others)
 
 
 def _write_failure(
-    site: Site, failure: KeptFailure, cell: GridCell, neighbours: list[Neighbour]
+    site: Site,
+    failure: KeptFailure,
+    cell: GridCell,
+    said: Verdict,
+    neighbours: list[Neighbour],
 ) -> None:
     columns = {column.target: column for column in site.folded.columns}
     targets = {(entry.target, entry.listener): entry for entry in site.folded.grid.targets}
@@ -105,6 +113,7 @@ def _write_failure(
         "failure",
         failure=failure,
         cell=cell,
+        said=said,
         clause=clauses[failure.clause],
         column=columns[failure.target],
         parts=_with_marks(parts, comparisons),

@@ -191,9 +191,8 @@ def _label(column: TargetColumn) -> str:
 
 def _said(cell: FoldedCell) -> str:
     parts = [cell.verdict.value.replace("_", " ")]
-    if cell.speaking.failures:
-        many = "failure" if cell.speaking.failures == 1 else "failures"
-        parts.append(f"{cell.speaking.failures} distinct {many}")
+    if cell.speaking.found:
+        parts.append(cell.speaking.found)
     if cell.since:
         parts.append(f"first seen {cell.since}")
     return ", ".join(parts)

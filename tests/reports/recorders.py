@@ -65,7 +65,12 @@ def answered_step() -> Step:
     return Step(connection=0, pieces=(request.data,), exchanges=(exchange,))
 
 
-def failure_of(key: CellKey, message: str, signature: str = "0123456789abcdef") -> Failure:
+def failure_of(
+    key: CellKey,
+    message: str,
+    signature: str = "0123456789abcdef",
+    verdict: Verdict = Verdict.VIOLATES,
+) -> Failure:
     """Return a failure of a cell with one answered step."""
     return Failure(
         signature=signature,
@@ -74,7 +79,7 @@ def failure_of(key: CellKey, message: str, signature: str = "0123456789abcdef") 
         property_name=PROPERTY,
         target=key.target,
         listener=key.listener,
-        verdict="violates",
+        verdict=verdict.value,
         kind="AssertionError",
         message=message,
         example="{}",
@@ -99,5 +104,5 @@ def example_of(
         phase=phase,
         verdict=verdict,
         steps=(answered_step(),),
-        failure=failure_of(key, message) if message else None,
+        failure=failure_of(key, message, verdict=verdict) if message else None,
     )

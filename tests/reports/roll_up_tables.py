@@ -26,7 +26,10 @@ WRONG_ANSWER = bytes.fromhex("0000001300000007000002001200000003000000000000")
 _INSTANT = pa.timestamp("us", tz="UTC")
 _TEXT = pa.string()
 _FAILURE = pa.struct(
-    [("signature", _TEXT), ("smallest_example", pa.int32()), ("examples", pa.int64())]
+    [
+        *((name, _TEXT) for name in ("signature", "verdict")),
+        *(("smallest_example", pa.int32()), ("examples", pa.int64())),
+    ]
 )
 _SCHEMAS = {
     "cells": pa.schema(
@@ -166,8 +169,11 @@ _HISTORY_SCHEMAS = {
 
 
 def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any) -> dict[str, Any]:
-    """Give one row of the cells; failures are signatures."""
-    failures = changes.pop("failures", ())
+    """Give one row of the cells; failures are signatures, each with its verdict where that is not "violates"."""
+    failures = [
+        (each, "violates") if isinstance(each, str) else each
+        for each in changes.pop("failures", ())
+    ]
     return {
         "clause": clause,
         "target": target,
@@ -182,9 +188,10 @@ def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any
         "violates": 0,
         "informational": 0,
         "inconclusive": 0,
-        "distinct_failures": len(failures),
+        "distinct_failures": sum(said == "violates" for _, said in failures),
         "failures": [
-            {"signature": signature, "smallest_example": 7, "examples": 3} for signature in failures
+            {"signature": signature, "verdict": said, "smallest_example": 7, "examples": 3}
+            for signature, said in failures
         ],
     } | changes
 

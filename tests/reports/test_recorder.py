@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from reports.recorder import RunRecorder, latency_bucket
 from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
+from reports.repeats import Repeats, Tally
 from tests.reports.recorders import (
     PROPERTY,
     example_of,
@@ -104,6 +106,19 @@ def test_shrinking_does_not_count(tmp_path: Path) -> None:
     assert cell.verdict is Verdict.CONFORMS
     assert cell.verdicts.total() == 1
     assert recorder.writer.examples.count == 2
+
+
+def test_note_does_not_make_a_flaky_cell_violate(tmp_path: Path) -> None:
+    """A cell is flaky where all that violates it comes and goes, whatever else was noted."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
+    recorder.judged(replace(example_of(Verdict.INFORMATIONAL), failure=note))
+    failed = example_of(Verdict.VIOLATES, message="seen")
+    recorder.judged(failed)
+    assert failed.failure is not None
+    flaky = Repeats(used=Tally(failed=1, repeats=3))
+    recorder.repeated(key_of(), failed.failure.signature, flaky)
+    assert recorder.cells[key_of()].verdict is Verdict.FLAKY
 
 
 def test_reason_of_a_doubt_is_kept_once(tmp_path: Path) -> None:

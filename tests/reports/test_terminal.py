@@ -12,7 +12,7 @@ from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
 from reports.terminal import MARKUP, printable, summary_markdown, verdict_table
 from reports.terminal_failures import MOST_TOLD, failure_lines
-from tests.reports.recorders import CLAUSE, example_of, facts_of, key_of, recorder_for
+from tests.reports.recorders import CLAUSE, example_of, facts_of, failure_of, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"
 
@@ -169,6 +169,21 @@ def test_gravest_failures_come_last(tmp_path: Path) -> None:
     recorder.judged(example_of(Verdict.INFORMATIONAL, keys[2], message="seen"))
     heads = [line[0] for line in _failures(recorder) if line and not line.startswith(" ")]
     assert heads == ["≈", "?", "✕"]
+
+
+def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
+    """What is only information is not called a violation for what else was found in its cell, and not counted."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
+    recorder.judged(dataclasses.replace(example_of(Verdict.INFORMATIONAL), failure=note))
+    lines = _failures(recorder)
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    assert heads == [
+        "≈ KIP-35.keys-unique on reference (plaintext): informational",
+        "✕ KIP-35.keys-unique on reference (plaintext): violates",
+    ]
+    assert "✕ violates 1" in summary_markdown(recorder)
 
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:

@@ -50,7 +50,8 @@ COPY (
     CASE WHEN g % 997 < cell % 5 THEN 'violates' WHEN cell % 7 = 3 AND g % 50 = 1
       THEN 'informational' WHEN cell % 9 = 4 AND g % 60 = 2 THEN 'inconclusive' ELSE 'conforms'
       END AS verdict,
-    CASE WHEN g % 997 < cell % 5 THEN concat('f', g % 3) END AS failure_signature,
+    CASE WHEN g % 997 < cell % 5 THEN concat('f', g % 3)
+      WHEN cell % 7 = 3 AND g % 50 = 1 THEN 'note' END AS failure_signature,
     CASE WHEN g % 13 > 0 THEN CAST(20 + g % 30 AS SMALLINT) END AS latency_bucket
   FROM skewed JOIN planned p ON p.place = skewed.cell WHERE p.applicable
 ) TO '{path}' (FORMAT parquet)

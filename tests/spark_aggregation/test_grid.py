@@ -19,7 +19,8 @@ CELLS_SCHEMA = (
     "clause string, target string, listener string, run_id string, verdict string, "
     "applicable boolean, reason string, known_violation string, examples long, conforms long, "
     "violates long, informational long, inconclusive long, distinct_failures long, "
-    "failures array<struct<signature: string, smallest_example: int, examples: long>>"
+    "failures array<struct<signature: string, verdict: string, smallest_example: int, "
+    "examples: long>>"
 )
 FLAKE_RATE = {"failed": 3, "repeats": 10, "rate": 0.3, "low": 0.1, "high": 0.6}
 
@@ -63,7 +64,7 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession, tmp_pa
 
 
 def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) -> None:
-    """A cell has its counts without shrinking, its failures with it, and its plan where nothing ran."""
+    """A cell has its counts without shrinking, its failures with it, and its plan where nothing ran; a note is no failure."""
     planned = [
         planned_cell("C.failed", known_violation="declared"),
         planned_cell("C.left-out", applicable=False, reason="no v3"),
@@ -76,11 +77,12 @@ def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) 
         example_row(header, 2, verdict="violates", failure_signature="f1"),
         example_row(header, 3, verdict="violates", failure_signature="f1", phase="shrink"),
         example_row(header, 4, phase="shrink"),
-        example_row(header, 5, verdict="informational"),
+        example_row(header, 5, verdict="informational", failure_signature="f0"),
     ]
     write_run(tmp_path / "run", header, rows)
     key = ("apache-kafka-4.4.0", "plaintext", "r1")
-    failures = [("f1", 2, 2), ("f2", 1, 1)]
+    note = ("f0", "informational", 5, 1)
+    failures = [note, ("f1", "violates", 2, 2), ("f2", "violates", 1, 1)]
     expected = spark.createDataFrame(
         [
             (

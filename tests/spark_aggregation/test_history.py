@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrameWriter, SparkSession
 
 from spark_aggregation.aggregation import Request, aggregate
-from spark_aggregation.errors import HistoryMoved
+from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.facts import FACTS, Facts, facts_of
 from spark_aggregation.frames import settled
 from spark_aggregation.history import History
@@ -384,6 +384,21 @@ def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Pat
         slow.commit(batch, state)
     assert roll_up_into(spark, tmp_path / "out", first, history=history) == before
     shutil.rmtree(second)
+
+
+def test_history_in_another_layout_is_refused_until_it_is_made_anew(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """What was written in other columns is not read as if it had these; a rebuild takes its place."""
+    first, second = _write_two_nights(tmp_path)
+    history = str(tmp_path / "history")
+    before = roll_up_into(spark, tmp_path / "out", first, history=history)
+    storage, commit = Storage(spark, history), "commits/00000001.json"
+    storage.write_text(commit, storage.read_text(commit).replace('"layout": 2, ', ""))
+    with pytest.raises(ForeignHistory, match=r"layout 1, and 2 .* --rebuild"):
+        roll_up_into(spark, tmp_path / "out", second, history=history)
+    rebuilt = roll_up_into(spark, tmp_path / "out", first, history=history, rebuild=True)
+    assert rebuilt == before
 
 
 def test_file_is_published_whole_and_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from reports.exports.single_run import failures_of_run, grid_of_run
 from reports.records import Verdict
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
-SIGNATURE = "0123456789abcdef"
+SIGNATURE, NOTE = "0123456789abcdef", "00000000000000ab"
 FACTS = {
     "property_name": "test_x",
     "kind": "AssertionError",
@@ -32,21 +32,24 @@ def _run(folder: Path, signature: str = SIGNATURE) -> Path:
         example_row(header, 3, verdict="violates", failure_signature=signature),
         example_row(header, 9, phase="shrink", verdict="violates", failure_signature=signature),
         example_row(header, 1, phase="shrink", verdict="conforms"),
+        example_row(header, 4, verdict="informational", failure_signature=NOTE),
     ]
     return write_run(folder, header, rows)
 
 
 def test_cells_are_folded_as_the_roll_up_folds_them(tmp_path: Path) -> None:
-    """Shrinking counts for failures, not for examples; a cell without examples keeps its reason."""
+    """Shrinking counts for failures, not for examples; a cell without examples keeps its reason, and a note is no failure."""
     judged, other = grid_of_run(_run(tmp_path / "run")).cells
     assert (judged.verdict, judged.examples, judged.conforms, judged.violates) == (
         Verdict.VIOLATES,
-        3,
+        4,
         1,
         2,
     )
-    (failure,) = judged.failures
+    failure, note = judged.failures
     assert (failure.signature, failure.smallest_example, failure.examples) == (SIGNATURE, 2, 3)
+    assert (note.signature, note.verdict) == (NOTE, Verdict.INFORMATIONAL)
+    assert (judged.distinct_failures, judged.violations) == (1, (failure,))
     assert (other.verdict, other.reason, other.listener) == (Verdict.NOT_APPLICABLE, "r", "ssl")
 
 

@@ -70,7 +70,9 @@ def test_json_keeps_values_as_they_are(small: Path, hostile: Path) -> None:
     assert datetime.fromisoformat(row["at"]).utcoffset() is not None
     cell = json.loads((hostile / "exports" / "cells.json").read_text())["rows"][0]
     assert cell["target"] == HOSTILE
-    assert cell["failures"] == [{"signature": SIGNATURE, "smallest_example": 7, "examples": 3}]
+    assert cell["failures"] == [
+        {"signature": SIGNATURE, "verdict": "violates", "smallest_example": 7, "examples": 3}
+    ]
 
 
 def test_csv_has_a_row_per_cell(small: Path) -> None:

@@ -28,7 +28,7 @@ CLAUSES = (KEYS, ORDER, NAMES, WIDE)
 SIGNATURE, KNOWN_SIGNATURE, FLAKY_SIGNATURE = "0123456789abcdef", "fedcba9876543210", "a" * 16
 NAMED, FALLS_BACK = "KIP-35.client-asks-first", "KIP-511.client-falls-back"
 NEW_CLIENT, OLD_CLIENT = "librdkafka-2.12.1", "librdkafka-2.4.0"
-CLIENT_SIGNATURE = "b" * 16
+CLIENT_SIGNATURE, NOTE = "b" * 16, "c" * 16
 DECLARED = "It is so on purpose. (https://issues.example/browse/KAFKA-1)"
 BEFORE = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -60,6 +60,7 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
             failure_row(SIGNATURE, NAMES, HOSTILE, message=HOSTILE, example=HOSTILE, pcap=b"pcap"),
             failure_row(KNOWN_SIGNATURE, NAMES, NEW),
             failure_row(FLAKY_SIGNATURE, ORDER, MIDDLE),
+            failure_row(NOTE, ORDER, HOSTILE, verdict="informational"),
         ],
         **_history(),
     }
@@ -72,7 +73,7 @@ def _cells() -> list[dict[str, Any]]:
         cell_row(ORDER, MIDDLE, "flaky", failures=[FLAKY_SIGNATURE]),
         cell_row(ORDER, OLD, "not_run", examples=0),
         cell_row(ORDER, OTHER, "unexpected_pass", known_violation="declared, but gone"),
-        cell_row(ORDER, HOSTILE, "informational"),
+        cell_row(ORDER, HOSTILE, "informational", failures=[(NOTE, "informational")]),
         cell_row(
             NAMES,
             NEW,

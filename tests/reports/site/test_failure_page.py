@@ -7,12 +7,16 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from reports.site import addresses
+from tests.reports.roll_up_tables import cell_row, failure_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     DECLARED,
     HOSTILE,
     KNOWN_SIGNATURE,
+    NAMES,
     NEW,
+    NOTE,
     SIGNATURE,
     site_tables,
     write_small_site,
@@ -54,6 +58,29 @@ def test_answers_stand_side_by_side(page: Element) -> None:
     assert ["api_keys[0].api_key ≠ differs", "not there", "00 12", "18"] in rows
     assert "The reference broker: answer, INVALID_REQUEST (42)" in text_of(page)
     assert "Apache Kafka 4.4.0: answer, NONE (0)" in text_of(page)
+
+
+def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
+    """It is not counted as one, and its page says what it is."""
+    found = [(NOTE, "informational"), SIGNATURE]
+    cells = [row for row in site_tables()["cells"] if row["target"] != HOSTILE]
+    cells.append(cell_row(NAMES, HOSTILE, "violates", failures=found))
+    rows = [
+        *(row for row in site_tables()["failures"] if row["signature"] != NOTE),
+        failure_row(NOTE, NAMES, HOSTILE, verdict="informational"),
+    ]
+    out_dir = write_small_site(tmp_path, cells=cells, failures=rows)
+    words = {
+        signature: text_of(next(all_of(parse(out_dir / "failures" / f"{signature}.html"), "h1")))
+        for signature in (SIGNATURE, NOTE)
+    }
+    assert words[SIGNATURE].startswith("✕ violates ")
+    assert words[NOTE].startswith("≈ informational ")
+    home = parse(out_dir / "index.html")
+    cell = addresses.cell_page(NAMES, HOSTILE, "plaintext")
+    (link,) = all_of(home, "a", href=cell)
+    assert text_of(link) == "✕ violates 1"
+    assert "violates, 1 distinct failure, 1 note" in link.get("aria-label", "")
 
 
 def test_message_example_and_script_are_shown(page: Element) -> None:
@@ -145,8 +172,8 @@ def test_signature_is_no_path(signature: str, tmp_path: Path) -> None:
     cells = [dict(cell) for cell in tables["cells"]]
     for cell in cells:
         if cell["known_violation"] == DECLARED:
-            cell["failures"] = [{"signature": signature, "smallest_example": 1, "examples": 1}]
+            cell["failures"] = [{**each, "signature": signature} for each in cell["failures"]]
     others = [each for each in tables["failures"] if each["signature"] != KNOWN_SIGNATURE]
     out_dir = write_small_site(tmp_path / "out", failures=[*others, row], cells=cells)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert len(list((out_dir / "failures").glob("*.html"))) == 2
+    assert len(list((out_dir / "failures").glob("*.html"))) == 3
