@@ -19,13 +19,15 @@ from tests.run_folders import example_row, planned_cell, run_header, write_run
 
 FEW_AND_SLOW = settings(
     deadline=None,
-    derandomize=True,
-    database=None,
     # A failing history is small already, and making it smaller takes minutes.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-"""For properties whose examples are histories that Spark rolls up."""
+"""For properties whose examples are histories that Spark rolls up; what is drawn, and how many, is the profile's."""
+WRITTEN_HISTORIES = max(1, settings().max_examples // 33)
+"""Each is rolled up night by night and once more as a whole, which takes half a minute."""
+FOLDED_HISTORIES = max(1, settings().max_examples // 8)
+"""Each is folded in memory, which takes some seconds."""
 
 FIRST_DAY = datetime(2026, 3, 1, 4, tzinfo=UTC)
 CLAUSES = ("C.a", "C.b")
@@ -96,13 +98,18 @@ class SmallRun:
         return folder
 
 
+_DAYS = st.sampled_from([0, 1, 2, 13, 14, 15, 30])
 _VERDICTS = st.sampled_from(["conforms", "violates", "informational", None])
 
 
 @st.composite
 def small_runs(draw: st.DrawFn) -> list[SmallRun]:
-    """Runs that collide on purpose: few targets, few days around the limits of the rules."""
-    days = draw(st.lists(st.sampled_from([0, 1, 2, 13, 14, 15, 30]), min_size=2, max_size=7))
+    """Runs that collide on purpose: few targets, few days around the limits of the rules.
+
+    The first is older than the second, and neither of them is broken.
+    """
+    first, second = sorted(draw(st.lists(_DAYS, min_size=2, max_size=2, unique=True)))
+    days = [first, second, *draw(st.lists(_DAYS, max_size=5))]
     return [
         SmallRun(
             number=number,
@@ -113,7 +120,7 @@ def small_runs(draw: st.DrawFn) -> list[SmallRun]:
             verdicts=tuple(draw(st.lists(_VERDICTS, min_size=1, max_size=2))),
             flaky=draw(st.booleans()),
             corrects=draw(st.sampled_from([None, None, *range(len(days))])),
-            broken=draw(st.sampled_from([False, False, False, True])),
+            broken=number > 1 and draw(st.sampled_from([False, False, False, True])),
         )
         for number, day in enumerate(days)
     ]
@@ -121,12 +128,17 @@ def small_runs(draw: st.DrawFn) -> list[SmallRun]:
 
 @st.composite
 def nights_of(draw: st.DrawFn, runs: Sequence[SmallRun]) -> list[list[SmallRun]]:
-    """All runs in nights: in any order, some of them given twice."""
-    given = [*draw(st.permutations(runs)), *draw(st.lists(st.sampled_from(runs), max_size=2))]
-    cuts = draw(st.lists(st.integers(1, len(given)), max_size=2))
-    bounds = [0, *sorted(set(cuts)), len(given)]
-    nights = [given[start:end] for start, end in pairwise(bounds)]
-    return [list({run.number: run for run in night}.values()) for night in nights if night]
+    """All runs in two to four nights, in any order: the first run comes late, behind the second, and one comes twice."""
+    late, newer, *others = runs
+    given = draw(st.permutations(others))
+    cuts = draw(st.lists(st.integers(0, len(given)), min_size=1, max_size=3, unique=True))
+    bounds = [0, *sorted(cuts), len(given)]
+    nights = [list(given[start:end]) for start, end in pairwise(bounds)]
+    nights[0].append(newer)
+    nights[draw(st.integers(1, len(nights) - 1))].append(late)
+    again = draw(st.sampled_from([run for night in nights[:-1] for run in night]))
+    nights[-1].append(again)
+    return [draw(st.permutations(night)) for night in nights if night]
 
 
 Tables = Mapping[str, list[str]]

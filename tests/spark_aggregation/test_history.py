@@ -30,6 +30,7 @@ from spark_aggregation.storage import AlreadyThere, Storage
 from tests.conformance.suite_runs import REPOSITORY
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
+    WRITTEN_HISTORIES,
     SmallRun,
     Tables,
     nights_of,
@@ -37,9 +38,6 @@ from tests.spark_aggregation.histories import (
     small_runs,
 )
 from tests.spark_aggregation.rolled_up import ingested
-
-WRITTEN_HISTORIES = 3
-"""Each is rolled up night by night and once more as a whole."""
 
 
 class Killed(BaseException):
