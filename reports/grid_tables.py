@@ -88,7 +88,7 @@ def violations_first(failures: Iterable[CellFailure]) -> tuple[CellFailure, ...]
 class GridTarget:
     """One listener of one target; the page folds a target's listeners into one column.
 
-    `role` is what it was judged as: "broker" or "client".
+    `role` is what it was judged as, "broker" or "client", or what is tried on it: "operation", of clients.
     """
 
     target: str

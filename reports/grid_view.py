@@ -142,37 +142,45 @@ class FoldedGrid:
         """Fold the listeners of a grid's targets."""
         self.grid = grid
         self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
-        self._role_of_target = {entry.target: entry.role for entry in grid.targets}
+        self._role_of_column = {
+            (entry.run_id, entry.target, entry.listener): entry.role for entry in grid.targets
+        }
+        self._roles_of_target: dict[str, set[str]] = {}
+        for entry in grid.targets:
+            self._roles_of_target.setdefault(entry.target, set()).add(entry.role)
         self._listeners_of_clause: dict[tuple[str, str], set[str]] = {}
         for cell in grid.cells:
-            place = (cell.clause, self._role_of_target[cell.target])
+            place = (cell.clause, self._role_of(cell))
             self._listeners_of_clause.setdefault(place, set()).add(cell.listener)
         self._roles_of_clause = {clause.clause: {clause.role} for clause in grid.clauses}
         for clause, role in self._listeners_of_clause:
             self._roles_of_clause[clause].add(role)
 
+    def _role_of(self, cell: GridCell) -> str:
+        return self._role_of_column[cell.run_id, cell.target, cell.listener]
+
     @cached_property
     def by_role(self) -> Mapping[str, FoldedGrid]:
-        """The grid of each role ("broker", "client") that targets are judged in, with the clauses for them."""
-        roles = sorted(set(self._role_of_target.values()))
+        """The grid of each role ("broker", "client", "operation") that targets are judged in, with its clauses."""
+        roles = sorted(set(self._role_of_column.values()))
         return {role: self if len(roles) == 1 else FoldedGrid(self._only(role)) for role in roles}
 
     def _only(self, role: str) -> Grid:
-        targets = {target for target, own in self._role_of_target.items() if own == role}
+        targets = tuple(each for each in self.grid.targets if each.role == role)
         clauses = tuple(each for each in self.grid.clauses if role in self.roles_of(each.clause))
-        families = {each.implementation for each in self.grid.targets if each.target in targets}
+        families = {each.implementation for each in targets}
         names = {each.clause for each in clauses}
-        runs = {each.run_id for each in self.grid.targets if each.target in targets}
+        runs = {each.run_id for each in targets}
         return replace(
             self.grid,
             clauses=clauses,
-            cells=tuple(each for each in self.grid.cells if each.target in targets),
+            cells=tuple(each for each in self.grid.cells if self._role_of(each) == role),
             ranges=tuple(
                 each
                 for each in self.grid.ranges
                 if each.clause in names and each.implementation in families
             ),
-            targets=tuple(each for each in self.grid.targets if each.target in targets),
+            targets=targets,
             runs=tuple(each for each in self.grid.runs if each.run_id in runs),
         )
 
@@ -183,11 +191,14 @@ class FoldedGrid:
     @cached_property
     def columns(self) -> tuple[TargetColumn, ...]:
         """The targets, in the order of the grid's columns."""
-        rows: dict[str, list[GridTarget]] = {}
+        rows: dict[str, dict[str, GridTarget]] = {}
         for entry in self.grid.targets:
-            rows.setdefault(entry.target, []).append(entry)
+            # What is said of a listener is the same in each role.
+            rows.setdefault(entry.target, {}).setdefault(entry.listener, entry)
         return tuple(
-            _column(tuple(sorted(entries, key=lambda entry: listener_order(entry.listener))))
+            _column(
+                tuple(sorted(entries.values(), key=lambda entry: listener_order(entry.listener)))
+            )
             for entries in rows.values()
         )
 
@@ -282,12 +293,12 @@ class FoldedGrid:
         )
 
     def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
-        role = self._role_of_target[target]
-        if role not in self.roles_of(clause):
-            return f"not a clause for {role}s"
-        if listener not in self._listeners_of_clause.get((clause, role), ()):
-            return NOT_ABOUT_LISTENER
-        return ""
+        own = self._roles_of_target[target]
+        shared = own.intersection(self.roles_of(clause))
+        if not shared:
+            return f"not a clause for {' and '.join(f'{role}s' for role in sorted(own))}"
+        about = (self._listeners_of_clause.get((clause, role), ()) for role in shared)
+        return "" if any(listener in listeners for listeners in about) else NOT_ABOUT_LISTENER
 
 
 def listener_order(listener: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "cells": _CELL,
         "ranges": ("clause", "implementation", "listener"),
-        "targets": ("target", "listener"),
+        "targets": ("target", "listener", "role"),
         "clauses": ("clause",),
         "runs": ("run_id",),
         "transitions": (*_CELL, "at", "run_id"),

@@ -1,6 +1,7 @@
 """Which run gives a column of the grid: the one place of this rule.
 
-A column is one listener of one target. Runs are ranked by class: a whole run before a partial one (`whole` is
+A column is one listener of one target in one role: a release is judged as a broker by some runs, and by others client
+operations are tried on it. A run is about one role, that of its clauses. Runs are ranked by class: a whole run before a partial one (`whole` is
 false where a part was chosen), and among equals a run of the standard or deep tier before any other. Then:
 
 1. A run gives its column unless a run of a higher class started in the 14 days before it. A part, or a smoke
@@ -23,6 +24,8 @@ _FULL_TIERS = ("standard", "deep")
 _WHOLE, _FULL = 2, 1
 _SECONDS_PER_DAY = 86_400
 COLUMN = ("target", "listener")
+"""What names a column inside a run."""
+_ROLE_COLUMN = (*COLUMN, "role")
 
 
 def columns_of_runs(headers: DataFrame) -> DataFrame:
@@ -32,7 +35,7 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
         headers: `run_id` and `header` of accepted runs.
 
     Returns:
-        One row per run and column: `run_id`, `target`, `listener`, `started_at` (timestamp), `run_class`,
+        One row per run and column: `run_id`, `target`, `listener`, `role`, `started_at` (timestamp), `run_class`,
         `corrects` (run id or null).
     """
     whole = F.when(F.coalesce("header.whole", F.lit(True)), _WHOLE)
@@ -42,8 +45,9 @@ def columns_of_runs(headers: DataFrame) -> DataFrame:
         F.try_to_timestamp("header.started_at").alias("started_at"),
         (F.coalesce(whole, F.lit(0)) + F.coalesce(full, F.lit(0))).alias("run_class"),
         "header.corrects",
+        F.get("header.clauses.role", F.lit(0)).alias("role"),
         F.inline(F.array_distinct(_planned_columns())),
-    ).select("run_id", *COLUMN, "started_at", "run_class", "corrects")
+    ).select("run_id", *_ROLE_COLUMN, "started_at", "run_class", "corrects")
 
 
 def _planned_columns() -> Column:
@@ -61,13 +65,13 @@ def giving_columns(columns: DataFrame) -> DataFrame:
     """
     seconds = F.unix_timestamp("started_at")
     before = (
-        Window.partitionBy(*COLUMN)
+        Window.partitionBy(*_ROLE_COLUMN)
         .orderBy(seconds)
         .rangeBetween(-STANDING_DAYS * _SECONDS_PER_DAY, Window.currentRow)
     )
     valid = F.when(~F.col("withdrawn"), F.col("run_class"))
     return (
-        columns.join(_withdrawn(columns), on=["run_id", *COLUMN], how="left")
+        columns.join(_withdrawn(columns), on=["run_id", *_ROLE_COLUMN], how="left")
         .withColumn("withdrawn", F.coalesce("withdrawn", F.lit(False)))
         .withColumn("highest", F.max(valid).over(before))
         .withColumn("gives", ~F.col("withdrawn") & (F.col("run_class") >= F.col("highest")))
@@ -79,15 +83,17 @@ def _withdrawn(columns: DataFrame) -> DataFrame:
     """One row per run and column that a later run corrects."""
     corrections = columns.where("corrects IS NOT NULL").select(
         F.col("corrects").alias("run_id"),
-        *COLUMN,
+        *_ROLE_COLUMN,
         F.struct("started_at", "run_id").alias("corrected_at"),
     )
-    latest = corrections.groupBy("run_id", *COLUMN).agg(F.max("corrected_at").alias("corrected_at"))
+    latest = corrections.groupBy("run_id", *_ROLE_COLUMN).agg(
+        F.max("corrected_at").alias("corrected_at")
+    )
     place = F.struct("started_at", "run_id")
     return (
-        columns.join(latest, on=["run_id", *COLUMN], how="inner")
+        columns.join(latest, on=["run_id", *_ROLE_COLUMN], how="inner")
         .where(place < F.col("corrected_at"))
-        .select("run_id", *COLUMN, F.lit(True).alias("withdrawn"))
+        .select("run_id", *_ROLE_COLUMN, F.lit(True).alias("withdrawn"))
     )
 
 
@@ -99,14 +105,14 @@ def shown_runs(columns: DataFrame, runs: DataFrame) -> DataFrame:
         runs: `run_id` and `kept` of all runs; a column whose run is not kept any more leaves the grid.
 
     Returns:
-        One row per column: `target`, `listener`, `run_id`.
+        One row per column: `target`, `listener`, `role`, `run_id`.
     """
     newest = F.max(F.struct("started_at", "run_id")).alias("newest")
     return (
         columns.where("gives")
-        .groupBy(*COLUMN)
+        .groupBy(*_ROLE_COLUMN)
         .agg(newest)
-        .select(*COLUMN, "newest.run_id")
+        .select(*_ROLE_COLUMN, "newest.run_id")
         .join(runs.where("kept").select("run_id"), on="run_id", how="left_semi")
-        .select(*COLUMN, "run_id")
+        .select(*_ROLE_COLUMN, "run_id")
     )

@@ -160,7 +160,7 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
     others = shown.join(origin, on=list(_EXAMPLE), how="inner").where(
         (F.col("target") != F.col("own_target")) & F.coalesce(same, F.lit(False))
     )
-    orders = targets.select(*COLUMN, "release_order")
+    orders = targets.select(*COLUMN, "release_order").distinct()
     return (
         others.join(orders, on=list(COLUMN), how="inner")
         .select(

@@ -116,14 +116,13 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
         shown: as `columns.shown_runs` gives them.
 
     Returns:
-        One row per `target` and `listener`: `implementation`, `release`, `release_order` (the release's
+        One row per `target`, `listener` and `role`: `implementation`, `release`, `release_order` (the release's
         leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
-        `run_id`, `started_at`, `role` (that of its run's clauses: a run judges brokers or clients).
+        `run_id`, `started_at`.
     """
     described = headers.select(
         "run_id",
         F.try_to_timestamp("header.started_at").alias("started_at"),
-        F.get("header.clauses.role", F.lit(0)).alias("role"),
         F.inline("header.targets"),
     ).withColumnRenamed("id", "target")
     return shown.join(described, on=["run_id", "target"], how="inner").withColumn(
@@ -174,12 +173,12 @@ def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
         One row per `clause`, `implementation`, `listener` and such step: `from_target`, `to_target`,
         `from_verdict`, `to_verdict`.
     """
-    described = targets.select(*COLUMN, "implementation", "release", "release_order")
+    described = targets.select("run_id", *COLUMN, "implementation", "release", "release_order")
     group = ("clause", "implementation", "listener")
     by_release = Window.partitionBy(*group).orderBy("release_order", "release", "target")
     variant = F.row_number().over(Window.partitionBy(*group, "release").orderBy("target"))
     releases = (
-        cells.join(described, on=list(COLUMN), how="inner")
+        cells.join(described, on=["run_id", *COLUMN], how="inner")
         .withColumn("variant", variant)
         .where("variant = 1")
     )

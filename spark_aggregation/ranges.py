@@ -54,7 +54,8 @@ def range_statements(cells: DataFrame, targets: DataFrame) -> DataFrame:
 
 def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
     """Give each cell its `position` among the releases, from 1, and the `label` of its release."""
-    described = targets.select("target", "listener", "implementation", "release", "release_order")
+    column = ("run_id", "target", "listener")
+    described = targets.select(*column, "implementation", "release", "release_order")
     by_release = Window.partitionBy(*_GROUP).orderBy("release_order", "release", "target")
     same_release = Window.partitionBy(*_GROUP, "release")
     ambiguous = F.count("target").over(same_release) > 1
@@ -62,7 +63,7 @@ def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
     target, prefix = F.col("target"), F.concat("implementation", F.lit("-"))
     without_prefix = F.substr(target, F.length(prefix) + 1)
     own_name = F.when(F.startswith(target, prefix), without_prefix).otherwise(target)
-    return cells.join(described, on=["target", "listener"], how="inner").select(
+    return cells.join(described, on=list(column), how="inner").select(
         *_GROUP,
         "verdict",
         F.row_number().over(by_release).alias("position"),

@@ -35,7 +35,7 @@ STATE: Mapping[str, StructType] = MappingProxyType(
         "runs": StructType([*RUNS, StructField("kept", BooleanType())]),
         "columns": StructType(
             [
-                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN)),
+                *(StructField(name, _TEXT) for name in ("run_id", *COLUMN, "role")),
                 StructField("started_at", TimestampType()),
                 StructField("run_class", IntegerType()),
                 StructField("corrects", _TEXT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
@@ -131,30 +132,23 @@ def _in_order(cell: FoldedCell, listeners: tuple[str, ...]) -> list[ListenerCell
 
 
 def write_targets(site: Site) -> None:
-    """Write targets/<id>.html for every target: all clauses on all its listeners."""
+    """Write targets/<id>.html for every target: all clauses on all its listeners, role by role."""
     speed = {(row.target, row.run_id): row for row in site.history.speed or ()}
+    for column in site.folded.columns:
+        _write_target(site, column, speed)
+
+
+def _write_target(site: Site, column: TargetColumn, speed: Mapping[tuple[str, str], Speed]) -> None:
+    listeners = tuple(entry.listener for entry in column.listeners)
+    sources = []
     for folded in site.folded.by_role.values():
-        for place in range(len(folded.columns)):
-            _write_target(site, folded, place, speed)
-
-
-def _write_target(
-    site: Site, folded: FoldedGrid, place: int, speed: Mapping[tuple[str, str], Speed]
-) -> None:
-    column = folded.columns[place]
-    listeners = tuple(
-        name for name in listeners_of(site) if name in {e.listener for e in column.listeners}
-    )
-    cells = {clause: row[place] for clause, row in folded.cells.items()}
-    counts = {
-        verdict: sum(cell.verdict is verdict for cell in cells.values()) for verdict in WORST_FIRST
-    }
-    site.render(
-        addresses.target_page(column.target),
-        "target",
-        column=column,
-        listeners=listeners,
-        sources=[
+        cells = {
+            cell.clause: cell
+            for row in folded.cells.values()
+            for cell in row
+            if cell.target == column.target
+        }
+        sources += [
             (
                 source,
                 [
@@ -163,8 +157,16 @@ def _write_target(
                 ],
             )
             for source, clauses in folded.sources
-        ],
-        counts=[(verdict, count) for verdict, count in counts.items() if count],
+            if cells
+        ]
+    counts = Counter(cell.verdict for _, rows in sources for _, cell, _ in rows)
+    site.render(
+        addresses.target_page(column.target),
+        "target",
+        column=column,
+        listeners=listeners,
+        sources=sources,
+        counts=[(verdict, counts[verdict]) for verdict in WORST_FIRST if counts[verdict]],
         speed=speed.get((column.target, column.listeners[0].run_id)),
         page_of=page_of,
     )

@@ -20,6 +20,7 @@ from reports.site import addresses
 from reports.site.rendering import Site
 
 _MOST_DAYS = 12
+_TITLES = {"operation": "Client operations on broker releases"}
 _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
 
 
@@ -118,7 +119,7 @@ def write_home(site: Site) -> None:
 def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
     return HomeGrid(
         place=place,
-        title=f"{role.capitalize()}s",
+        title=_TITLES.get(role, f"{role.capitalize()}s"),
         folded=folded,
         sources=[
             (source, [_row(folded, clause) for clause in clauses])

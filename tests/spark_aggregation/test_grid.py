@@ -12,7 +12,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
 from spark_aggregation.grid import release_order
-from tests.run_folders import example_row, planned_cell, run_header, write_run
+from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.rolled_up import tables_of
 
 CELLS_SCHEMA = (
@@ -120,6 +120,30 @@ def test_latest_run_gives_the_whole_column(spark: SparkSession, tmp_path: Path) 
     assert {tuple(clause) for clause in clauses} == {("C.a", 0), ("C.b", 0)}
     targets = tables["targets"].select("target", "run_id").collect()
     assert {tuple(target) for target in targets} == {(new, "r3"), (old, "r2")}
+
+
+def test_runs_about_another_role_give_columns_of_their_own(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Client operations tried on a release do not take its place as a broker, however new their run."""
+    operation = "librdkafka-2.12.1.produce"
+    for run_id, clause, role in (("r1", "C.a", "broker"), ("r2", operation, "operation")):
+        header = run_header(
+            [planned_cell(clause)],
+            run_id=run_id,
+            started_at=f"2026-11-2{run_id[1]}T10:00:00+00:00",
+            clauses=[clause_entry(clause, role=role)],
+        )
+        write_run(tmp_path / run_id, header, [example_row(header, 1, clause=clause)])
+    tables = tables_of(spark, tmp_path)
+    cells = tables["cells"].select("clause", "run_id", "verdict").collect()
+    assert {tuple(cell) for cell in cells} == {
+        ("C.a", "r1", "conforms"),
+        (operation, "r2", "conforms"),
+    }
+    roles = tables["targets"].select("run_id", "role").collect()
+    assert {tuple(target) for target in roles} == {("r1", "broker"), ("r2", "operation")}
+    assert tables["ranges"].select("clause").distinct().count() == 2
 
 
 def test_releases_sort_by_number(spark: SparkSession) -> None:

@@ -195,6 +195,34 @@ def write_site_with_clients(out_dir: Path) -> Path:
     )
 
 
+def write_site_with_operations(out_dir: Path) -> Path:
+    """Write a small site on whose releases client operations were tried as well."""
+    tables = site_tables()
+    run = {"run_id": "20261121T150000Z-0a0b0c0d"}
+    works, fails = "librdkafka-2.12.1.produce", "librdkafka-2.12.1.idempotent-produce"
+    return write_small_site(
+        out_dir,
+        runs=[*tables["runs"], run_row(**run)],
+        targets=[
+            *tables["targets"],
+            *(target_row(target, role="operation", **run) for target in (NEW, OLD)),
+        ],
+        clauses=[
+            *tables["clauses"],
+            *(
+                clause_row(clause, place, role="operation", source="librdkafka 2.12.1")
+                for place, clause in enumerate((works, fails))
+            ),
+        ],
+        cells=[
+            *tables["cells"],
+            *(cell_row(works, target, **run) for target in (NEW, OLD)),
+            cell_row(fails, NEW, **run),
+            cell_row(fails, OLD, "not_applicable", reason="0.10 has no producer ids", **run),
+        ],
+    )
+
+
 def write_large_site(out_dir: Path) -> Path:
     """Write a grid of 120 clauses and 40 targets: of all cells a fifth does not apply, 2 in 100 are violated."""
     targets = [f"apache-kafka-{4 - number // 10}.{9 - number % 10}.2" for number in range(40)]

@@ -22,8 +22,10 @@ from tests.reports.site.sites import (
     NEW_CLIENT,
     OLD_CLIENT,
     ORDER,
+    OTHER,
     TARGETS,
     write_site_with_clients,
+    write_site_with_operations,
 )
 
 
@@ -31,6 +33,12 @@ from tests.reports.site.sites import (
 def two_roles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small site with two clients on it."""
     return write_site_with_clients(tmp_path_factory.mktemp("roles"))
+
+
+@pytest.fixture(scope="module")
+def with_operations(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small site, with client operations tried on two of its releases."""
+    return write_site_with_operations(tmp_path_factory.mktemp("operations"))
 
 
 def _heads(table: Element, scope: str) -> list[str]:
@@ -55,6 +63,31 @@ def test_each_role_has_a_grid(two_roles: Path) -> None:
     assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
     assert not any("client" in head for head in _heads(brokers, "row"))
     assert _heads(brokers, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL"]
+
+
+def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> None:
+    """As a broker it is judged by clauses, and on it client operations are tried: neither changes the other's cells."""
+    home = parse(with_operations / "index.html")
+    brokers, operations = all_of(home, "table")
+    titles = [text_of(head) for head in all_of(home, "h2")]
+    assert titles == ["Brokers", "Client operations on broker releases"]
+    assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
+    assert _heads(operations, "col") == ["Clause", "Apache Kafka holds it", "4.4.0", "2.8.2"]
+    assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
+    counts = summarise(read_grid(with_operations), with_operations).cells
+    assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 2
+
+
+def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
+    """Its clauses as a broker come first, then what clients do on it; each listener stands once."""
+    page = parse(with_operations / addresses.target_page(NEW))
+    (table,) = (
+        each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup"))
+    )
+    assert _heads(table, "rowgroup") == ["KIP-35", "KIP-511", "PROTOCOL", "librdkafka 2.12.1"]
+    assert _heads(table, "col") == ["Clause", "plaintext", "ssl"]
+    only_broker = parse(with_operations / addresses.target_page(OTHER))
+    assert "librdkafka" not in text_of(only_broker)
 
 
 def test_one_role_needs_no_heading(small_site: Path) -> None:
