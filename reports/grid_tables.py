@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reports.records import REFUSED_FILE, TABLES_FOLDER, Verdict, failure_verdict
+from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER, Verdict, failure_verdict
 from reports.row_keys import ROW_KEYS
 from reports.table_rows import inputs_sha256, read_rows
 
@@ -188,6 +188,14 @@ class RefusedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoticedRun:
+    """A run folder that counts, and what a reader of the grid may want to know of it."""
+
+    folder: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """All tables of one roll-up, each in the order in which a reader meets its rows.
 
@@ -198,6 +206,7 @@ class Grid:
         ranges: by clause, in the order of the columns.
         runs: the newest first.
         refused: by folder.
+        notices: by folder; of the runs that were given last.
         inputs_sha256: table, also of the history, to the hash of its inputs; empty where none is known.
     """
 
@@ -207,6 +216,7 @@ class Grid:
     ranges: tuple[GridRange, ...]
     runs: tuple[GridRun, ...]
     refused: tuple[RefusedRun, ...]
+    notices: tuple[NoticedRun, ...] = ()
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -216,7 +226,7 @@ def implementation_name(implementation: str) -> str:
 
 
 def read_grid(out_dir: Path) -> Grid:
-    """Read `tables/*.parquet` and `refused.json` of a roll-up's folder.
+    """Read `tables/*.parquet`, `refused.json` and `notices.json` of a roll-up's folder.
 
     Args:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
@@ -230,6 +240,7 @@ def read_grid(out_dir: Path) -> Grid:
     cells = read_rows(tables, "cells", GridCell, _cell_values)
     ranges = read_rows(tables, "ranges", GridRange)
     refused = json.loads((out_dir / REFUSED_FILE).read_text(encoding="utf-8"))
+    noticed = json.loads((out_dir / NOTICES_FILE).read_text(encoding="utf-8"))
     return Grid(
         cells=tuple(
             sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))
@@ -254,6 +265,7 @@ def read_grid(out_dir: Path) -> Grid:
             )
         ),
         refused=tuple(RefusedRun(**entry) for entry in refused),
+        notices=tuple(NoticedRun(**entry) for entry in noticed),
         inputs_sha256={name: inputs_sha256(tables, name) for name in ROW_KEYS},
     )
 

@@ -26,6 +26,8 @@ REFUSED_FILE = "refused.json"
 """File beside it that lists the run folders which do not count."""
 NOTICES_FILE = "notices.json"
 """File beside it that lists what a reader may want to know of runs that do."""
+OPERATION = "operation"
+"""Role of a run whose rows are client operations that were tried on broker releases (KIP-97); no catalogue has them."""
 INPUTS_SHA256 = "inputs_sha256"
 """Key under which each table carries the hash of its inputs, in the metadata of its first column."""
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from reports.records import OPERATION
 from spark_aggregation.evidence import read_failures
 from spark_aggregation.frames import settled
 from spark_aggregation.partials import counted_apart, partial_aggregates
@@ -129,7 +130,8 @@ def changed_clauses(header: Column, today: Column) -> Column:
         return other_role | (clause["level"] != known["level"])
 
     def is_unknown(clause: Column) -> Column:
-        return F.try_element_at(today, clause["id"]).isNull()
+        is_clause = clause["role"] != OPERATION
+        return is_clause & F.try_element_at(today, clause["id"]).isNull()
 
     def named(words: str, clauses: Column) -> Column:
         names = F.array_join(F.array_sort(F.array_distinct(clauses["id"])), ", ")

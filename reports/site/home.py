@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from reports.grid_tables import Grid, GridCell, GridClause, implementation_name
 from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, TargetColumn, verdict_text
-from reports.records import Verdict
+from reports.records import OPERATION, Verdict
 from reports.site import addresses
 from reports.site.rendering import Site
 
 _MOST_DAYS = 12
-_TITLES = {"operation": "Client operations on broker releases"}
+_TITLES = {OPERATION: "Client operations on broker releases"}
 _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
 
 

@@ -168,11 +168,12 @@ def _distinct_notes(cells: list[GridCell]) -> Iterator[tuple[str, str, str]]:
 
 
 def write_about(site: Site) -> None:
-    """Write about.html: runs, versions, hashes, seeds, and what was refused."""
+    """Write about.html: runs, versions, hashes, seeds, what was refused, and what is to be said of the rest."""
     targets_of: dict[str, list[str]] = {run.run_id: [] for run in site.folded.grid.runs}
-    for column in site.folded.columns:
-        for run_id in dict.fromkeys(entry.run_id for entry in column.listeners):
-            targets_of.setdefault(run_id, []).append(column.name)
+    for run_id, name in dict.fromkeys(
+        (entry.run_id, entry.target_name) for entry in site.folded.grid.targets
+    ):
+        targets_of.setdefault(run_id, []).append(name)
     meanings = [(verdict, _MEANINGS[verdict]) for verdict in WORST_FIRST]
     badges = [
         ("Everything", BADGE_OF_ALL),

@@ -299,6 +299,7 @@ def write_tables(
     out_dir: Path,
     *,
     refused: Sequence[Mapping[str, str]] = (),
+    notices: Sequence[Mapping[str, str]] = (),
     **tables: Sequence[Mapping[str, Any]],
 ) -> Path:
     """Write a roll-up's folder and give it back.
@@ -315,4 +316,5 @@ def write_tables(
         said = {"org.apache.spark.sql.parquet.row.metadata": json.dumps({"fields": [first]})}
         pq.write_table(rows.replace_schema_metadata(said), folder / "part-0.parquet")
     (out_dir / "refused.json").write_text(json.dumps(list(refused)))
+    (out_dir / "notices.json").write_text(json.dumps(list(notices)))
     return out_dir

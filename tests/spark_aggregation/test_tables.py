@@ -144,8 +144,9 @@ def test_target_has_the_role_that_its_run_judges(spark: SparkSession, tmp_path: 
 def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The run is not refused; who reads the grid is told."""
-    clauses = [clause_entry("C.a"), clause_entry("C.b"), clause_entry("C.gone")]
+    """The run is not refused; who reads the grid is told. A client's operation is no clause."""
+    tried = clause_entry("librdkafka-2.12.1.produce", role="operation")
+    clauses = [clause_entry("C.a"), clause_entry("C.b"), clause_entry("C.gone"), tried]
     planned = [planned_cell("C.a"), planned_cell("C.b")]
     write_run(tmp_path / "run", run_header(planned, clauses=clauses))
     read = ingested(spark, tmp_path)

@@ -165,7 +165,8 @@ def _history() -> dict[str, list[dict[str, Any]]]:
 def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
     """Write the small site, with other tables where they are given, and give its folder back."""
     refused = [{"folder": f"/runs/{HOSTILE}", "refusal": "cut_off", "reason": "it was cut off"}]
-    write_tables(out_dir, refused=refused, **{**site_tables(), **changes})
+    notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "nobody knows: C.gone"}]
+    write_tables(out_dir, refused=refused, notices=notices, **{**site_tables(), **changes})
     write_grid(out_dir)
     return out_dir
 

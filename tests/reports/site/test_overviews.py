@@ -129,10 +129,11 @@ def test_quantile_is_the_upper_end_of_its_bucket() -> None:
 
 
 def test_about_says_how_it_was_made(small_site: Path) -> None:
-    """Versions, hashes, seed, and every refused run with its reason."""
+    """Versions, hashes, seed, every refused run with its reason, and what is to be said of a run that counts."""
     text = text_of(parse(small_site / "about.html"))
     for part in ("6.170.15", "cdcdcdcdcdcd", "random", f"/runs/{HOSTILE}", "it was cut off"):
         assert part in text, part
+    assert f"/runs/2-{HOSTILE} nobody knows: C.gone" in text
     assert KNOWN_SIGNATURE not in text
 
 
