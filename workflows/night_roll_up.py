@@ -20,6 +20,8 @@ from workflows.job_outputs import write_summary
 ARCHIVE = "history.tar"
 HISTORY = "history"
 GIVEN_REPORTS = ("mutation", "changes")
+KEEP_DAYS = 90
+"""As long as the workflow keeps run folders, so that every run in the tables can be judged again; transitions stay."""
 
 
 def unpack(kept: Path) -> Path:
@@ -42,6 +44,7 @@ def pack(kept: Path) -> None:
 def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> list[str]:
     """Return the command that rolls up; what another job of the night should have given may be missing."""
     command = ["grid", str(runs), "--history", str(history), "--out", str(out)]
+    command += ["--keep-days", str(KEEP_DAYS)]
     if given is not None:
         for name in GIVEN_REPORTS:
             path = given / f"{name}.json"

@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 
 from reference_model.listeners import LISTENERS
 from tests.conformance.suite_runs import REPOSITORY
+from workflows.night_roll_up import KEEP_DAYS
 
 GITHUB = REPOSITORY / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
@@ -188,3 +189,9 @@ def test_log_of_changes_is_of_every_listener() -> None:
         if "kafka-conformance changes" in step.get("run", "")
     )
     assert re.findall(r"--listener (\S+)", command) == list(LISTENERS)
+
+
+def test_runs_are_kept_as_long_as_the_tables_show_them() -> None:
+    """What the nightly workflow keeps of a night lives for the days that its roll-up keeps."""
+    days = re.findall(r"retention-days: (\d+)", (GITHUB / "workflows" / "nightly.yml").read_text())
+    assert {int(number) for number in days} == {KEEP_DAYS}
