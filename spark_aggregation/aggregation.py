@@ -202,10 +202,16 @@ def _outcome(ingested: Ingested) -> Outcome:
     notice = changed_clauses(F.col("header"), _catalogue_of_today())
     read = ingested.judged.select(
         "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")
-    ).collect()
-    named = [(local_path(row.folder), row) for row in sorted(read, key=lambda row: row.folder)]
+    )
+    # Of many folders few are worth a word, and only these come to the driver.
+    told = F.when(F.expr("refusal IS NOT NULL OR notice IS NOT NULL"), F.struct("*"))
+    found = read.agg(
+        F.bool_or("counts").alias("any_new"), F.collect_list(told).alias("told")
+    ).first()
+    assert found is not None
+    named = [(local_path(each.folder), each) for each in sorted(found.told, key=lambda r: r.folder)]
     return Outcome(
-        any_new=any(row.counts for row in read),
+        any_new=bool(found.any_new),
         known_again=ingested.known_again,
         refused=[
             RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)
