@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from reports.site import addresses
 from tests.reports.roll_up_tables import cell_row, range_row
@@ -26,6 +26,7 @@ from tests.reports.site.sites import (
     ORDER,
     WIDE,
     site_tables,
+    write_large_site,
     write_site_with_clients,
     write_small_site,
 )
@@ -34,6 +35,8 @@ from tests.reports.site.text_browser import dump_in_w3m
 pytestmark = pytest.mark.browser
 
 SNAPSHOT = Path(__file__).parent / "home_in_w3m.txt"
+PAPER: ViewportSize = {"width": 1047, "height": 718}
+"""A4 across without its margins, in the points of a screen."""
 
 
 def _open(browser: Browser, url: str, **settings: Any) -> Page:
@@ -237,6 +240,23 @@ def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Pat
     page.emulate_media(media="print", forced_colors="none")
     assert page.locator("#g0").evaluate("(box) => getComputedStyle(box).overflow") == "visible"
     assert len(_rows(page)) == 4
+    page.context.close()
+
+
+def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Path) -> None:
+    """On A4 across no cell is cut off or smaller than can be read, and what is violated says so in words."""
+    home = write_large_site(tmp_path) / "index.html"
+    page = _open(browser, home.as_uri(), viewport=PAPER)
+    page.emulate_media(media="print")
+    cut = page.locator(".grid :is(td, th)").evaluate_all(
+        """(cells) => cells.filter((cell) => cell.scrollWidth > cell.clientWidth + 1
+            || cell.getBoundingClientRect().right > innerWidth).map((cell) => cell.innerText)"""
+    )
+    assert cut == []
+    known = page.locator(".clauses td.known_violation a")
+    sizes = known.evaluate_all("(links) => links.map((link) => getComputedStyle(link).fontSize)")
+    assert known.first.inner_text() == "⚑ known 1"
+    assert {float(size.removesuffix("px")) * 0.75 for size in sizes} == {5.5}
     page.context.close()
 
 
