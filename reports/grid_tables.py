@@ -207,6 +207,7 @@ class Grid:
         runs: the newest first.
         refused: by folder.
         notices: by folder; of the runs that were given last.
+        flake_rates: clause, target and listener of a cell that was flaky in any run kept, to its rate.
         inputs_sha256: table, also of the history, to the hash of its inputs; empty where none is known.
     """
 
@@ -217,6 +218,7 @@ class Grid:
     runs: tuple[GridRun, ...]
     refused: tuple[RefusedRun, ...]
     notices: tuple[NoticedRun, ...] = ()
+    flake_rates: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -266,8 +268,25 @@ def read_grid(out_dir: Path) -> Grid:
         ),
         refused=tuple(RefusedRun(**entry) for entry in refused),
         notices=tuple(NoticedRun(**entry) for entry in noticed),
+        flake_rates=_flake_rates(tables),
         inputs_sha256={name: inputs_sha256(tables, name) for name in ROW_KEYS},
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FlakeRate:
+    clause: str
+    target: str
+    listener: str
+    rate: float
+
+
+def _flake_rates(tables: Path) -> Mapping[tuple[str, str, str], float]:
+    try:
+        rows = list(read_rows(tables, "flakes", _FlakeRate))
+    except FileNotFoundError:
+        return {}
+    return {(row.clause, row.target, row.listener): row.rate for row in rows}
 
 
 def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:

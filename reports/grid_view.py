@@ -46,12 +46,23 @@ _RANK = {verdict: place for place, verdict in enumerate(WORST_FIRST)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerCell:
-    """One clause on one listener of a target; `row` is None where no run planned it."""
+    """One clause on one listener of a target; `row` is None where no run planned it.
+
+    `flake_rate` says how often its failures showed again when they were repeated (0 to 1), None where nothing was.
+    """
 
     listener: str
     verdict: Verdict
     reason: str
     row: GridCell | None
+    flake_rate: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Symbol and short word of its verdict, with what counts it: "✕ violates 2", "~ flaky 3%"."""
+        if self.verdict is Verdict.FLAKY and self.flake_rate is not None:
+            return f"{verdict_text(self.verdict)} {self.flake_rate:.0%}"
+        return verdict_text(self.verdict, self.failures)
 
     @property
     def failures(self) -> int:
@@ -113,11 +124,6 @@ class TargetColumn:
     def implementation(self) -> str:
         """Who made it."""
         return self.listeners[0].implementation
-
-
-def cell_text(cell: GridCell) -> str:
-    """Give a cell as symbol and short word, with the number of distinct failures where it has any."""
-    return verdict_text(cell.verdict, cell.distinct_failures)
 
 
 def verdict_text(verdict: Verdict, failures: int = 0) -> str:
@@ -283,7 +289,10 @@ class FoldedGrid:
         row = self._rows.get((clause, target, listener))
         if row is not None:
             reason = row.known_violation or row.reason
-            return ListenerCell(listener=listener, verdict=row.verdict, reason=reason, row=row)
+            rate = self.grid.flake_rates.get((clause, target, listener))
+            return ListenerCell(
+                listener=listener, verdict=row.verdict, reason=reason, row=row, flake_rate=rate
+            )
         reason = self._why_not_applicable(clause, target, listener)
         return ListenerCell(
             listener=listener,

@@ -100,7 +100,7 @@ def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
         symbols = "".join(SYMBOLS[each.verdict] for each in cell.listeners)
         examples = sum(each.row.examples for each in cell.listeners if each.row is not None)
         texts = [
-            verdict_text(cell.verdict, cell.speaking.failures),
+            cell.speaking.text,
             *([symbols] if several else []),
         ]
         rows.append((clause, [*texts, str(examples)], cell.verdict))
@@ -111,7 +111,7 @@ def _few_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterat
     rows = [
         (
             clause,
-            [verdict_text(cell.verdict, cell.speaking.failures) for cell in cells],
+            [cell.speaking.text for cell in cells],
             _worst(cells),
         )
         for clause, cells in folded.cells.items()

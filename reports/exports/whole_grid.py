@@ -15,7 +15,7 @@ from pathlib import Path
 from reports.exports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
 from reports.grid_summary import GridSummary
-from reports.grid_view import FoldedGrid, verdict_text
+from reports.grid_view import FoldedGrid
 
 GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.grid_tables`."""
@@ -52,7 +52,7 @@ def _rows(folded: FoldedGrid) -> Iterator[list[str]]:
     yield ["clause", "level", *(column.name for column in folded.columns)]
     for clause in folded.grid.clauses:
         cells = folded.cells[clause.clause]
-        words = (verdict_text(cell.verdict, cell.speaking.failures) for cell in cells)
+        words = (cell.speaking.text for cell in cells)
         yield [clause.clause, clause.level, *words]
 
 

@@ -172,7 +172,7 @@ def _day_of_change(cell: GridCell) -> str:
 
 
 def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
-    text = verdict_text(cell.verdict, cell.speaking.failures)
+    text = cell.speaking.text
     if cell.verdict is Verdict.CONFORMS:
         return HomeCell(style="", text=text)
     if cell.verdict is Verdict.NOT_APPLICABLE:
@@ -192,6 +192,8 @@ def _label(column: TargetColumn) -> str:
 
 def _said(cell: FoldedCell) -> str:
     parts = [cell.verdict.value.replace("_", " ")]
+    if cell.verdict is Verdict.FLAKY and cell.speaking.flake_rate is not None:
+        parts.append(f"{cell.speaking.flake_rate:.0%} of its repeats failed")
     if cell.speaking.found:
         parts.append(cell.speaking.found)
     if cell.since:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reports.site import addresses
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, NAMES, NEW, OLD, ORDER
+from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, MIDDLE, NAMES, NEW, OLD, ORDER
 
 
 def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
@@ -58,6 +58,13 @@ def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> Non
 
 
 def test_flaky_cell_says_how_often(small_site: Path) -> None:
-    """The rate stands with its interval."""
-    page = parse(small_site / addresses.cell_page(ORDER, "apache-kafka-3.9.2", "plaintext"))
+    """The rate stands beside the word wherever the cell is shown, and on its page with its interval."""
+    address = addresses.cell_page(ORDER, MIDDLE, "plaintext")
+    (link,) = all_of(parse(small_site / "index.html"), "a", href=address)
+    assert text_of(link) == "~ flaky 15%"
+    assert "flaky, 15% of its repeats failed" in link.get("aria-label", "")
+    assert "~ flaky 15%" in text_of(parse(small_site / addresses.clause_page(ORDER)))
+    assert "~ flaky 15%" in text_of(parse(small_site / addresses.target_page(MIDDLE)))
+    page = parse(small_site / address)
+    assert text_of(next(all_of(page, "h1"))).startswith("~ flaky 15%")
     assert "3 of 20 repeats failed again: 15 % (95 % interval 5 to 36 %)" in text_of(page)

@@ -256,7 +256,7 @@ def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Pat
     known = page.locator(".clauses td.known_violation a")
     sizes = known.evaluate_all("(links) => links.map((link) => getComputedStyle(link).fontSize)")
     assert known.first.inner_text() == "⚑ known 1"
-    assert {float(size.removesuffix("px")) * 0.75 for size in sizes} == {5.5}
+    assert {round(float(size.removesuffix("px")) * 0.75, 2) for size in sizes} == {5.5}
     page.context.close()
 
 
