@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from reports.grid_view import listener_order
 from reports.history_tables import Latency, MutationScore, Speed
-from reports.site.rendering import Site
+from reports.site.rendering import MOST_RUNS, Site
 
 _QUANTILES = (0.5, 0.95, 0.99)
 _BUCKETS_PER_DOUBLING = 4
-_MOST_RUNS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +61,7 @@ def write_speed(site: Site) -> None:
         "speed",
         latest=None if site.history.speed is None else shown,
         fastest=max((row.examples_per_s for _, row in shown), default=1.0) or 1.0,
-        older=speed[:_MOST_RUNS] if len(speed) > len(shown) else [],
+        older=speed[:MOST_RUNS] if len(speed) > len(shown) else [],
         kept=len(speed),
         names=names,
         latency=None if site.history.latency is None else latency_rows(site.history.latency, names),

@@ -11,7 +11,7 @@ from reports.grid_tables import GridCell, GridClause, GridRange, implementation_
 from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, verdict_text
 from reports.records import Verdict
 from reports.site import addresses
-from reports.site.rendering import Site, without_links
+from reports.site.rendering import MOST_RUNS, Site, without_links
 
 _MEANINGS = {
     Verdict.CONFORMS: "Every example was answered as the clause says.",
@@ -179,9 +179,15 @@ def write_about(site: Site) -> None:
         ("Everything", BADGE_OF_ALL),
         *((source, badge_of_source(source)) for source, _ in site.folded.sources),
     ]
+    # Of a year of nights only few are more than a row in a file: those that the grid shows, and the newest.
+    runs = [
+        run for place, run in enumerate(site.folded.grid.runs) if run.in_grid or place < MOST_RUNS
+    ]
     site.render(
         "about.html",
         "about",
+        runs=runs,
+        left_out=len(site.folded.grid.runs) - len(runs),
         targets_of=targets_of,
         meanings=meanings,
         badges=[badge for badge in badges if (site.out_dir / f"{badge[1]}.svg").exists()],

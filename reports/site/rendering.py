@@ -26,6 +26,8 @@ _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufde
 """Characters that no page may hold, whatever a target put into a text."""
 _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
+MOST_RUNS = 200
+"""Runs that a page lists; of a year of nights there are thousands, and the exports have them all."""
 FOLDERS = ("clauses", "targets", "cells", "failures")
 """Folders that hold nothing but pages of this site, emptied before it is written."""
 PAGES = (

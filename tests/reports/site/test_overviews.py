@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.site import addresses
 from reports.site.measurements import quantile_ms
+from tests.reports.roll_up_tables import RUN_ID, run_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
@@ -137,6 +139,17 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
     assert KNOWN_SIGNATURE not in text
 
 
+def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
+    """Those that the grid shows are there, of the others the newest."""
+    late = [run_row(run_id=f"late-{number:03}", in_grid=False) for number in range(201)]
+    shown = run_row(started_at=datetime(2026, 1, 1, tzinfo=UTC))
+    text = text_of(parse(write_small_site(tmp_path, runs=[shown, *late]) / "about.html"))
+    assert "202 runs that count, the newest first; 1 of them in the exports alone" in text
+    assert RUN_ID in text
+    assert "late-200" in text
+    assert "late-000" not in text
+
+
 def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
     small_site: Path,
 ) -> None:
@@ -154,7 +167,7 @@ def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
         ("advertised.html", {"advertised", "features"}),
         (addresses.clause_page(NAMES), {"cells", "coverage", "mutation"}),
         (addresses.target_page(NEW), {"cells", "targets"}),
-        (addresses.cell_page(NAMES, NEW, "plaintext"), {"cells"}),
+        (addresses.cell_page(NAMES, NEW, "plaintext"), {"cells", "transitions", "flakes"}),
     ],
     ids=["advertised", "clause", "target", "cell"],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -22,6 +23,24 @@ def test_everything_has_its_page(small_site: Path) -> None:
         for name in ("clauses", "targets", "cells", "failures")
     }
     assert counts == {"clauses": 4, "targets": len(TARGETS), "cells": 7, "failures": 4}
+
+
+def test_every_export_is_linked_from_a_page(small_site: Path) -> None:
+    """What stands below exports/ can be found without knowing its name."""
+    linked = {
+        (page.parent / unquote(link.get("href", "").partition("#")[0])).resolve()
+        for page in _pages(small_site)
+        for link in (*all_of(parse(page), "a"), *all_of(parse(page), "link"))
+    }
+    there = {path.resolve() for path in (small_site / "exports").rglob("*") if path.is_file()}
+    assert sorted(there - linked) == []
+
+
+def test_every_page_names_the_feed(small_site: Path) -> None:
+    """A reader's program finds the changes from wherever it is."""
+    for path in _pages(small_site):
+        (feed,) = all_of(parse(path), "link", rel="alternate")
+        assert (path.parent / feed.get("href", "")).is_file()
 
 
 def test_addresses_in_reasons_are_links(small_site: Path) -> None:
