@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -101,11 +101,7 @@ def write_ranges(site: Site) -> None:
     sources = [
         (
             source,
-            [
-                row
-                for clause in clauses
-                for row in _range_rows(clause, site.folded.ranges[clause.clause], notes)
-            ],
+            [row for clause in clauses for row in _range_rows(site, clause, notes)],
         )
         for source, clauses in site.folded.sources
     ]
@@ -126,9 +122,9 @@ def _notes(site: Site) -> NotesByPlace:
     return found
 
 
-def _range_rows(
-    clause: GridClause, entries: Iterable[GridRange], notes: NotesByPlace
-) -> Iterator[RangeRow]:
+def _range_rows(site: Site, clause: GridClause, notes: NotesByPlace) -> Iterator[RangeRow]:
+    entries = site.folded.ranges[clause.clause]
+
     def key(entry: GridRange) -> tuple[str, str]:
         return entry.implementation, entry.statement
 
@@ -147,7 +143,7 @@ def _range_rows(
             implementation=implementation_name(implementation),
             listeners=", ".join(listeners) if len(statements[implementation]) > 1 else "",
             statement=statement,
-            notes=tuple(_distinct_notes(cells)),
+            notes=tuple(_distinct_notes(site, cells)),
             absent=tuple(
                 dict.fromkeys(
                     cell.reason for cell in cells if cell.verdict is Verdict.NOT_APPLICABLE
@@ -156,10 +152,11 @@ def _range_rows(
         )
 
 
-def _distinct_notes(cells: list[GridCell]) -> Iterator[tuple[str, str, str]]:
+def _distinct_notes(site: Site, cells: list[GridCell]) -> Iterator[tuple[str, str, str]]:
     seen = set()
     for cell in cells:
-        note = cell.known_violation or cell.reason
+        observed = next(iter(site.seen_in(cell)), "")
+        note = cell.known_violation or cell.reason or observed
         if cell.verdict is Verdict.NOT_APPLICABLE or (cell.verdict, without_links(note)) in seen:
             continue
         seen.add((cell.verdict, without_links(note)))

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from reports.exports import links
 from reports.exports.links import ExportLink, links_of
 from reports.grid_summary import GridSummary
+from reports.grid_tables import GridCell
 from reports.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
 from reports.history_tables import HistoryTables
 from reports.records import Verdict
@@ -87,9 +88,12 @@ class Site:
         speaking = cell.speaking
         if speaking.reason or speaking.row is None:
             return [speaking.reason] if speaking.reason else []
+        return self.seen_in(speaking.row)
+
+    def seen_in(self, cell: GridCell) -> list[str]:
+        """Give what was observed in a cell, the first line of each of its failures, the violations first."""
         kept = (
-            self.messages.get((speaking.row.run_id, failure.signature), "")
-            for failure in speaking.row.failures
+            self.messages.get((cell.run_id, failure.signature), "") for failure in cell.failures
         )
         return [message for message in kept if message]
 

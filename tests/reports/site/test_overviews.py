@@ -15,7 +15,7 @@ from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
 from reports.site import addresses
 from reports.site.measurements import quantile_ms
-from tests.reports.roll_up_tables import RUN_ID, run_row
+from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,
@@ -49,6 +49,19 @@ def test_partial_range_has_its_note_and_evidence(small_site: Path) -> None:
     assert "⚑ known: It is so on purpose. (KAFKA-1) Evidence" in text_of(row)
     assert "– n/a: no v3 is advertised" in text_of(row)
     assert "Apache Kafka plaintext" in text_of(row)
+
+
+def test_exception_that_nobody_declared_says_what_was_seen(tmp_path: Path) -> None:
+    """A statement that a clause is not kept comes with the first line of what was observed."""
+    cells = [
+        row for row in site_tables()["cells"] if (row["clause"], row["target"]) != (NAMES, NEW)
+    ]
+    cells.append(
+        cell_row(NAMES, NEW, "informational", failures=[(KNOWN_SIGNATURE, "informational")])
+    )
+    page = parse(write_small_site(tmp_path, cells=cells) / "ranges.html")
+    seen = "assert NONE (0) is INVALID_REQUEST (42)"
+    assert f"≈ informational: {seen} Evidence" in text_of(page)
 
 
 def test_releases_say_what_changed_and_what_was_predicted(small_site: Path) -> None:
