@@ -46,7 +46,7 @@ One run is one folder:
 A reader refuses a folder as a whole, by name, and lists why; no row of such a folder changes a cell:
 {", ".join(f"`{refusal}`" for refusal in Refusal)}.
 A clause or target is unknown where a cell or a row is of one that `run.json` itself does not list: targets outside the registry count.
-So do runs with a clause that has left the catalogue since; `notices.json` names it.
+So do runs with a clause that has left the catalogue since; `notices.json` and the page "How it was made" name it.
 
 The version changes when a reader of the old one would misread the new one. A key or column may be added without that; a
 reader ignores what it does not know.
