@@ -6,6 +6,7 @@ import click
 
 from conformance.advertised_tables import record_tables as record
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
+from conformance.commands.progress import status_line
 from conformance.default_answers import record_default_answers
 from fixtures.errors import HarnessError, InvalidTargetFile, UnknownTarget
 from fixtures.pinning import pin
@@ -20,7 +21,8 @@ def pin_artefacts(target_id: str) -> None:
     if not path.exists():
         raise UnknownName(f"{path} does not exist; copy that of a near release and change it")
     try:
-        pinned = pin(path)
+        with status_line(f"resolving what {target_id} runs from"):
+            pinned = pin(path)
     except InvalidTargetFile as error:
         raise InvalidFile(str(error)) from error
     except HarnessError as error:
@@ -35,8 +37,11 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     """Start Apache Kafka releases and record what they advertise for the reference model."""
     try:
         targets = select_targets(patterns)
-        record(targets, launcher)
-        record_default_answers()
+        for target in targets:
+            with status_line(f"recording what {target.id} advertises"):
+                record([target], launcher)
+        with status_line("writing default answers"):
+            record_default_answers()
     except UnknownTarget as error:
         raise UnknownName(str(error)) from error
     except InvalidTargetFile as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import UnknownName
+from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
 from conformance.drawn_values import UnreadableValues
 from conformance.stored_failures import (
@@ -50,7 +51,8 @@ def replay(
     try:
         failure = read_failure(path)
         target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
-        sentence, status = _judge(failure, target, launcher)
+        with status_line("judging the failure again"):
+            sentence, status = _judge(failure, target, launcher)
     except NoStoredFailure as error:
         raise UnknownName(str(error)) from error
     except (HarnessError, UnreadableValues) as error:

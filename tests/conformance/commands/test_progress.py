@@ -1,17 +1,20 @@
-"""Commands that wait for Spark say so on a terminal, and nothing where output is none."""
+"""Commands that wait for Spark or a target say so on a terminal, and nothing where output is none."""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
+from conformance.stored_failures import StoredFailure
+from fixtures.errors import HarnessError
 
 
 @pytest.fixture
@@ -19,6 +22,13 @@ def spark_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the process that would start Spark end with 3."""
     ended = SimpleNamespace(returncode=3)
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: ended)
+
+
+def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
+    """Run a command as on a terminal, and as in a pipe."""
+    terminal, pipe = {"FORCE_COLOR": "1", "TERM": "xterm"}, {"FORCE_COLOR": None}
+    on_terminal = CliRunner(env=terminal).invoke(main, arguments)
+    return on_terminal, CliRunner(env=pipe).invoke(main, arguments)
 
 
 @pytest.mark.usefixtures("spark_does_not_start")
@@ -37,9 +47,43 @@ def test_waiting_is_shown_on_a_terminal(command: str, words: str, tmp_path: Path
     for name in ("cells", "inputs"):
         pq.write_table(inputs, tables / f"{name}.parquet")
     arguments = [word.replace("SITE", str(tmp_path)) for word in command.split()]
-    on_terminal = CliRunner(env={"FORCE_COLOR": "1", "TERM": "xterm"}).invoke(main, arguments)
-    assert on_terminal.exit_code == 3, on_terminal.output
+    on_terminal, piped = on_terminal_and_piped(arguments)
+    assert on_terminal.exit_code == piped.exit_code == 3, on_terminal.output
     assert words in on_terminal.stderr
-    piped = CliRunner(env={"FORCE_COLOR": None}).invoke(main, arguments)
-    assert piped.exit_code == 3
+    assert words not in piped.output
+
+
+@pytest.mark.parametrize(
+    ("command", "waits_for", "words"),
+    [
+        pytest.param("replay .", "replay.launch", "judging the failure again", id="replay"),
+        pytest.param(
+            "pin-artefacts apache-kafka-4.4.0",
+            "pinning.pin",
+            "resolving what apache-kafka-4.4.0 runs from",
+            id="pin-artefacts",
+        ),
+        pytest.param(
+            "record-tables apache-kafka-4.4.0",
+            "pinning.record",
+            "recording what apache-kafka-4.4.0 advertises",
+            id="record-tables",
+        ),
+    ],
+)
+def test_waiting_for_a_target_is_shown_on_a_terminal(
+    command: str, waits_for: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So is what takes a target's start or downloads, here to no avail."""
+
+    def in_vain(*_arguments: object) -> None:
+        raise HarnessError("nothing starts here")
+
+    texts = dict.fromkeys(("signature", "clause", "property_name", "listener", "message"), "")
+    failure = StoredFailure(**texts, target="reference", example="", sent={}, served_before=())
+    monkeypatch.setattr("conformance.commands.replay.read_failure", lambda _path: failure)
+    monkeypatch.setattr(f"conformance.commands.{waits_for}", in_vain)
+    on_terminal, piped = on_terminal_and_piped(command.split())
+    assert on_terminal.exit_code == piped.exit_code == 10, on_terminal.output
+    assert words in on_terminal.stderr
     assert words not in piped.output
