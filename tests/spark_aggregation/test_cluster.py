@@ -1,4 +1,4 @@
-"""The roll-up runs on a cluster unchanged: submitted with one archive, over any Hadoop URI, with equal tables."""
+"""Both jobs run on a cluster unchanged: submitted with one archive, over any Hadoop URI, with equal results."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 import spark_aggregation.job
+import spark_aggregation.rejudge_job
 from reports.verification import differing_rows
 from spark_aggregation.aggregation import Request, aggregate
 from spark_aggregation.py_files import write_archive
+from spark_aggregation.rejudge_job import main as rejudge_here
+from tests.conformance.suite_runs import run_suite
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
 
@@ -108,3 +111,26 @@ def test_history_and_tables_lie_on_any_hadoop_file_system(
     assert list(differing_rows(tmp_path / "kept" / "grid", local_grid)) == []
     commits = tmp_path / "kept" / "history" / "commits"
     assert [path.name for path in commits.glob("*.json")] == ["00000001.json"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_submitted_rejudging_finds_the_same_differences(cluster: str, tmp_path: Path) -> None:
+    """What the executors judge by the model in the archive is, byte for byte, what `local[*]` judges."""
+    runs, archive = tmp_path / "runs", tmp_path / "suite.zip"
+    options = ("--tier", "smoke", "-k", "test_illegal_name_is_refused")
+    run_suite("--broker", "reference+names-are-not-checked", *options, runs=runs)
+    write_archive(archive)
+    job = Path(shutil.copy(spark_aggregation.rejudge_job.__file__, tmp_path / "rejudge_job.py"))
+    here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
+    with pytest.raises(SystemExit) as ended_here:
+        rejudge_here([str(runs), "--out", str(here)])
+    ended = submit(
+        cluster,
+        job,
+        [runs.as_uri(), "--out", there.as_uri()],
+        py_files=archive,
+        settings={"spark.cores.max": str(WORKERS)},
+    )
+    assert (ended.returncode, ended_here.value.code) == (1, 1), ended.stderr
+    assert there.read_bytes() == here.read_bytes()
+    assert here.read_bytes()
