@@ -183,8 +183,13 @@ class StoredInputOracle:
         A size that is refused, or the end of our side, ends it in the same read; a whole frame that is refused
         for what stands in it is looked at later, and costs no answer on any release.
         """
+        return frozenset() if frames.rest is None else self.losses_at_an_early_end
+
+    @property
+    def losses_at_an_early_end(self) -> frozenset[Outcome]:
+        """What may become of requests behind which our side of the stream ended at once."""
         traits = self.profile.traits
-        if frames.rest is None or not traits.early_end_loses_answers:
+        if not traits.early_end_loses_answers:
             return frozenset()
         hangs = traits.early_end_may_hang
         return frozenset([Outcome.CLOSED, Outcome.SILENT] if hangs else [Outcome.CLOSED])

@@ -136,7 +136,8 @@ def _judge(example: dict[str, object]) -> Iterator[dict[str, object]]:
     oracles = oracles_for(*(str(example[name]) for name in names))
     recorded = example["exchanges"]
     assert isinstance(recorded, list)
-    for found in differences(oracles, [RecordedExchange(**each) for each in recorded]):
+    exchanges = [RecordedExchange(**each) for each in recorded]
+    for found in differences(oracles, exchanges, clause=str(example["clause"])):
         received = found.exchange.received
         yield {
             **facts,

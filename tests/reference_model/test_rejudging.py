@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.rejudging import RecordedExchange, differences, oracles_for
+from reference_model.rejudging import (
+    END_OF_STREAM,
+    RecordedExchange,
+    differences,
+    oracles_for,
+)
 from reference_model.server import broker_behind
 
 RELEASE = "4.4.0"
@@ -19,14 +24,19 @@ def _answer(listener: str = PLAINTEXT) -> bytes:
 
 
 def _found(
-    *exchanges: tuple[str, bytes | None], listener: str = PLAINTEXT, sent: bytes = PROBE
+    *exchanges: tuple[str, bytes | None],
+    listener: str = PLAINTEXT,
+    sent: bytes = PROBE,
+    release: str = RELEASE,
+    clause: str = "KIP-35.v0-always-served",
 ) -> list[int]:
     recorded = [
         RecordedExchange(step=step, sent=sent, outcome=outcome, received=received)
         for step, (outcome, received) in enumerate(exchanges)
     ]
-    oracles = oracles_for("reference", "reference", RELEASE, listener)
-    return [found.exchange.step for found in differences(oracles, recorded)]
+    oracles = oracles_for("reference", "reference", release, listener)
+    found = differences(oracles, recorded, clause=clause)
+    return [each.exchange.step for each in found]
 
 
 def test_what_the_model_answers_is_no_difference() -> None:
@@ -56,6 +66,22 @@ def test_end_of_a_connection_is_judged_alone() -> None:
     """Beside other exchanges, or on a TLS listener, the record does not say what it came from."""
     assert _found(("answer", _answer()), ("closed", None)) == []
     assert _found(("closed", None), listener="ssl") == []
+
+
+@pytest.mark.parametrize(
+    ("release", "clause", "steps"),
+    [
+        pytest.param("0.11.0.3", END_OF_STREAM, [], id="lost"),
+        pytest.param("0.11.0.3", "KIP-35.v0-always-served", [0], id="the stream did not end"),
+        pytest.param("4.4.0", END_OF_STREAM, [0], id="a release that loses none"),
+    ],
+)
+def test_answer_may_be_lost_where_the_stream_ended_early(
+    release: str, clause: str, steps: list[int]
+) -> None:
+    """Seen with eight releases from 0.10.2.2 to 2.3.1: the request was right, and no answer came."""
+    sent = bytes.fromhex("0000001b001200000000000000116b61666b612d636f6e666f726d616e6365")
+    assert _found(("closed", None), sent=sent, release=release, clause=clause) == steps
 
 
 def test_later_exchanges_of_a_sasl_listener_are_left_out() -> None:
