@@ -18,7 +18,7 @@ _MEANINGS = {
     Verdict.VIOLATES: "An example was answered otherwise, and nobody declared it. The number counts distinct failures.",
     Verdict.KNOWN_VIOLATION: "It is violated, and the registry declares it, with a reason and a link.",
     Verdict.UNEXPECTED_PASS: "A violation is declared, but nothing was violated.",
-    Verdict.INFORMATIONAL: "It differs from what Apache Kafka does where no source says what must be.",
+    Verdict.INFORMATIONAL: "It differs from what Apache Kafka does where no source says what must be, or shows what none says how to judge.",
     Verdict.FLAKY: "It failed, but not each time it was repeated.",
     Verdict.INCONCLUSIVE: "We could not tell: a fault of ours, or a target that kept us waiting.",
     Verdict.NOT_APPLICABLE: "The target never claimed what the clause is about.",
