@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.goals import last_line
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     Behaviour,
@@ -114,12 +115,12 @@ class Bounds:
 
     Attributes:
         table: the rows.
-        broken: how many took too much.
+        broken: the names of those that took too much.
     """
 
     def __init__(self, tier: str) -> None:
         self.table = Table(title=f"tier {tier}", box=None)
-        self.broken = 0
+        self.broken: list[str] = []
         for column in ("target", "exit status", "seconds", "times healthy", "MiB", "bounds"):
             justify = "left" if column in ("target", "bounds") else "right"
             self.table.add_column(column, justify=justify)  # type: ignore[arg-type]
@@ -127,7 +128,8 @@ class Bounds:
     def add(self, name: str, cost: Cost, healthy: Cost) -> None:
         """Add what one took."""
         holds = is_bounded(cost, healthy)
-        self.broken += not holds
+        if not holds:
+            self.broken.append(name)
         ratio = cost.seconds / healthy.seconds
         numbers = (str(cost.status), f"{cost.seconds:.1f}", f"{ratio:.1f}", f"{cost.mib:.0f}")
         self.table.add_row(name, *numbers, "kept" if holds else "BROKEN")
@@ -159,13 +161,15 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_t
 
 
 def main() -> None:
-    """Measure every fake, and print a row for each; ends with 1 where one costs too much."""
+    """Measure every fake, and print a row for each; ends with 1 where one costs too much, and names it."""
     tier = sys.argv[1] if sys.argv[1:] else TIER
     bounds = Bounds(tier)
     measure(bounds, HOSTILE, tier, on_tls=False)
     measure(bounds, HOSTILE_ON_TLS, tier, on_tls=True)
-    Console().print(bounds.table)
-    raise SystemExit(bounds.broken > 0)
+    console = Console()
+    console.print(bounds.table)
+    console.print(last_line(bounds.broken), markup=False, soft_wrap=True)
+    raise SystemExit(bool(bounds.broken))
 
 
 if __name__ == "__main__":
