@@ -94,7 +94,7 @@ SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getO
 _OLD_ROWS = 400
 """Of a run in the history, about one for each of its 375 cells: what it costs a later night does not depend on its rows."""
 _NIGHTS_AT_A_TIME = 10
-"""Rolled up together into the history, since each roll-up takes some 10 s; 30 (1,140 runs) fill Spark's heap of 1 GB."""
+"""Rolled up together into the history, since each roll-up takes some 10 s; 30 take three times as long as ten."""
 
 
 Ratio: TypeAlias = list[tuple[float, float]]

@@ -28,6 +28,7 @@ from spark_aggregation.frames import settled
 from spark_aggregation.partials import counted_apart, partial_aggregates
 from spark_aggregation.refusals import refusals
 from spark_aggregation.run_files import list_files, read_headers, read_tables
+from spark_aggregation.session import fit_partitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,8 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     found = settled(read_headers(files))
     same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
     headers = found.join(known, on=same, how="left_anti")
-    again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
+    new, again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
+    fit_partitions(spark, new)
     read = read_tables(files, without=again, pinned_examples=pinned_examples)
     # Lists of rows, a row per file: moved now, none of their rows need to be moved again to be grouped or joined.
     contents = settled(read.repartition("folder"))
@@ -90,25 +92,26 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     )
 
 
-def _asked_of_headers(headers: DataFrame) -> tuple[Sequence[str], Mapping[str, int]]:
+def _asked_of_headers(headers: DataFrame) -> tuple[int, Sequence[str], Mapping[str, int]]:
     """Ask what decides how tables are read; a few names and numbers, never rows.
 
     Args:
         headers: as `read_headers` gives them, with the columns of what is known of the same run.
 
     Returns:
-        The folders of runs that are known, so that Spark leaves their files out when it lists them, and how many examples
+        How many runs are not known; the folders of those that are, so that Spark leaves their files out when it lists them, and how many examples
         are written down with each property, at most.
     """
     again = F.when(F.col("known_sha256").isNotNull(), F.col("folder"))
     asked = headers.agg(
+        F.count_if(F.col("known_sha256").isNull()).alias("new"),
         F.collect_set(again).alias("again"),
         F.flatten(F.collect_set(F.map_entries("header.pinned_examples"))).alias("pinned_examples"),
     ).collect()[0]
     most: dict[str, int] = {}
     for name, examples in asked.pinned_examples:
         most[name] = max(most.get(name, 0), examples or 0)
-    return asked.again, most
+    return asked.new, asked.again, most
 
 
 def changed_clauses(header: Column, today: Column) -> Column:

@@ -20,6 +20,9 @@ from spark_aggregation.quick_start import (
 )
 
 _NEEDED_MODULE = "jdk.incubator.vector"
+_PARTITIONS = "spark.sql.shuffle.partitions"
+RUNS_PER_PARTITION = 150
+"""Two partitions of 1,140 runs of 375 cells did not fit into a heap of 1 GB; eight do."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 _SETTINGS = {
@@ -44,7 +47,7 @@ _LOCAL_SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     # What is shuffled is a row per file, and tables of thousands of rows, where 200 partitions cost seconds of
     # empty tasks and planning each stage anew doubles the time of a small roll-up.
-    "spark.sql.shuffle.partitions": "2",
+    _PARTITIONS: "2",
     "spark.sql.adaptive.enabled": "false",
     # Above so many groups an aggregation that collects lists begins anew, by sorting.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "65536",
@@ -88,6 +91,18 @@ def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSes
         return SparkSession.builder.config(map=dict(settings)).getOrCreate()
     except PySparkRuntimeError as error:
         raise SparkUnavailable(_why_java_fails()) from error
+
+
+def fit_partitions(spark: SparkSession, runs: int) -> None:
+    """Cut what is shuffled into more partitions where so many runs are read that a task could not hold its part.
+
+    Args:
+        spark: the session; it never gets fewer partitions than it had.
+        runs: how many are read.
+    """
+    needed = -(-runs // RUNS_PER_PARTITION)
+    if needed > int(spark.conf.get(_PARTITIONS) or 1):
+        spark.conf.set(_PARTITIONS, str(needed))
 
 
 def _why_java_fails() -> str:

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from spark_aggregation.errors import SparkUnavailable
-from spark_aggregation.session import start_session
+from spark_aggregation.session import RUNS_PER_PARTITION, fit_partitions, start_session
 
 
 def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:
@@ -17,6 +17,28 @@ def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.sparkContext.uiWebUrl is None
     assert spark.conf.get("spark.driver.bindAddress") == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("runs", "partitions"),
+    [
+        pytest.param(450, "3", id="few"),
+        pytest.param(RUNS_PER_PARTITION * 8 + 1, "9", id="many"),
+    ],
+)
+def test_many_runs_get_more_partitions_and_few_no_fewer(
+    spark: SparkSession, runs: int, partitions: str
+) -> None:
+    """What a task shuffles and hashes fits into its memory, however many nights a rebuild reads."""
+    name = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    assert before is not None
+    try:
+        spark.conf.set(name, "3")
+        fit_partitions(spark, runs)
+        assert spark.conf.get(name) == partitions
+    finally:
+        spark.conf.set(name, before)
 
 
 def _refuse_to_start(_: SparkSession.Builder) -> SparkSession:
