@@ -146,7 +146,7 @@ def _taken_in(
     folded = fold(
         state,
         facts,
-        settled(state.columns_with(facts), whole=True),
+        settled(state.columns_with(facts, since=state.first_change(facts)), whole=True),
         batch=batch.name,
         all_cells=lambda: history.all_cells(state.runs),
         keep_days=asked.keep_days,

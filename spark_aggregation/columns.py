@@ -54,16 +54,27 @@ def _planned_columns() -> Column:
     return F.expr("transform(header.planned_cells, cell -> struct(cell.target, cell.listener))")
 
 
-def giving_columns(columns: DataFrame) -> DataFrame:
+def giving_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame:
     """Say which runs give their columns, now or in the past.
 
     Args:
         columns: as `columns_of_runs` gives them, of all runs ever; further columns stay.
+        since: where nothing is new of runs that started before it (seconds since 1970): they keep what they `gave`,
+            so that a night costs the same however long the history is. None where all are looked at.
 
     Returns:
         The same rows with `gives`.
     """
-    seconds = F.unix_timestamp("started_at")
+    if since is None:
+        return _with_gives(columns)
+    started = F.unix_seconds("started_at")
+    unchanged = columns.where(started < since).withColumn("gives", F.col("gave"))
+    recent = columns.where(started >= since - STANDING_DAYS * _SECONDS_PER_DAY)
+    return unchanged.unionByName(_with_gives(recent).where(started >= since))
+
+
+def _with_gives(columns: DataFrame) -> DataFrame:
+    seconds = F.unix_seconds("started_at")
     before = (
         Window.partitionBy(*_ROLE_COLUMN)
         .orderBy(seconds)

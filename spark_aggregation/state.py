@@ -78,14 +78,28 @@ class State:
         """Give the frames by their names."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def columns_with(self, new: Facts) -> DataFrame:
+    def first_change(self, new: Facts) -> int | None:
+        """Say when the first run of a batch started, or the first that one of them corrects, in seconds since 1970."""
+        started = F.try_to_timestamp("header.started_at").alias("started_at")
+        given = new.headers.select(started, "header.corrects")
+        names = given.where("corrects IS NOT NULL").select(F.col("corrects").alias("run_id"))
+        corrected = self.runs.join(names, on="run_id", how="left_semi")
+        both = given.select("started_at").unionByName(corrected.select("started_at"))
+        first = both.agg(F.min(F.unix_seconds("started_at"))).first()
+        return None if first is None else first[0]
+
+    def columns_with(self, new: Facts, *, since: int | None = None) -> DataFrame:
         """Give the columns of all runs, those of a batch included; `gave` says whether a run gave its own before.
 
         Of a run that is new it is null. `fold` asks for this twice, so that it is to be settled.
+
+        Args:
+            new: the batch.
+            since: its `first_change`; without it all columns are looked at again.
         """
         before = self.columns.withColumnRenamed("gives", "gave")
         after = columns_of_runs(new.headers).withColumn("gave", F.lit(None).cast("boolean"))
-        return giving_columns(before.unionByName(after))
+        return giving_columns(before.unionByName(after), since=since)
 
     @property
     def known(self) -> DataFrame:

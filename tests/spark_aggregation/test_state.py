@@ -64,10 +64,11 @@ def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(
         # A run that is known is left out where folders are read.
         new = [run.run_id for run in night if run.run_id not in known]
         before = _facts_of(facts, sorted(known)).cells
+        batch = _facts_of(facts, new)
         folded = fold(
             state,
-            _facts_of(facts, new),
-            settled(state.columns_with(_facts_of(facts, new))),
+            batch,
+            settled(state.columns_with(batch, since=state.first_change(batch))),
             batch="",
             all_cells=lambda before=before: before,  # type: ignore[misc]
             keep_days=keep_days,
