@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from reports.grid_page import write_grid
 from reports.site import addresses
 from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import HOSTILE, KEYS, KNOWN_SIGNATURE, MIDDLE, NAMES, NEW, OLD, ORDER
+from tests.reports.site.sites import (
+    HOSTILE,
+    KEYS,
+    KNOWN_SIGNATURE,
+    MIDDLE,
+    NAMES,
+    NEW,
+    OLD,
+    ORDER,
+    write_small_site,
+)
 
 
 def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
@@ -68,3 +80,15 @@ def test_flaky_cell_says_how_often(small_site: Path) -> None:
     page = parse(small_site / address)
     assert text_of(next(all_of(page, "h1"))).startswith("~ flaky 15%")
     assert "3 of 20 repeats failed again: 15 % (95 % interval 5 to 36 %)" in text_of(page)
+
+
+def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None:
+    """A grid folder of an older suite has no such table; the word stands alone then."""
+    write_small_site(tmp_path)
+    shutil.rmtree(tmp_path / "tables" / "flakes.parquet")
+    write_grid(tmp_path)
+    address = addresses.cell_page(ORDER, MIDDLE, "plaintext")
+    (link,) = all_of(parse(tmp_path / "index.html"), "a", href=address)
+    assert text_of(link) == "~ flaky"
+    assert "%" not in link.get("aria-label", "")
+    assert "repeats failed" not in text_of(parse(tmp_path / address))
