@@ -8,6 +8,7 @@ from urllib.parse import unquote
 import pytest
 
 from reports.grid_page import write_grid
+from reports.history_tables import ROW_TYPES
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import HOSTILE, SIGNATURE, TARGETS, write_small_site
 
@@ -27,13 +28,23 @@ def test_everything_has_its_page(small_site: Path) -> None:
 
 def test_every_export_is_linked_from_a_page(small_site: Path) -> None:
     """What stands below exports/ can be found without knowing its name."""
+    assert _exports_without_a_link(small_site) == []
+
+
+def test_export_of_an_empty_table_is_linked_too(tmp_path: Path) -> None:
+    """That nothing was measured is a fact that a program reads as well."""
+    site = write_small_site(tmp_path, **{name: [] for name in ROW_TYPES if name != "failures"})
+    assert _exports_without_a_link(site) == []
+
+
+def _exports_without_a_link(site: Path) -> list[Path]:
     linked = {
         (page.parent / unquote(link.get("href", "").partition("#")[0])).resolve()
-        for page in _pages(small_site)
+        for page in _pages(site)
         for link in (*all_of(parse(page), "a"), *all_of(parse(page), "link"))
     }
-    there = {path.resolve() for path in (small_site / "exports").rglob("*") if path.is_file()}
-    assert sorted(there - linked) == []
+    there = {path.resolve() for path in (site / "exports").rglob("*") if path.is_file()}
+    return sorted(there - linked)
 
 
 def test_every_page_names_the_feed(small_site: Path) -> None:
