@@ -50,8 +50,16 @@ def _exports_without_a_link(site: Path) -> list[Path]:
 def test_every_page_names_the_feed(small_site: Path) -> None:
     """A reader's program finds the changes from wherever it is."""
     for path in _pages(small_site):
-        (feed,) = all_of(parse(path), "link", rel="alternate")
+        (feed,) = all_of(parse(path), "link", type="application/atom+xml")
+        assert feed.get("rel") == "alternate"
         assert (path.parent / feed.get("href", "")).is_file()
+
+
+def test_home_names_the_grid_as_json(small_site: Path) -> None:
+    """A program that is given the page's address finds what stands on it."""
+    (grid,) = all_of(parse(small_site / "index.html"), "link", type="application/json")
+    assert (grid.get("rel"), grid.get("href")) == ("alternate", "grid.json")
+    assert (small_site / "grid.json").is_file()
 
 
 def test_addresses_in_reasons_are_links(small_site: Path) -> None:
