@@ -49,13 +49,15 @@ def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[
     """Give the statement per clause; a cell is clause, release and verdict, in any order."""
     frame = spark.createDataFrame(cells, "clause string, release string, verdict string")
     frame = frame.selectExpr(
-        "clause", "concat('k-', release) AS target", "'plaintext' AS listener", "verdict"
+        *("clause", "'run-1' AS run_id", "concat('k-', release) AS target"),
+        *("'plaintext' AS listener", "verdict"),
     )
     releases = sorted({release for _, release, _ in cells})
     targets = spark.createDataFrame(
         [(release, [int(number) for number in release.split(".")]) for release in releases],
         "release string, release_order array<int>",
     ).selectExpr(
+        "'run-1' AS run_id",
         "concat('k-', release) AS target",
         "'plaintext' AS listener",
         "'k' AS implementation",
@@ -92,12 +94,15 @@ def test_single_release_claims_no_range(spark: SparkSession, verdict: str, state
 def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
     """Where two targets of an implementation have one release they are named by target."""
     cells = spark.createDataFrame(
-        [("C.a", "ref", "plaintext", "conforms"), ("C.a", "ref+x", "plaintext", "violates")],
-        "clause string, target string, listener string, verdict string",
+        [
+            ("C.a", "r1", "ref", "plaintext", "conforms"),
+            ("C.a", "r1", "ref+x", "plaintext", "violates"),
+        ],
+        "clause string, run_id string, target string, listener string, verdict string",
     )
     targets = spark.createDataFrame(
-        [("ref", "plaintext", "r", "4.4.0", [4]), ("ref+x", "plaintext", "r", "4.4.0", [4])],
-        "target string, listener string, implementation string, release string, "
+        [("r1", name, "plaintext", "r", "4.4.0", [4]) for name in ("ref", "ref+x")],
+        "run_id string, target string, listener string, implementation string, release string, "
         "release_order array<int>",
     )
     rows = range_statements(cells, targets).collect()
@@ -110,11 +115,11 @@ def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
     """The implementation is not said again, where the id begins with it."""
     verdicts = {"k-2.2.2": "conforms", "k-2.2.2-rack-1": "violates", "own": "violates"}
     cells = spark.createDataFrame(
-        [("C.a", target, "plaintext", verdict) for target, verdict in verdicts.items()],
-        "clause string, target string, listener string, verdict string",
+        [("C.a", "r1", target, "plaintext", verdict) for target, verdict in verdicts.items()],
+        "clause string, run_id string, target string, listener string, verdict string",
     )
     targets = cells.selectExpr(
-        "target",
+        *("run_id", "target"),
         "listener",
         "'k' AS implementation",
         "'2.2.2' AS release",
