@@ -22,7 +22,7 @@ from reports.grid_tables import (
     implementation_name,
 )
 from reports.records import Verdict
-from reports.words import SYMBOLS, WORDS, counted
+from reports.words import SYMBOLS, WORDS, counted, percent
 
 WORST_FIRST = (
     Verdict.VIOLATES,
@@ -61,7 +61,7 @@ class ListenerCell:
     def text(self) -> str:
         """Symbol and short word of its verdict, with what counts it: "✕ violates 2", "~ flaky 3%"."""
         if self.verdict is Verdict.FLAKY and self.flake_rate is not None:
-            return f"{verdict_text(self.verdict)} {self.flake_rate:.0%}"
+            return f"{verdict_text(self.verdict)} {percent(self.flake_rate)}"
         return verdict_text(self.verdict, self.failures)
 
     @property

@@ -54,3 +54,8 @@ def request_words(kind: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Say how many of something there are: "1 clause", "1,234 clauses"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def percent(rate: float) -> str:
+    """Give a rate of 0 to 1 in whole percent; what is rare is not called never."""
+    return "<1%" if 0 < rate < 0.01 else f"{rate:.0%}"

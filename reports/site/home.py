@@ -18,6 +18,7 @@ from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, Target
 from reports.records import OPERATION, Verdict
 from reports.site import addresses
 from reports.site.rendering import Site
+from reports.words import percent
 
 _MOST_DAYS = 12
 _TITLES = {OPERATION: "Client operations on broker releases"}
@@ -193,7 +194,7 @@ def _label(column: TargetColumn) -> str:
 def _said(cell: FoldedCell) -> str:
     parts = [cell.verdict.value.replace("_", " ")]
     if cell.verdict is Verdict.FLAKY and cell.speaking.flake_rate is not None:
-        parts.append(f"{cell.speaking.flake_rate:.0%} of its repeats failed")
+        parts.append(f"{percent(cell.speaking.flake_rate)} of its repeats failed")
     if cell.speaking.found:
         parts.append(cell.speaking.found)
     if cell.since:

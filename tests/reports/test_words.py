@@ -1,0 +1,22 @@
+"""Numbers as a reader meets them."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.words import percent
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        pytest.param(0.0, "0%", id="never"),
+        pytest.param(0.004, "<1%", id="rare"),
+        pytest.param(0.01, "1%", id="one"),
+        pytest.param(0.15, "15%", id="sometimes"),
+        pytest.param(1.0, "100%", id="always"),
+    ],
+)
+def test_rare_is_not_never(rate: float, text: str) -> None:
+    """A rate is given in whole percent."""
+    assert percent(rate) == text
