@@ -15,12 +15,14 @@ from types import MappingProxyType
 import pyspark
 
 # Without the optimising compiler a small roll-up takes half the processor time (seen: 26 s, not 56 s,
-# on two busy cores).
+# on two busy cores). The other one has 48 MB for its code, which the plans of a long session fill; then it stops, and Java
+# may fail for want of room.
+SIMPLE_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 # Spark's classes come from its own jars; to verify their bytecode takes another tenth, which an archive of loaded
 # classes (190 MB) saves as well, and no more. Spark has 150,000 names in its classes, for which the table of symbols
 # is made too small. A Java virtual machine without an option leaves it out.
 _JAVA_OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m "
+    f"{SIMPLE_COMPILER} -XX:+UseSerialGC -XX:MetaspaceSize=256m "
     "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
     "-XX:+UnlockExperimentalVMOptions -XX:SymbolTableSize=262144"
 )

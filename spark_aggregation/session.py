@@ -15,6 +15,7 @@ from spark_aggregation.errors import SparkUnavailable
 from spark_aggregation.quick_start import (
     INTERPRETED_SETTINGS,
     PLANNING_SETTINGS,
+    SIMPLE_COMPILER,
     import_pandas,
     java_options,
 )
@@ -58,9 +59,8 @@ _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 # On few cores the collector that stops everything takes less of them: a fifth of a roll-up of 10^8 rows.
 # The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to
 # 20 s), and its code runs for too short to pay, since the rows themselves are read in Python; `rejudge_job` reads them in
-# Java, for which this was not measured. Spark's many plans fill the 48 MB that the other compiler has for its code, which
-# then stops.
-_LASTING_OPTIONS = "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+# Java, for which this was not measured.
+_LASTING_OPTIONS = f"-XX:+UseParallelGC {SIMPLE_COMPILER}"
 
 
 def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSession:
