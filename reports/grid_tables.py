@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER, Verdict, failure_verdict
+from reports.history_tables import read_history_table
+from reports.records import TABLES_FOLDER, Verdict, failure_verdict
 from reports.row_keys import ROW_KEYS
+from reports.run_lists import NoticedRun, RefusedRun, read_run_lists
 from reports.table_rows import inputs_sha256, read_rows
 
 APACHE_KAFKA = "apache-kafka"
@@ -179,23 +180,6 @@ class GridRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRun:
-    """A run folder that does not count, and why; see `reports.records.Refusal`."""
-
-    folder: str
-    refusal: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticedRun:
-    """A run folder that counts, and what a reader of the grid may want to know of it."""
-
-    folder: str
-    notice: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
     """All tables of one roll-up, each in the order in which a reader meets its rows.
 
@@ -228,7 +212,7 @@ def implementation_name(implementation: str) -> str:
 
 
 def read_grid(out_dir: Path) -> Grid:
-    """Read `tables/*.parquet`, `refused.json` and `notices.json` of a roll-up's folder.
+    """Read `tables/*.parquet` and the lists of runs of a roll-up's folder.
 
     Args:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
@@ -241,8 +225,7 @@ def read_grid(out_dir: Path) -> Grid:
     rows = {entry.clause: place for place, entry in enumerate(clauses)}
     cells = read_rows(tables, "cells", GridCell, _cell_values)
     ranges = read_rows(tables, "ranges", GridRange)
-    refused = json.loads((out_dir / REFUSED_FILE).read_text(encoding="utf-8"))
-    noticed = json.loads((out_dir / NOTICES_FILE).read_text(encoding="utf-8"))
+    lists = read_run_lists(out_dir)
     return Grid(
         cells=tuple(
             sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))
@@ -266,27 +249,14 @@ def read_grid(out_dir: Path) -> Grid:
                 reverse=True,
             )
         ),
-        refused=tuple(RefusedRun(**entry) for entry in refused),
-        notices=tuple(NoticedRun(**entry) for entry in noticed),
-        flake_rates=_flake_rates(tables),
+        refused=lists.refused,
+        notices=lists.notices,
+        flake_rates={
+            (row.clause, row.target, row.listener): row.rate
+            for row in read_history_table(out_dir, "flakes") or ()
+        },
         inputs_sha256={name: inputs_sha256(tables, name) for name in ROW_KEYS},
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FlakeRate:
-    clause: str
-    target: str
-    listener: str
-    rate: float
-
-
-def _flake_rates(tables: Path) -> Mapping[tuple[str, str, str], float]:
-    try:
-        rows = list(read_rows(tables, "flakes", _FlakeRate))
-    except FileNotFoundError:
-        return {}
-    return {(row.clause, row.target, row.listener): row.rate for row in rows}
 
 
 def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:

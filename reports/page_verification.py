@@ -6,7 +6,6 @@ that come from other reports. `verification` compares the lists with the runs, a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -14,11 +13,12 @@ from pathlib import Path
 
 from reports.errors import StatementWithoutEvidence
 from reports.grid_page import render_grid
-from reports.grid_tables import Grid, RefusedRun, read_grid
+from reports.grid_tables import Grid, read_grid
 from reports.hash_list import hashes_of
 from reports.history_tables import read_history_table, read_history_tables
-from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER
+from reports.records import TABLES_FOLDER
 from reports.row_keys import ROW_KEYS
+from reports.run_lists import NOTICES_FILE, REFUSED_FILE, read_run_lists
 from reports.table_rows import inputs_sha256
 from reports.verification import Difference, rows_of
 
@@ -62,9 +62,10 @@ def differing_pages(
 def _where_it_lay(published: Path, recomputed: Path) -> Grid:
     grid = read_grid(recomputed)
     lay = {row["run_id"]: row["folder"] for row in rows_of(published, "runs")}
-    refused = json.loads((published / REFUSED_FILE).read_text(encoding="utf-8"))
+    lists = read_run_lists(published)
     return replace(
         grid,
         runs=tuple(replace(run, folder=lay.get(run.run_id, run.folder)) for run in grid.runs),
-        refused=tuple(RefusedRun(**entry) for entry in refused),
+        refused=lists.refused,
+        notices=lists.notices,
     )

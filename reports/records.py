@@ -22,10 +22,6 @@ RECORD_SCHEMA_VERSION = 1
 
 TABLES_FOLDER = "tables"
 """Folder that a roll-up writes its Parquet tables into, below the folder it was given."""
-REFUSED_FILE = "refused.json"
-"""File beside it that lists the run folders which do not count."""
-NOTICES_FILE = "notices.json"
-"""File beside it that lists what a reader may want to know of runs that do."""
 OPERATION = "operation"
 """Role of a run whose rows are client operations that were tried on broker releases (KIP-97); no catalogue has them."""
 INPUTS_SHA256 = "inputs_sha256"

@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 
 from reports.errors import RunRefused
 from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_list, sha256_of
-from reports.records import NOTICES_FILE, REFUSED_FILE, TABLES_FOLDER, Refusal
+from reports.records import TABLES_FOLDER, Refusal
 from reports.row_keys import ROW_KEYS
 from reports.run_folder import HEADER_FILE, read_run_header
+from reports.run_lists import NOTICES_FILE, REFUSED_FILE
 from reports.table_rows import inputs_sha256
 
 GIVEN_TABLES: Mapping[str, str] = MappingProxyType(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from clauses.catalogue import catalogue
 from reports.records import INPUTS_SHA256, TABLES_FOLDER
+from reports.run_lists import NoticedRun, RefusedRun, RunLists
 from spark_aggregation.concurrency import for_each, settled_together
 from spark_aggregation.facts import Facts, facts_of
 from spark_aggregation.frames import settled
@@ -24,29 +25,6 @@ from spark_aggregation.storage import Storage
 from spark_aggregation.tables import TABLES
 
 _CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRun:
-    """A run folder that does not count.
-
-    Attributes:
-        folder: where it lies: a path where it is local, else its URI.
-        refusal: a value of `reports.records.Refusal`.
-        reason: the same as a sentence.
-    """
-
-    folder: str
-    refusal: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoticedRun:
-    """A run that counts, and something that a reader of the grid may want to know of it."""
-
-    folder: str
-    notice: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +57,12 @@ class Outcome:
     Attributes:
         any_new: whether any run that was given counts, and was not known.
         known_again: whether a run that is known was given again.
-        refused: those that do not.
-        notices: what is to be said of those that do.
+        lists: those that do not, and what is to be said of those that do.
     """
 
     any_new: bool = False
     known_again: bool = False
-    refused: Sequence[RefusedRun] = ()
-    notices: Sequence[NoticedRun] = ()
+    lists: RunLists = field(default_factory=RunLists)
 
     @property
     def counted(self) -> bool:
@@ -210,20 +186,19 @@ def _outcome(ingested: Ingested) -> Outcome:
     ).first()
     assert found is not None
     named = [(local_path(each.folder), each) for each in sorted(found.told, key=lambda r: r.folder)]
-    return Outcome(
-        any_new=bool(found.any_new),
-        known_again=ingested.known_again,
-        refused=[
+    lists = RunLists(
+        refused=tuple(
             RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)
             for folder, row in named
             if row.refusal is not None
-        ],
-        notices=[
+        ),
+        notices=tuple(
             NoticedRun(folder=folder, notice=row.notice)
             for folder, row in named
             if row.notice is not None
-        ],
+        ),
     )
+    return Outcome(any_new=bool(found.any_new), known_again=ingested.known_again, lists=lists)
 
 
 def _catalogue_of_today() -> Column:

@@ -9,15 +9,13 @@ history meanwhile.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import click
 
-from reports.records import NOTICES_FILE, REFUSED_FILE
-from spark_aggregation.aggregation import Outcome, Request, aggregate
+from reports.run_lists import RunLists
+from spark_aggregation.aggregation import Request, aggregate
 from spark_aggregation.errors import RollUpError
 from spark_aggregation.given_runs import is_small
 from spark_aggregation.python_worker import wake_python
@@ -66,7 +64,7 @@ def command(
         if few:
             wake_python(spark)
         outcome = aggregate(spark, asked)
-        _list(Storage(spark, out), outcome)
+        _list(Storage(spark, out), outcome.lists)
     except RollUpError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_status)
@@ -75,13 +73,12 @@ def command(
         sys.exit(1)
 
 
-def _list(out: Storage, outcome: Outcome) -> None:
-    for name, listed in ((REFUSED_FILE, outcome.refused), (NOTICES_FILE, outcome.notices)):
-        text = json.dumps([asdict(entry) for entry in listed], indent=2, ensure_ascii=False)
-        out.write_text(name, text + "\n")
-    for run in outcome.refused:
+def _list(out: Storage, lists: RunLists) -> None:
+    for name, text in lists.texts().items():
+        out.write_text(name, text)
+    for run in lists.refused:
         click.echo(f"refused {run.folder}: {run.reason}", err=True)
-    for noticed in outcome.notices:
+    for noticed in lists.notices:
         click.echo(f"noticed {noticed.folder}: {noticed.notice}", err=True)
 
 

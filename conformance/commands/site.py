@@ -11,8 +11,9 @@ from conformance.commands.progress import status_line
 from reports.errors import StatementWithoutEvidence
 from reports.grid_page import write_grid
 from reports.hash_list import write_hash_list
-from reports.records import REFUSED_FILE, TABLES_FOLDER
+from reports.records import TABLES_FOLDER
 from reports.row_keys import ROW_KEYS
+from reports.run_lists import NOTICES_FILE, REFUSED_FILE
 
 
 @click.command()
@@ -50,5 +51,5 @@ def _missing(grid: Path) -> list[str]:
     tables = [f"{TABLES_FOLDER}/{name}.parquet" for name in ROW_KEYS]
     return [
         *(name for name in tables if not any((grid / name).glob("*.parquet"))),
-        *([] if (grid / REFUSED_FILE).is_file() else [REFUSED_FILE]),
+        *(name for name in (REFUSED_FILE, NOTICES_FILE) if not (grid / name).is_file()),
     ]

@@ -25,9 +25,9 @@ from reports.grid_tables import (
     GridRange,
     GridRun,
     GridTarget,
-    RefusedRun,
 )
 from reports.history_tables import ROW_TYPES, HistoryTables
+from reports.run_lists import RefusedRun
 
 TABLE_SCHEMA_VERSION = 1
 """Version of the layout of `exports/*.json`."""

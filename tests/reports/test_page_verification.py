@@ -17,7 +17,7 @@ from tests.reports.site.sites import site_tables
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
     """Give a site with a list of hashes."""
-    root = write_tables(tmp_path / "published", **site_tables())
+    root = write_tables(tmp_path / "published", **_lists("/runs"), **site_tables())
     write_grid(root)
     write_hash_list(root)
     return root
@@ -29,7 +29,15 @@ def recomputed(tmp_path: Path) -> Path:
     tables = {name: rows[::-1] for name, rows in site_tables().items()}
     taken_over: dict[str, list[dict[str, object]]] = {name: [] for name in GIVEN_TABLES}
     runs = {"runs": [run_row("/elsewhere")]}
-    return write_tables(tmp_path / "again", **(tables | runs | taken_over))
+    lists = _lists("/elsewhere")
+    return write_tables(tmp_path / "again", **lists, **(tables | runs | taken_over))
+
+
+def _lists(root: str) -> dict[str, list[dict[str, str]]]:
+    return {
+        "refused": [{"folder": f"{root}/1", "refusal": "cut_off", "reason": "it was cut off"}],
+        "notices": [{"folder": f"{root}/2", "notice": "nobody knows: C.gone"}],
+    }
 
 
 def _found(published: Path, recomputed: Path, tmp_path: Path) -> list[str]:

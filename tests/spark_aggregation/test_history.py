@@ -155,10 +155,10 @@ def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: P
     asked = Request(roots=[str(other)], out=str(tmp_path / "out"), history=history)
     outcome = aggregate(spark, asked)
     assert not outcome.counted
-    assert [(run.folder, run.refusal) for run in outcome.refused] == [
+    assert [(run.folder, run.refusal) for run in outcome.lists.refused] == [
         (str(other), "duplicate_run_id")
     ]
-    assert str(first) in outcome.refused[0].reason
+    assert str(first) in outcome.lists.refused[0].reason
     assert roll_up_into(spark, tmp_path / "out", history=history) == before
 
 

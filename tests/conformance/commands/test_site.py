@@ -44,10 +44,14 @@ def test_what_is_missing_is_named(copied: Path) -> None:
     """A folder that was copied in part is no grid: no page says that something was not recorded which was."""
     shutil.rmtree(copied / "tables" / "flakes.parquet")
     (copied / "tables" / "cells.parquet" / "part-0.parquet").unlink()
-    (copied / "refused.json").unlink()
+    for name in ("refused.json", "notices.json"):
+        (copied / name).unlink()
     ended = _site(copied)
     assert ended.exit_code == 4
-    assert "lacks tables/cells.parquet, tables/flakes.parquet, refused.json" in ended.output
+    assert (
+        "lacks tables/cells.parquet, tables/flakes.parquet, refused.json, notices.json"
+        in ended.output
+    )
     assert not (copied / "index.html").exists()
 
 

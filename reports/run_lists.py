@@ -1,0 +1,68 @@
+"""The two lists beside a roll-up's tables: run folders that do not count, and what is to be said of some that do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+REFUSED_FILE = "refused.json"
+"""Lists the run folders which do not count."""
+NOTICES_FILE = "notices.json"
+"""Lists what a reader may want to know of runs that do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRun:
+    """A run folder that does not count.
+
+    Attributes:
+        folder: where it lies: a path where it is local, else its URI.
+        refusal: a value of `reports.records.Refusal`.
+        reason: the same as a sentence.
+    """
+
+    folder: str
+    refusal: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticedRun:
+    """A run folder that counts, and what a reader of the grid may want to know of it."""
+
+    folder: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLists:
+    """Both lists, each by folder."""
+
+    refused: tuple[RefusedRun, ...] = ()
+    notices: tuple[NoticedRun, ...] = ()
+
+    def texts(self) -> Mapping[str, str]:
+        """Give both as JSON, by the names of their files."""
+        listed: Mapping[str, Sequence[RefusedRun | NoticedRun]] = {
+            REFUSED_FILE: self.refused,
+            NOTICES_FILE: self.notices,
+        }
+        return {
+            name: json.dumps([asdict(run) for run in runs], indent=2, ensure_ascii=False) + "\n"
+            for name, runs in listed.items()
+        }
+
+
+def read_run_lists(out_dir: Path) -> RunLists:
+    """Read both lists from a roll-up's folder."""
+
+    def listed(name: str) -> list[dict[str, str]]:
+        entries: list[dict[str, str]] = json.loads((out_dir / name).read_text(encoding="utf-8"))
+        return entries
+
+    return RunLists(
+        refused=tuple(RefusedRun(**entry) for entry in listed(REFUSED_FILE)),
+        notices=tuple(NoticedRun(**entry) for entry in listed(NOTICES_FILE)),
+    )
