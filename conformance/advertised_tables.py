@@ -33,32 +33,31 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
     return decode_answer(exchange, api_version=version, exactly=True)
 
 
-def record_tables(targets: Iterable[Target], launcher: str, folder: Path = RECORDED) -> None:
-    """Start each target and replace its rows in `advertised.csv` and `features.csv`.
+def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
+    """Start a target and replace its rows in `advertised.csv` and `features.csv`.
 
     A broker's listeners have one table, recorded from the plain one; a controller has its own.
 
     Args:
-        targets: Apache Kafka releases of the registry.
+        target: an Apache Kafka release of the registry.
         launcher: "auto", "process" or "container".
         folder: where the two files stand.
     """
-    for target in targets:
-        chosen, _ = choose_launcher(target, launcher)
-        with launch(target, chosen) as running:
-            answers = {
-                listener: advertised(Broker(running, listener))
-                for listener in RECORDED_LISTENERS
-                if listener in running.addresses
-            }
-        for listener, answer in answers.items():
-            key: Row = {
-                "release": target.release,
-                "quorum": target.quorum or "",
-                "listener": listener,
-            }
-            _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
-            _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, _feature_rows(answer))
+    chosen, _ = choose_launcher(target, launcher)
+    with launch(target, chosen) as running:
+        answers = {
+            listener: advertised(Broker(running, listener))
+            for listener in RECORDED_LISTENERS
+            if listener in running.addresses
+        }
+    for listener, answer in answers.items():
+        key: Row = {
+            "release": target.release,
+            "quorum": target.quorum or "",
+            "listener": listener,
+        }
+        _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
+        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, _feature_rows(answer))
 
 
 def _table_rows(answer: ApiVersionsResponse) -> list[Row]:

@@ -116,9 +116,8 @@ def _differences(
     asks = oracle.profile.asks_for_authentication
     for exchange in exchanges[:1] if asks else exchanges:
         is_answer = exchange.outcome == Outcome.ANSWER
-        if not is_answer and (len(exchanges) > 1 or oracle.profile.listener in TLS_LISTENERS):
-            continue
-        if exchange.outcome in losses:
+        ends_alone = len(exchanges) == 1 and oracle.profile.listener not in TLS_LISTENERS
+        if exchange.outcome in losses or not (is_answer or ends_alone):
             continue
         request = _single_request(exchange.sent)
         allowed = () if request is None else _allowed(oracle, request)

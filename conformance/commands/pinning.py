@@ -39,7 +39,7 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
         targets = select_targets(patterns)
         for target in targets:
             with status_line(f"recording what {target.id} advertises"):
-                record([target], launcher)
+                record(target, launcher)
         with status_line("writing default answers"):
             record_default_answers()
     except UnknownTarget as error:

@@ -30,7 +30,7 @@ def test_tables_are_recorded_from_both_kinds_of_listener(tmp_path: Path) -> None
     header = "release,quorum,listener,api_key,min_version,max_version\n"
     (tmp_path / "advertised.csv").write_text(header + OTHER_ROW)
     for _ in range(2):
-        record_tables([REFERENCE], "auto", tmp_path)
+        record_tables(REFERENCE, "auto", tmp_path)
     for name in ("advertised.csv", "features.csv"):
         assert rows(tmp_path / name) == rows(FOLDER / name)
     assert (tmp_path / "advertised.csv").read_text().startswith(header + OTHER_ROW)
