@@ -22,7 +22,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reports.hex_dump import dump_answer, dump_bare, dump_request, layout_of_answer
+from reports.hex_dump import dump_answer, dump_answer_of, dump_bare, dump_request, layout_of_answer
 from reports.packet_capture import render_capture
 from reports.repeats import Repeats, repeat_facts
 from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
@@ -228,10 +228,16 @@ def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     is_token = request.api_key == SASL_AUTHENTICATE_KEY and request.api_version == BARE_TOKEN
     lines = [
         f"connection {step.connection}: sent{broken}",
-        *(dump_bare(request.data, "token") if is_token else dump_request(request.data)),
+        *(
+            dump_bare(request.data, "token")
+            if is_token
+            else dump_request(request.data, request.layout)
+        ),
         f"connection {step.connection}: {exchange.outcome.value}",
     ]
-    if exchange.payload is not None and request.api_key != API_VERSIONS_KEY:
+    if exchange.payload is not None and request.layout is not None:
+        lines += dump_answer_of(exchange.received, request.layout)
+    elif exchange.payload is not None and request.api_key != API_VERSIONS_KEY:
         lines += dump_bare(exchange.received, "answer")
     elif exchange.payload is not None:
         layout = layout_of_answer(exchange.payload, exchange.request.api_version)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from wire.api_versions import (
     API_VERSIONS_KEY,
     NEWEST_VERSION,
@@ -12,8 +10,15 @@ from wire.api_versions import (
 )
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
+from wire.fields import Message
 from wire.frames import SIZE_BYTES
-from wire.headers import RequestHeader, ResponseHeader, request_header_version
+from wire.headers import (
+    PLAIN_REQUEST_HEADER,
+    RequestHeader,
+    ResponseHeader,
+    request_header_version,
+)
+from wire.layouts import Layout
 
 BYTES_PER_LINE = 16
 LONGEST_VALUE = 60
@@ -48,12 +53,21 @@ def _dump(data: bytes, span: Span, *, marked: bool, note: str = "") -> list[str]
     return lines
 
 
-def _traced(data: bytes, read: Callable[[Trace], None]) -> list[str]:
-    """Dump a frame whose payload `read` decodes, as far as it gets."""
+def _traced(
+    data: bytes,
+    header: type[Message],
+    header_version: int,
+    body: type[Message] | None,
+    version: int,
+) -> list[str]:
+    """Dump a frame as a header and a body, as far as they decode."""
+    payload = memoryview(data)[SIZE_BYTES:]
     trace: Trace = []
     error = None
     try:
-        read(trace)
+        _, offset = decode_prefix(header, payload, version=header_version, trace=trace)
+        if body is not None:
+            decode_prefix(body, payload, version=version, offset=offset, trace=trace)
     except DecodeError as found:
         error = found
         error.start += SIZE_BYTES
@@ -69,30 +83,32 @@ def dump_bare(data: bytes, what: str) -> list[str]:
     return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None)
 
 
-def dump_request(data: bytes) -> list[str]:
-    """Dump a request frame, as an ApiVersions request where it is one."""
-    payload = memoryview(data)[SIZE_BYTES:]
+def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
+    """Dump a request frame, as an ApiVersions request where it is one.
 
-    def read(trace: Trace) -> None:
-        key = int.from_bytes(payload[:2], signed=True)
-        version = int.from_bytes(payload[2:4], signed=True)
-        header_version = 1 if key != API_VERSIONS_KEY else request_header_version(key, version)
-        _, offset = decode_prefix(RequestHeader, payload, version=header_version, trace=trace)
-        if key == API_VERSIONS_KEY and 0 <= version <= NEWEST_VERSION:
-            decode_prefix(ApiVersionsRequest, payload, version=version, offset=offset, trace=trace)
-
-    return _traced(data, read)
+    Args:
+        data: the frame.
+        layout: of another API, how the request is written; without it no more than its header is read.
+    """
+    if layout is not None:
+        header_version = layout.request_header_version
+        return _traced(data, RequestHeader, header_version, layout.request, layout.version)
+    key, version = (int.from_bytes(data[at : at + 2], signed=True) for at in (4, 6))
+    if key != API_VERSIONS_KEY:
+        return _traced(data, RequestHeader, PLAIN_REQUEST_HEADER, None, version)
+    body = ApiVersionsRequest if 0 <= version <= NEWEST_VERSION else None
+    return _traced(data, RequestHeader, request_header_version(key, version), body, version)
 
 
 def dump_answer(data: bytes, *, api_version: int) -> list[str]:
     """Dump an answer frame in the layout of a version of ApiVersions."""
-    payload = memoryview(data)[SIZE_BYTES:]
+    return _traced(data, ResponseHeader, 0, ApiVersionsResponse, api_version)
 
-    def read(trace: Trace) -> None:
-        _, offset = decode_prefix(ResponseHeader, payload, version=0, trace=trace)
-        decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=offset, trace=trace)
 
-    return _traced(data, read)
+def dump_answer_of(data: bytes, layout: Layout) -> list[str]:
+    """Dump an answer frame of another API, as an answer to a request in that layout."""
+    header_version = layout.response_header_version
+    return _traced(data, ResponseHeader, header_version, layout.response, layout.version)
 
 
 def layout_of_answer(payload: bytes, api_version: int) -> int:

@@ -80,11 +80,8 @@ def minimal_request(
         correlation_id=correlation_id,
         client_id=PLAIN_CLIENT_ID,
     )
-    return encode_request(
-        header,
-        encode(_message(api.request, own), version=written),
-        header_version=api.request_header_version(written),
-    )
+    body = encode(_message(api.request, own), version=written)
+    return encode_request(header, body, layout=api.layout(written))
 
 
 def _message(message: type[Any], values: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
@@ -16,6 +16,7 @@ from wire.codec import encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame
 from wire.headers import RequestHeader, request_header_version
+from wire.layouts import Layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +28,14 @@ class Request:
         header: the header that is meant; the bytes may say something else.
         body: the body that is meant, where it is an ApiVersions body.
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
+        layout: of another API, how its request and answer are written, where that is known.
     """
 
     data: bytes
     header: RequestHeader
     body: ApiVersionsRequest | None = None
     broken: str = ""
+    layout: Layout | None = field(default=None, compare=False, repr=False)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         # Hypothesis would print the field tables of header and body as if they were values.
@@ -72,6 +75,7 @@ def encode_request(
     body: ApiVersionsRequest | bytes,
     *,
     header_version: int | None = None,
+    layout: Layout | None = None,
     raw_header: Mapping[str, bytes] | None = None,
     raw_body: Mapping[str, bytes] | None = None,
     trailing: bytes = b"",
@@ -85,6 +89,7 @@ def encode_request(
         body: the message, written in the layout of the api version (of the newest known one for a version
             that is not known), or the bytes to write instead.
         header_version: another header version than the right one.
+        layout: of another API, how the request is written; it gives the header's version, and the body is bytes.
         raw_header: bytes for fields of the header, as for `wire.codec.encode`.
         raw_body: bytes for fields of the body.
         trailing: bytes behind the body, inside the frame.
@@ -93,9 +98,11 @@ def encode_request(
 
     Raises:
         EncodeError: a value does not fit its field, or bytes are given for one that is not there.
-        ValueError: the header version of another API is not given.
+        ValueError: neither layout nor header version of another API is given.
     """
     api_version = header.request_api_version
+    if header_version is None and layout is not None:
+        header_version = layout.request_header_version
     if header_version is None:
         header_version = request_header_version(header.request_api_key, api_version)
     payload = encode(header, version=header_version, raw=raw_header)
@@ -104,13 +111,14 @@ def encode_request(
             raise EncodeError(f"a body of bytes has no place for {', '.join(sorted(raw_body))}")
         payload += body
     else:
-        layout = min(max(api_version, 0), NEWEST_VERSION)
-        payload += encode(body, version=layout, raw=raw_body)
+        written = min(max(api_version, 0), NEWEST_VERSION)
+        payload += encode(body, version=written, raw=raw_body)
     return Request(
         data=encode_frame(payload + trailing, size=size),
         header=header,
         body=body if isinstance(body, ApiVersionsRequest) else None,
         broken=broken,
+        layout=layout,
     )
 
 

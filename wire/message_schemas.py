@@ -18,8 +18,10 @@ from typing import Any
 from uuid import UUID
 
 from wire.api_versions import API_VERSIONS_KEY
+from wire.error_codes import ErrorCode
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER
+from wire.layouts import Layout
 from wire.primitives import TaggedField
 
 Schema = Mapping[str, Any]
@@ -28,6 +30,7 @@ Schema = Mapping[str, Any]
 CONTROLLED_SHUTDOWN_KEY = 7
 
 _ARRAY = "[]"
+_ERROR_CODE = "ErrorCode"
 _WORD_BEGINS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ZERO: Mapping[FieldType, Any] = {
     FieldType.BOOLEAN: False,
@@ -98,6 +101,7 @@ def _field(schema: Schema, flexible: Versions, shared: Mapping[str, list[Schema]
         default=_default(schema, type_, element),
         element=element,
         items=items,
+        convert=ErrorCode if schema["name"] == _ERROR_CODE and type_ is FieldType.INT16 else None,
     )
 
 
@@ -165,6 +169,16 @@ class Api:
         """Return the version of the header that a response has; that of ApiVersions is always 0."""
         flexible = api_version in self.response.FLEXIBLE
         return int(flexible and self.api_key != API_VERSIONS_KEY)
+
+    def layout(self, api_version: int) -> Layout:
+        """Return how requests and responses of a version are written."""
+        return Layout(
+            request=self.request,
+            response=self.response,
+            version=api_version,
+            request_header_version=self.request_header_version(api_version),
+            response_header_version=self.response_header_version(api_version),
+        )
 
 
 class ApiCatalogue:

@@ -5,10 +5,18 @@ Source: KIP-43 (SaslHandshake v0 and the bare tokens behind it) and KIP-152 (Sas
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 from wire import primitives
+from wire.codec import encode
+from wire.error_codes import ErrorCode
 from wire.exchange import Request, encode_request
+from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.frames import encode_frame
-from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
+from wire.headers import RequestHeader
+from wire.layouts import Layout
+from wire.primitives import TaggedField
 
 SASL_HANDSHAKE_KEY = 17
 SASL_AUTHENTICATE_KEY = 36
@@ -16,6 +24,69 @@ CORRELATION_ID_BYTES = 4
 ERROR_CODE_BYTES = 2
 BARE_TOKEN = -1
 """Stands as api version where a token goes over the wire without a request header."""
+
+_ALWAYS = versions("0+")
+_ERROR_CODE = Field(name="error_code", type=FieldType.INT16, versions=_ALWAYS, convert=ErrorCode)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PlainMessage:
+    """A message of versions that have no tag sections."""
+
+    unknown_tagged_fields: tuple[TaggedField, ...] = ()
+    tag_order: tuple[int, ...] = ()
+
+    FLEXIBLE: ClassVar[Versions] = NO_VERSIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslHandshakeRequest(_PlainMessage):
+    """Names the mechanism by which a connection shall be authenticated (v0 and v1)."""
+
+    mechanism: str
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="mechanism", type=FieldType.STRING, versions=_ALWAYS),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslHandshakeResponse(_PlainMessage):
+    """Whether the mechanism is enabled, and which are."""
+
+    error_code: int
+    mechanisms: tuple[str, ...]
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        _ERROR_CODE,
+        Field(name="mechanisms", type=FieldType.ARRAY, versions=_ALWAYS, items=FieldType.STRING),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslAuthenticateRequest(_PlainMessage):
+    """Carries a token of the mechanism (v0)."""
+
+    auth_bytes: bytes
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        Field(name="auth_bytes", type=FieldType.BYTES, versions=_ALWAYS),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslAuthenticateResponse(_PlainMessage):
+    """Whether the token was taken, and the next one of the other side (v0)."""
+
+    error_code: int
+    error_message: str | None
+    auth_bytes: bytes
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        _ERROR_CODE,
+        Field(name="error_message", type=FieldType.STRING, versions=_ALWAYS, nullable=_ALWAYS),
+        Field(name="auth_bytes", type=FieldType.BYTES, versions=_ALWAYS),
+    )
 
 
 def handshake_request(
@@ -28,8 +99,9 @@ def handshake_request(
         correlation_id=correlation_id,
         client_id="kafka-conformance",
     )
-    body = primitives.write_nullable_string(mechanism)
-    return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER)
+    body = encode(SaslHandshakeRequest(mechanism=mechanism), version=version)
+    layout = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=version)
+    return encode_request(header, body, layout=layout)
 
 
 def authenticate_request(token: bytes, *, correlation_id: int = 36) -> Request:
@@ -40,8 +112,9 @@ def authenticate_request(token: bytes, *, correlation_id: int = 36) -> Request:
         correlation_id=correlation_id,
         client_id="kafka-conformance",
     )
-    body = primitives.write_int32(len(token)) + token
-    return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER)
+    body = encode(SaslAuthenticateRequest(auth_bytes=token), version=0)
+    layout = Layout(request=SaslAuthenticateRequest, response=SaslAuthenticateResponse, version=0)
+    return encode_request(header, body, layout=layout)
 
 
 def bare_token(token: bytes) -> Request:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from reports.hex_dump import dump_answer, dump_request, layout_of_answer
+from reports.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
+from wire.layouts import Layout
+from wire.sasl import SaslHandshakeRequest, SaslHandshakeResponse, handshake_request
 
 WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
+HANDSHAKE = handshake_request(version=1, mechanism="PLAIN")
+HANDSHAKE_ANSWER = bytes.fromhex("00000011 00000011 0021 00000001 0005 504c41494e")
+LAYOUT = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=1)
 
 
 def test_good_answer_is_dumped_field_by_field() -> None:
@@ -67,6 +72,34 @@ def test_long_fields_take_several_lines() -> None:
         "      12  00 11 6b 61 66 6b 61 2d 63 6f 6e 66 6f 72 6d 61  client_id = 'kafka-conformance'",
         "      28  6e 63 65",
     ]
+
+
+def test_request_of_another_api_is_dumped_in_its_layout() -> None:
+    """Behind the header stand the fields of its body; without a layout they are shown as not decoded."""
+    assert dump_request(HANDSHAKE.data, HANDSHAKE.layout)[-1] == (
+        "      31  00 05 50 4c 41 49 4e                             mechanism = 'PLAIN'"
+    )
+    assert dump_request(HANDSHAKE.data)[-1] == (
+        "      31  00 05 50 4c 41 49 4e                             not decoded"
+    )
+
+
+def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
+    """Its fields have their names, and the code of an error its word."""
+    assert dump_answer_of(HANDSHAKE_ANSWER, LAYOUT) == [
+        "       0  00 00 00 11                                      size = 17",
+        "       4  00 00 00 11                                      correlation_id = 17",
+        "       8  00 21                                            error_code = UNSUPPORTED_SASL_MECHANISM (33)",
+        "      10  00 00 00 01                                      mechanisms = 1",
+        "      14  00 05 50 4c 41 49 4e                             mechanisms[0] = 'PLAIN'",
+    ]
+
+
+@pytest.mark.parametrize("end", range(len(HANDSHAKE_ANSWER)))
+def test_every_beginning_of_another_api_s_answer_is_dumped_whole(end: int) -> None:
+    """However early it ends, every byte of it is in the dump, once and in order."""
+    lines = dump_answer_of(HANDSHAKE_ANSWER[:end], LAYOUT)
+    assert bytes.fromhex("".join(line[10:57] for line in lines)) == HANDSHAKE_ANSWER[:end]
 
 
 @pytest.mark.parametrize("end", range(len(WHOLE)))

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from fixtures.message_schemas import api_catalogue
+from tests.wire.decoder_contract import contract_breaches
+from tests.wire.filled_messages import filled_message
+from wire.codec import decode_prefix, encode
 from wire.sasl import (
     BARE_TOKEN,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
     authenticate_request,
     bare_token,
     handshake_request,
@@ -35,3 +47,28 @@ def test_bare_token_is_a_frame_and_nothing_more() -> None:
     sent = bare_token(plain_token("me", "secret"))
     assert sent.data == b"\x00\x00\x00\x0a\x00me\x00secret"
     assert (sent.api_key, sent.api_version) == (SASL_AUTHENTICATE_KEY, BARE_TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "request_", "response"),
+    [
+        (SASL_HANDSHAKE_KEY, 0, SaslHandshakeRequest, SaslHandshakeResponse),
+        (SASL_HANDSHAKE_KEY, 1, SaslHandshakeRequest, SaslHandshakeResponse),
+        (SASL_AUTHENTICATE_KEY, 0, SaslAuthenticateRequest, SaslAuthenticateResponse),
+    ],
+)
+def test_messages_are_those_of_the_schemas(
+    api_key: int, version: int, request_: type[Any], response: type[Any]
+) -> None:
+    """With a value in every field they have the same bytes, and what is cut off is told from what is whole."""
+    api = api_catalogue().find(api_key, version)
+    assert api is not None
+    for ours, theirs in ((request_, api.request), (response, api.response)):
+        message = filled_message(ours, version)
+        encoded = encode(message, version=version)
+        assert encoded == encode(filled_message(theirs, version), version=version)
+
+        def read(data: memoryview, at: int, message: type[Any] = ours) -> tuple[Any, int]:
+            return decode_prefix(message, data, version=version, offset=at)
+
+        assert contract_breaches(read, encoded, message) == []
