@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from wire.api_versions import (
     API_VERSIONS_KEY,
     NEWEST_VERSION,
@@ -66,6 +68,7 @@ def _traced(
     error = None
     try:
         _, offset = decode_prefix(header, payload, version=header_version, trace=trace)
+        trace = [_in_header(span) for span in trace]
         if body is not None:
             decode_prefix(body, payload, version=version, offset=offset, trace=trace)
     except DecodeError as found:
@@ -75,6 +78,12 @@ def _traced(
     size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
     moved = [Span(s.field_path, s.start + SIZE_BYTES, s.end + SIZE_BYTES, s.value) for s in trace]
     return _lines(data, [size, *moved], error)
+
+
+def _in_header(span: Span) -> Span:
+    """Tell the tags of a header from those of the body behind it."""
+    is_tag = "tagged_fields" in span.field_path
+    return dataclasses.replace(span, field_path=f"header.{span.field_path}") if is_tag else span
 
 
 def dump_bare(data: bytes, what: str) -> list[str]:

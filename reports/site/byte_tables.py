@@ -111,6 +111,25 @@ def _add(part: Part, line: re.Match[str]) -> None:
     part.rows.append(ByteRow(offset=offset, data=data, path=path, value=value, marked=marked))
 
 
+def in_fields_of(other: list[ByteRow], rows: list[ByteRow]) -> list[ByteRow]:
+    """Cut a frame of which no field is known where another one is cut, up to the first field that differs.
+
+    Args:
+        other: the rows of a frame whose fields are known.
+        rows: those of the one to cut: its size, and the rest as one.
+    """
+    data = b"".join(row.data for row in rows)
+    cut, position = rows[:1], sum(len(row.data) for row in rows[:1])
+    for row in other[1:]:
+        piece = data[position : position + len(row.data)]
+        if piece != row.data or row.marked:
+            break
+        cut.append(row)
+        position += len(piece)
+    rest = data[position:]
+    return [*cut, ByteRow(offset=position, data=rest, path="", value=repr(rest))] if rest else cut
+
+
 def first_divergence(rows: list[ByteRow], expected: list[ByteRow]) -> int | None:
     """Tell which row is the first that another frame has differently, the size prefix aside.
 

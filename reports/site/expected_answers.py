@@ -28,10 +28,14 @@ _CLOSED, _SILENT, _ANSWER = "closed", "no answer", "answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """What came back for one request: "answer", "closed" or "no answer", and an answer's bytes."""
+    """What came back for one request: "answer", "closed" or "no answer", and an answer's bytes.
+
+    Of an answer that `is_bare` no fields are known.
+    """
 
     what: str
     rows: list[ByteRow]
+    is_bare: bool = False
 
 
 def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
@@ -92,7 +96,7 @@ def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:
         closed = connection.state is ConnectionState.CLOSED
         return ExpectedAnswer(what=_CLOSED if closed else _SILENT, rows=[])
     if data[4:6] != API_VERSIONS_KEY.to_bytes(2):
-        return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_bare(answer, "answer")))
+        return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_bare(answer, "answer")), is_bare=True)
     asked = int.from_bytes(data[6:8], signed=True)
     layout = layout_of_answer(answer[SIZE_BYTES:], asked)
     return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_answer(answer, api_version=layout)))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from fixtures.message_schemas import api_catalogue
 from reports.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
+from strategies.minimal_requests import minimal_request
 from wire.layouts import Layout
 from wire.sasl import SaslHandshakeRequest, SaslHandshakeResponse, handshake_request
 
 WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
+LIST_GROUPS_V3 = (16, 3)
 HANDSHAKE = handshake_request(version=1, mechanism="PLAIN")
 HANDSHAKE_ANSWER = bytes.fromhex("00000011 00000011 0021 00000001 0005 504c41494e")
 LAYOUT = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=1)
@@ -93,6 +96,15 @@ def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
         "      10  00 00 00 01                                      mechanisms = 1",
         "      14  00 05 50 4c 41 49 4e                             mechanisms[0] = 'PLAIN'",
     ]
+
+
+def test_tags_of_header_and_body_are_told_apart() -> None:
+    """Both sections have one name in the schemas, and stand one behind the other."""
+    api = api_catalogue().find(*LIST_GROUPS_V3)
+    assert api is not None
+    request = minimal_request(api, LIST_GROUPS_V3[1])
+    named = [line[59:] for line in dump_request(request.data, request.layout)]
+    assert named[-2:] == ["header.tagged_fields = 0", "tagged_fields = 0"]
 
 
 @pytest.mark.parametrize("end", range(len(HANDSHAKE_ANSWER)))

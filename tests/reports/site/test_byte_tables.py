@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.hex_dump import dump_answer, dump_bare, dump_request
-from reports.site.byte_tables import first_divergence, read_dump, rows_of
+from reports.site.byte_tables import first_divergence, in_fields_of, read_dump, rows_of
 from tests.reports.roll_up_tables import REFUSED_REQUEST, WRONG_ANSWER
 
 
@@ -50,6 +50,20 @@ def test_place_where_decoding_ends_is_marked() -> None:
     rows = rows_of(dump_answer(WRONG_ANSWER[:-3], api_version=3))
     assert [row.marked for row in rows].index(True) == len(rows) - 1
     assert rows[-1].value
+
+
+@given(length=st.integers(4, len(WRONG_ANSWER)), behind=st.binary(max_size=3))
+def test_frame_without_fields_is_cut_like_another_as_far_as_they_agree(
+    length: int, behind: bytes
+) -> None:
+    """Of what is the same each field is one of the other's, and what is not is one row; no byte is lost."""
+    data = WRONG_ANSWER[:length] + behind
+    fields = rows_of(dump_answer(WRONG_ANSWER, api_version=3))
+    cut = in_fields_of(fields, rows_of(dump_bare(data, "answer")))
+    assert b"".join(row.data for row in cut) == data
+    same = [row for row in cut[1:] if row.path]
+    assert same == fields[1 : 1 + len(same)]
+    assert (first_divergence(fields, cut) is None) == (data == WRONG_ANSWER)
 
 
 def test_first_divergence_leaves_the_size_aside() -> None:

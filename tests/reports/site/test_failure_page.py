@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import pytest
 
+from fixtures.message_schemas import api_catalogue
+from reports.hex_dump import dump_answer_of, dump_request
 from reports.site import addresses
+from strategies.minimal_requests import minimal_request
 from tests.reports.roll_up_tables import cell_row, failure_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -58,6 +62,30 @@ def test_answers_stand_side_by_side(page: Element) -> None:
     assert ["api_keys[0].api_key ≠ differs", "not there", "00 12", "18"] in rows
     assert "The reference broker: answer, INVALID_REQUEST (42)" in text_of(page)
     assert "Apache Kafka 4.4.0: answer, NONE (0)" in text_of(page)
+
+
+def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: Path) -> None:
+    """The reference broker's answer is cut like the target's, which has an error code and no groups."""
+    api = api_catalogue().find(16, 0)
+    assert api is not None
+    request = minimal_request(api, 0)
+    answer = bytes.fromhex("00000006 00000007 000f")
+    row = failure_row(
+        *(KNOWN_SIGNATURE, NAMES, NEW),
+        facts=json.dumps({"sent": [{"connection": 0, "data": request.data.hex()}]}),
+        hex_dump="\n".join(
+            (
+                *("connection 0: sent", *dump_request(request.data, request.layout)),
+                *("connection 0: answer", *dump_answer_of(answer, api.layout(0))),
+            )
+        ),
+    )
+    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
+    out_dir = write_small_site(tmp_path, failures=[*others, row])
+    rows = _rows(parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html"), "field by field")
+    assert rows[1] == ["correlation_id", "00 00 00 07", "7", "00 00 00 07", "7"]
+    coordinator = ["00 0f", "COORDINATOR_NOT_AVAILABLE (15)"]
+    assert ["error_code ≠ differs", "not there", *coordinator] in rows
 
 
 def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
