@@ -239,7 +239,7 @@ class Figures:
     def __init__(self, title: str) -> None:
         self.table = Table(title=title, box=None)
         self.of_goals: list[tuple[Goal, float]] = []
-        for column in ("measured", "figures", "ratio", "goal"):
+        for column in ("measured", "figures", "ratio", "goal at --full"):
             self.table.add_column(column)
 
     def add_times(self, name: str, seconds: Ratio, goal: Goal | None = None) -> None:
