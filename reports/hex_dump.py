@@ -26,7 +26,7 @@ BYTES_PER_LINE = 16
 LONGEST_VALUE = 60
 
 
-def _lines(data: bytes, spans: Trace, error: DecodeError | None) -> list[str]:
+def _lines(data: bytes, spans: Trace, error: DecodeError | None, rest: str) -> list[str]:
     lines = []
     position = 0
     for span in sorted(spans, key=lambda span: span.start):
@@ -35,9 +35,9 @@ def _lines(data: bytes, spans: Trace, error: DecodeError | None) -> list[str]:
         lines += _dump(data, span, marked=False)
         position = span.end
     if position < len(data) or error is not None:
-        what = "not decoded" if error is None else f"<-- {error}"
-        rest = Span("", position, len(data), None)
-        lines += _dump(data, rest, marked=error is not None, note=what)
+        note = rest if error is None else f"<-- {error}"
+        span = Span("", position, len(data), None)
+        lines += _dump(data, span, marked=error is not None, note=note)
     return lines
 
 
@@ -77,7 +77,7 @@ def _traced(
         error.end += SIZE_BYTES
     size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
     moved = [Span(s.field_path, s.start + SIZE_BYTES, s.end + SIZE_BYTES, s.value) for s in trace]
-    return _lines(data, [size, *moved], error)
+    return _lines(data, [size, *moved], error, "not decoded" if body is None else "behind the body")
 
 
 def _in_header(span: Span) -> Span:
@@ -89,7 +89,7 @@ def _in_header(span: Span) -> Span:
 def dump_bare(data: bytes, what: str) -> list[str]:
     """Dump a frame whose payload has a layout that is not ours, such as a SASL token."""
     size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
-    return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None)
+    return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None, "")
 
 
 def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:

@@ -60,9 +60,11 @@ def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
 
 
 def test_surplus_bytes_are_shown() -> None:
-    """Bytes behind the body of an answer are shown as not decoded."""
+    """Bytes behind the body of an answer are shown as such."""
     surplus = dump_answer(WHOLE + b"\xaa\xbb", api_version=1)
-    assert surplus[-1] == ("      30  aa bb                                            not decoded")
+    assert surplus[-1] == (
+        "      30  aa bb                                            behind the body"
+    )
 
 
 def test_long_fields_take_several_lines() -> None:
