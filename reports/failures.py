@@ -22,13 +22,21 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from reports.hex_dump import dump_answer, dump_answer_of, dump_bare, dump_request, layout_of_answer
+from reports.hex_dump import (
+    BARE_ANSWER,
+    dump_answer,
+    dump_answer_of,
+    dump_bare,
+    dump_request,
+    dump_stray,
+    layout_of_answer,
+)
 from reports.packet_capture import render_capture
 from reports.repeats import Repeats, repeat_facts
 from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Step
+from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader
 from wire.sasl import BARE_TOKEN, SASL_AUTHENTICATE_KEY
@@ -224,29 +232,37 @@ def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
 
 def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     broken = f" ({exchange.request.broken})" if exchange.request.broken else ""
-    request = exchange.request
-    is_token = request.api_key == SASL_AUTHENTICATE_KEY and request.api_version == BARE_TOKEN
     lines = [
         f"connection {step.connection}: sent{broken}",
-        *(
-            dump_bare(request.data, "token")
-            if is_token
-            else dump_request(request.data, request.layout)
-        ),
+        *_dump_sent(exchange.request),
         f"connection {step.connection}: {exchange.outcome.value}",
     ]
-    if exchange.payload is not None and request.layout is not None:
-        lines += dump_answer_of(exchange.received, request.layout)
-    elif exchange.payload is not None and request.api_key != API_VERSIONS_KEY:
-        lines += dump_bare(exchange.received, "answer")
-    elif exchange.payload is not None:
-        layout = layout_of_answer(exchange.payload, exchange.request.api_version)
-        lines += dump_answer(exchange.received, api_version=layout)
-    elif exchange.stray:
-        lines.append(f"  stray bytes {exchange.stray.hex(' ')}")
+    if exchange.payload is not None:
+        lines += _dump_payload(exchange.request, exchange.payload)
+    if exchange.stray:
+        lines += [f"connection {step.connection}: stray bytes", *dump_stray(exchange.stray)]
     if step.sentinel:
         lines.append(f"  the request behind it: {recorded_answers(step)[-1]}")
     return [*lines, ""]
+
+
+def _dump_sent(request: Request) -> list[str]:
+    if request.api_key == SASL_AUTHENTICATE_KEY and request.api_version == BARE_TOKEN:
+        return dump_bare(request.data, "token")
+    lines = dump_request(request.data, request.layout)
+    if request.layout is not None and request.layout.version != request.api_version:
+        named_by = f"v{request.layout.version}, the nearest version that is known"
+        lines.append(f"  fields of request and answer are those of {named_by}")
+    return lines
+
+
+def _dump_payload(request: Request, payload: bytes) -> list[str]:
+    frame = encode_frame(payload)
+    if request.api_key == API_VERSIONS_KEY:
+        return dump_answer(frame, api_version=layout_of_answer(payload, request.api_version))
+    if request.layout is None:
+        return dump_bare(frame, BARE_ANSWER)
+    return dump_answer_of(frame, request.layout)
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:

@@ -24,6 +24,8 @@ from wire.layouts import Layout
 
 BYTES_PER_LINE = 16
 LONGEST_VALUE = 60
+BARE_ANSWER = "answer"
+"""Stands as field where no field of an answer is known."""
 
 
 def _lines(data: bytes, spans: Trace, error: DecodeError | None, rest: str) -> list[str]:
@@ -67,8 +69,7 @@ def _traced(
     trace: Trace = []
     error = None
     try:
-        _, offset = decode_prefix(header, payload, version=header_version, trace=trace)
-        trace = [_in_header(span) for span in trace]
+        offset = _decode_header(header, payload, header_version, trace)
         if body is not None:
             decode_prefix(body, payload, version=version, offset=offset, trace=trace)
     except DecodeError as found:
@@ -80,16 +81,32 @@ def _traced(
     return _lines(data, [size, *moved], error, "not decoded" if body is None else "behind the body")
 
 
-def _in_header(span: Span) -> Span:
-    """Tell the tags of a header from those of the body behind it."""
-    is_tag = "tagged_fields" in span.field_path
-    return dataclasses.replace(span, field_path=f"header.{span.field_path}") if is_tag else span
+def _decode_header(header: type[Message], payload: memoryview, version: int, trace: Trace) -> int:
+    """Decode a header, and tell its tags from those of the body behind it; returns where that begins."""
+    spans: Trace = []
+    try:
+        _, offset = decode_prefix(header, payload, version=version, trace=spans)
+    except DecodeError as error:
+        error.field_path = _in_header(error.field_path)
+        raise
+    finally:
+        trace += [dataclasses.replace(s, field_path=_in_header(s.field_path)) for s in spans]
+    return offset
+
+
+def _in_header(path: str) -> str:
+    return f"header.{path}" if "tagged_fields" in path else path
 
 
 def dump_bare(data: bytes, what: str) -> list[str]:
     """Dump a frame whose payload has a layout that is not ours, such as a SASL token."""
     size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
     return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None, "")
+
+
+def dump_stray(data: bytes) -> list[str]:
+    """Dump bytes that belong to no answer."""
+    return _lines(data, [], None, "of no answer")
 
 
 def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
@@ -99,14 +116,14 @@ def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
         data: the frame.
         layout: of another API, how the request is written; without it no more than its header is read.
     """
-    if layout is not None:
-        header_version = layout.request_header_version
-        return _traced(data, RequestHeader, header_version, layout.request, layout.version)
     key, version = (int.from_bytes(data[at : at + 2], signed=True) for at in (4, 6))
-    if key != API_VERSIONS_KEY:
+    if key == API_VERSIONS_KEY:
+        body = ApiVersionsRequest if 0 <= version <= NEWEST_VERSION else None
+        return _traced(data, RequestHeader, request_header_version(key, version), body, version)
+    if layout is None:
         return _traced(data, RequestHeader, PLAIN_REQUEST_HEADER, None, version)
-    body = ApiVersionsRequest if 0 <= version <= NEWEST_VERSION else None
-    return _traced(data, RequestHeader, request_header_version(key, version), body, version)
+    header_version = layout.request_header_version
+    return _traced(data, RequestHeader, header_version, layout.request, layout.version)
 
 
 def dump_answer(data: bytes, *, api_version: int) -> list[str]:

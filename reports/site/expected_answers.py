@@ -15,7 +15,7 @@ from reference_model.connection_states import ConnectionState
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, ProfileError, profile_of
 from reference_model.reaction import Identity, NotModelled
 from reference_model.state_machine import BrokerConnection, ReferenceBroker
-from reports.hex_dump import dump_answer, dump_bare, layout_of_answer
+from reports.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
 from wire.errors import DecodeError
@@ -28,9 +28,12 @@ _CLOSED, _SILENT, _ANSWER = "closed", "no answer", "answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """What came back for one request: "answer", "closed" or "no answer", and an answer's bytes.
+    """What came back for one request.
 
-    Of an answer that `is_bare` no fields are known.
+    Attributes:
+        what: "answer", "closed" or "no answer".
+        rows: an answer's bytes.
+        is_bare: whether fields of it may be among bytes that are not read.
     """
 
     what: str
@@ -96,7 +99,8 @@ def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:
         closed = connection.state is ConnectionState.CLOSED
         return ExpectedAnswer(what=_CLOSED if closed else _SILENT, rows=[])
     if data[4:6] != API_VERSIONS_KEY.to_bytes(2):
-        return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_bare(answer, "answer")), is_bare=True)
+        rows = rows_of(dump_bare(answer, BARE_ANSWER))
+        return ExpectedAnswer(what=_ANSWER, rows=rows, is_bare=True)
     asked = int.from_bytes(data[6:8], signed=True)
     layout = layout_of_answer(answer[SIZE_BYTES:], asked)
     return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_answer(answer, api_version=layout)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.message_schemas import api_catalogue
 from reports.failures import (
     Failure,
     recorded_answers,
@@ -18,8 +19,12 @@ from reports.failures import (
 )
 from reports.packet_capture import render_capture
 from strategies.api_versions import build_request
+from strategies.minimal_requests import minimal_request
+from wire.api_versions import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
-from wire.exchange import Exchange, Outcome, Step
+from wire.exchange import Exchange, Outcome, Request, Step
+from wire.message_schemas import Api
+from wire.sasl import authenticate_request
 
 PARTS = {
     "clause": "KIP-35.keys-unique",
@@ -29,6 +34,7 @@ PARTS = {
     "kind": "AssertionError",
     "message": "assert [18] == []\nmore",
 }
+LIST_GROUPS = 16
 TABLE = "0000 00000001 0012 0000 0005"
 ANSWER = bytes.fromhex(f"00000007 {TABLE}")
 
@@ -49,6 +55,21 @@ def answered(payload: bytes, *, version: int = 0, stray: bytes = b"") -> Exchang
         usable=True,
         stray=stray,
     )
+
+
+def described(api_key: int, version: int) -> Api:
+    """Return an API as the schemas have it."""
+    api = api_catalogue().find(api_key, version)
+    assert api is not None
+    return api
+
+
+def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
+    """Return the lines of the dump of a request and its answer without size prefix, in hexadecimal."""
+    exchange = Exchange(
+        request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray
+    )
+    return [line for line in render_exchange([step_of(exchange)]).splitlines() if line]
 
 
 def failure_of(*steps: Step, message: str = "seen") -> Failure:
@@ -175,10 +196,74 @@ def test_dump_tells_what_was_done() -> None:
         "connection 0: written in pieces of 3, 28 bytes",
         "connection 0: sent",
         "connection 0: closed",
+        "connection 0: stray bytes",
         "connection 1: sent, no answer awaited",
         "connection 0: closed by us",
     ]
-    assert "  stray bytes de ad\n  the request behind it: unanswered\n" in render_exchange(steps)
+    stray = "       0  de ad                                            of no answer\n"
+    assert f"{stray}  the request behind it: unanswered\n" in render_exchange(steps)
+
+
+def test_stray_bytes_are_no_part_of_an_answer() -> None:
+    """An answer that ends too early is not completed from what came behind it."""
+    request = minimal_request(described(LIST_GROUPS, 0), 0)
+    lines = dump_of(request, "00000007 000f", stray=bytes.fromhex("00000000"))
+    assert lines[-7:] == [
+        "connection 0: answer",
+        "       0  00 00 00 06                                      size = 6",
+        "       4  00 00 00 07                                      correlation_id = 7",
+        "       8  00 0f                                            error_code = COORDINATOR_NOT_AVAILABLE (15)",
+        ">     10                                                   <-- groups: 4 bytes expected, 0 left (bytes 10 to 10)",
+        "connection 0: stray bytes",
+        "       0  00 00 00 00                                      of no answer",
+    ]
+
+
+def test_fields_of_other_apis_are_named() -> None:
+    """Request and answer are written in the layout that the request names, tags of headers included."""
+    request = minimal_request(described(LIST_GROUPS, 3), 3)
+    lines = dump_of(request, "00000007 00 00000000 000f 01 00")
+    assert [line[59:] for line in lines if line.startswith(" ") and line[59:]][4:] == [
+        "client_id = 'kafka-conformance'",
+        "header.tagged_fields = 0",
+        "tagged_fields = 0",
+        "size = 13",
+        "correlation_id = 7",
+        "header.tagged_fields = 0",
+        "throttle_time_ms = 0",
+        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
+        "groups = 0",
+        "tagged_fields = 0",
+    ]
+
+
+def test_steps_of_sasl_are_named() -> None:
+    """A token has its field in request and answer."""
+    lines = dump_of(authenticate_request(b"ab"), "00000024 003a 0001 78 00000000")
+    named = [line[59:] for line in lines]
+    assert "auth_bytes = b'ab'" in named
+    assert named[-3:] == [
+        "error_code = SASL_AUTHENTICATION_FAILED (58)",
+        "error_message = 'x'",
+        "auth_bytes = b''",
+    ]
+
+
+def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
+    """UNSUPPORTED_VERSION comes in v0, also where the request was made of a schema."""
+    lines = dump_of(
+        minimal_request(described(API_VERSIONS_KEY, 4), 4), "00000007 0023 00000001 0012 0000 0003"
+    )
+    assert lines[-1].endswith("api_keys[0].max_version = 3")
+
+
+def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
+    """A version that nobody describes has the names of the nearest one, and a line that says so."""
+    request = minimal_request(described(LIST_GROUPS, 0), 99, layout=0)
+    note = "  fields of request and answer are those of v0, the nearest version that is known"
+    assert note in dump_of(request, "00000007 0000 00000000")
+    known = minimal_request(described(LIST_GROUPS, 0), 0)
+    assert note not in dump_of(known, "00000007 0000 00000000")
 
 
 def test_dump_tells_others_requests_from_the_examples() -> None:

@@ -18,6 +18,11 @@ HANDSHAKE_ANSWER = bytes.fromhex("00000011 00000011 0021 00000001 0005 504c41494
 LAYOUT = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=1)
 
 
+def notes_of(lines: list[str]) -> list[str]:
+    """Return what stands behind offset and bytes."""
+    return [line[59:] for line in lines]
+
+
 def test_good_answer_is_dumped_field_by_field() -> None:
     """Each field of a good answer has a line with its offset, bytes, path and value."""
     assert dump_answer(WHOLE, api_version=1) == [
@@ -105,8 +110,28 @@ def test_tags_of_header_and_body_are_told_apart() -> None:
     api = api_catalogue().find(*LIST_GROUPS_V3)
     assert api is not None
     request = minimal_request(api, LIST_GROUPS_V3[1])
-    named = [line[59:] for line in dump_request(request.data, request.layout)]
-    assert named[-2:] == ["header.tagged_fields = 0", "tagged_fields = 0"]
+    assert notes_of(dump_request(request.data, request.layout))[-2:] == [
+        "header.tagged_fields = 0",
+        "tagged_fields = 0",
+    ]
+    cut_off = bytes.fromhex("00000005 00000007 01")
+    (*_, in_header) = notes_of(dump_answer_of(cut_off, api.layout(LIST_GROUPS_V3[1])))
+    assert in_header.startswith("<-- header.tagged_fields")
+
+
+def test_answer_with_a_flexible_header_is_dumped_whole() -> None:
+    """Behind the correlation id stand the tags of its header."""
+    api = api_catalogue().find(*LIST_GROUPS_V3)
+    assert api is not None
+    answer = bytes.fromhex("0000000d 00000007 00 00000000 000f 01 00")
+    assert notes_of(dump_answer_of(answer, api.layout(LIST_GROUPS_V3[1])))[1:] == [
+        "correlation_id = 7",
+        "header.tagged_fields = 0",
+        "throttle_time_ms = 0",
+        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
+        "groups = 0",
+        "tagged_fields = 0",
+    ]
 
 
 @pytest.mark.parametrize("end", range(len(HANDSHAKE_ANSWER)))
