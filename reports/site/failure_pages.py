@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from reports.evidence import write_files
 from reports.grid_tables import APACHE_KAFKA, GridCell, GridTarget
 from reports.grid_view import TargetColumn
+from reports.hex_dump import BARE_ANSWER
 from reports.history_tables import KeptFailure, Neighbour
 from reports.records import Verdict
 from reports.site import addresses
@@ -139,8 +140,9 @@ def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[C
     comparisons = []
     for number, (place, wanted) in enumerate(zip(requests, expected, strict=True), start=1):
         answer = parts[place + 1] if place + 1 < len(parts) and not parts[place + 1].sent else None
-        if wanted.is_bare and answer and answer.rows[1:2] and answer.rows[1].path != "answer":
-            wanted = replace(wanted, rows=in_fields_of(answer.rows, wanted.rows))
+        if wanted.is_bare and answer and any(row.path != BARE_ANSWER for row in answer.rows[1:]):
+            cut = in_fields_of(answer.rows, wanted.rows)
+            wanted = replace(wanted, rows=cut, is_bare=not cut[-1].path)
         rows = compared_rows(wanted.rows, answer.rows if answer else [])
         shown, left_out = _near_differences(rows)
         comparisons.append(

@@ -66,6 +66,14 @@ def test_frame_without_fields_is_cut_like_another_as_far_as_they_agree(
     assert (first_divergence(fields, cut) is None) == (data == WRONG_ANSWER)
 
 
+def test_no_row_is_borrowed_from_where_an_answer_does_not_decode() -> None:
+    """The mark of an answer that ends too early says nothing of another one."""
+    fields = rows_of(dump_answer(WRONG_ANSWER[:10], api_version=3))
+    assert fields[-1].marked
+    cut = in_fields_of(fields, rows_of(dump_bare(WRONG_ANSWER[:10], "answer")))
+    assert not any(row.marked for row in cut)
+
+
 def test_first_divergence_leaves_the_size_aside() -> None:
     """The first field with other bytes counts; an answer that only ends too early diverges at its end."""
     right = WRONG_ANSWER[:8] + b"\x00\x2a" + WRONG_ANSWER[10:]

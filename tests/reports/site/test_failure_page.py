@@ -9,10 +9,13 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from fixtures.message_schemas import api_catalogue
-from reports.hex_dump import dump_answer_of, dump_request
+from reports.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
 from reports.site import addresses
+from reports.site.byte_tables import read_dump, rows_of
+from reports.site.expected_answers import ExpectedAnswer
+from reports.site.failure_pages import compare
 from strategies.minimal_requests import minimal_request
-from tests.reports.roll_up_tables import cell_row, failure_row
+from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     DECLARED,
@@ -85,7 +88,34 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
     rows = _rows(parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html"), "field by field")
     assert rows[1] == ["correlation_id", "00 00 00 07", "7", "00 00 00 07", "7"]
     coordinator = ["00 0f", "COORDINATOR_NOT_AVAILABLE (15)"]
-    assert ["error_code ≠ differs", "not there", *coordinator] in rows
+    assert ["error_code ≠ differs", "not read", *coordinator] in rows
+
+
+def test_bare_answers_are_compared_as_they_are() -> None:
+    """Where no field of the target's answer is known either, both stand as bytes."""
+    parts = read_dump(
+        "\n".join(
+            (
+                *("connection 0: sent", *dump_bare(b"\0\0\0\1s", "token")),
+                *("connection 0: answer", *dump_bare(b"\0\0\0\2ab", BARE_ANSWER)),
+            )
+        )
+    )
+    wanted = rows_of(dump_bare(b"\0\0\0\2ac", BARE_ANSWER))
+    (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=wanted, is_bare=True)])
+    assert [row.path for row in found.rows] == ["size", BARE_ANSWER]
+
+
+def test_field_that_the_whole_expected_answer_lacks_is_not_there() -> None:
+    """Once every byte of the reference broker's answer has its field, nothing of it is unread."""
+    answer = dump_answer(WRONG_ANSWER, api_version=3)
+    parts = read_dump(
+        "\n".join(("connection 0: sent", *answer[:1], "connection 0: answer", *answer))
+    )
+    for length, is_bare in ((10, False), (9, True)):
+        bare = rows_of(dump_bare(WRONG_ANSWER[:length], BARE_ANSWER))
+        (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=bare, is_bare=True)])
+        assert found.expected.is_bare == is_bare
 
 
 def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
