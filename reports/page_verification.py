@@ -1,7 +1,7 @@
 """Says whether the pages and exports of a published grid are what its tables make: all of them are made anew.
 
-What runs do not say is taken from the published grid: where their folders lay, which of them were refused, and tables
-that come from other reports. `verification` compares the lists with the runs, and the reports where they are given.
+What runs do not say is taken from the published grid: where their folders lay, the lists of those that are refused or
+noticed, and tables that come from other reports. `verification` compares the lists with the runs, and the reports where they are given.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def differing_pages(
     """
     history = read_history_tables(recomputed)
     others = {name: read_history_table(published, name) for name in taken_over}
-    grid = _where_it_lay(published, recomputed)
+    try:
+        grid = _where_it_lay(published, recomputed)
+    except FileNotFoundError as error:
+        yield Difference("page", f"none can be made: {Path(error.filename).name} is missing")
+        return
     inputs = {name: inputs_sha256(published / TABLES_FOLDER, name) for name in taken_over}
     grid = replace(grid, inputs_sha256={**grid.inputs_sha256, **inputs})
     try:

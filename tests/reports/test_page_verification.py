@@ -72,6 +72,17 @@ def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Pa
     ]
 
 
+@pytest.mark.parametrize("name", ["refused", "notices"])
+def test_missing_list_is_named(
+    published: Path, recomputed: Path, tmp_path: Path, name: str
+) -> None:
+    """No page can be made without it, and what else was found is not lost over it."""
+    (published / f"{name}.json").unlink()
+    assert _found(published, recomputed, tmp_path) == [
+        f"page: none can be made: {name}.json is missing"
+    ]
+
+
 def test_tables_that_no_page_can_be_made_of_are_named(
     published: Path, recomputed: Path, tmp_path: Path
 ) -> None:
