@@ -14,6 +14,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsRes
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
+from wire.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
 
 FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
 FIRST_AUTHENTICATE_WITH_LIFETIME = 1
@@ -73,19 +74,17 @@ def encode_step(
     parts = [primitives.write_int32(header.correlation_id)]
     if reaction.kind is AnswerKind.SASL_HANDSHAKE:
         listed = () if reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE else mechanisms
-        parts += [
-            primitives.write_int16(reaction.error_code),
-            primitives.write_array_length(len(listed)),
-            *map(primitives.write_nullable_string, listed),
-        ]
+        listing = SaslHandshakeResponse(error_code=reaction.error_code, mechanisms=listed)
+        parts.append(encode(listing, version=reaction.layout))
     elif reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE:
         parts += [_NO_TAGS, primitives.write_int16(reaction.error_code), _COMPACT_NULL]
         parts += [primitives.write_unsigned_varint(len(token) + 1), token]
         parts += [primitives.write_int64(0), _NO_TAGS]
     else:
-        parts += [primitives.write_int16(reaction.error_code)]
-        parts += [primitives.write_nullable_string(None), primitives.write_int32(len(token))]
-        parts.append(token)
+        result = SaslAuthenticateResponse(
+            error_code=reaction.error_code, error_message=None, auth_bytes=token
+        )
+        parts.append(encode(result, version=0))
         if reaction.layout >= FIRST_AUTHENTICATE_WITH_LIFETIME:
             parts.append(primitives.write_int64(0))
     return encode_frame(b"".join(parts))

@@ -57,7 +57,7 @@ class Outcome:
     Attributes:
         any_new: whether any run that was given counts, and was not known.
         known_again: whether a run that is known was given again.
-        lists: those that do not, and what is to be said of those that do.
+        lists: of the runs that were given, those that do not count, and what is to be said of those that do.
     """
 
     any_new: bool = False

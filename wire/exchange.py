@@ -28,7 +28,7 @@ class Request:
         header: the header that is meant; the bytes may say something else.
         body: the body that is meant, where it is an ApiVersions body.
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
-        layout: of another API, how its request and answer are written, where that is known.
+        layout: how the request and its answer are written, where a schema says so.
     """
 
     data: bytes
@@ -85,11 +85,11 @@ def encode_request(
     """Encode an ApiVersions request, or one that is wrong on purpose.
 
     Args:
-        header: the header; its version follows from the api version unless `header_version` says otherwise.
+        header: the header; its version follows from the api version unless `header_version` or `layout` says otherwise.
         body: the message, written in the layout of the api version (of the newest known one for a version
             that is not known), or the bytes to write instead.
         header_version: another header version than the right one.
-        layout: of another API, how the request is written; it gives the header's version, and the body is bytes.
+        layout: how the request is written, where a schema says so; the body is bytes then.
         raw_header: bytes for fields of the header, as for `wire.codec.encode`.
         raw_body: bytes for fields of the body.
         trailing: bytes behind the body, inside the frame.
@@ -98,10 +98,12 @@ def encode_request(
 
     Raises:
         EncodeError: a value does not fit its field, or bytes are given for one that is not there.
-        ValueError: neither layout nor header version of another API is given.
+        ValueError: neither layout nor header version of another API is given, or both are.
     """
     api_version = header.request_api_version
-    if header_version is None and layout is not None:
+    if layout is not None:
+        if header_version is not None:
+            raise ValueError("the header's version is that of the layout: give one of them")
         header_version = layout.request_header_version
     if header_version is None:
         header_version = request_header_version(header.request_api_key, api_version)

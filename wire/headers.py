@@ -64,7 +64,7 @@ def request_header_version(api_key: int, api_version: int) -> int:
     A version that is not known yet counts as flexible, a negative one as not.
 
     Raises:
-        ValueError: the key is not that of ApiVersions, the only API whose messages this package knows.
+        ValueError: the key is not that of ApiVersions, the only API whose header is known without a schema.
     """
     if api_key != API_VERSIONS_KEY:
         raise ValueError(f"no header version is known for api key {api_key}")

@@ -14,6 +14,8 @@ from queue import Empty, Queue
 
 import pyspark
 
+from spark_aggregation.quick_start import SIMPLE_COMPILER
+
 SPARK_HOME = Path(pyspark.__file__).parent
 _SPARK_CLASS, _SPARK_SUBMIT = (
     SPARK_HOME / "bin" / "spark-class",
@@ -24,7 +26,7 @@ _START_S = 240
 """A daemon is there within 4 s on an idle machine; what is waited for is its own line."""
 _END_S = 30
 WORKERS = 2
-_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_QUICK_START = f"{SIMPLE_COMPILER} -XX:+UseSerialGC"
 
 
 class ClusterDidNotStart(Exception):

@@ -22,6 +22,7 @@ from wire.exchange import (
 )
 from wire.frames import FrameReader
 from wire.headers import RequestHeader, request_header_version
+from wire.layouts import Layout
 from wire.sentinel import SENTINEL_CORRELATION_ID, sentinel_for
 
 BODY = ApiVersionsRequest(client_software_name="a", client_software_version="1")
@@ -116,8 +117,11 @@ def test_body_of_bytes_is_written_as_it_is() -> None:
     assert sent.body is None
 
 
-def test_header_version_of_another_api_has_to_be_given() -> None:
-    """The header version of a request to another API is not guessed."""
+def test_header_version_of_another_api_has_to_be_given_once() -> None:
+    """The header version of a request to another API is not guessed, and has one source."""
+    layout = Layout(request=ApiVersionsRequest, response=ApiVersionsRequest, version=0)
+    with pytest.raises(ValueError, match="give one of them"):
+        encode_request(_header(9, api_key=3), b"", header_version=1, layout=layout)
     with pytest.raises(ValueError, match="api key 3"):
         encode_request(_header(9, api_key=3), b"")
 
