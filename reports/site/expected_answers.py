@@ -23,6 +23,7 @@ from wire.frames import SIZE_BYTES
 
 _IDENTITY = Identity(cluster_id="reference-cluster-0000", node_id=1)
 _FIRST_VERSION_WITH_IDS = 5
+_KEY_AND_VERSION_END = 8
 _CLOSED, _SILENT, _ANSWER = "closed", "no answer", "answer"
 
 
@@ -34,11 +35,14 @@ class ExpectedAnswer:
         what: "answer", "closed" or "no answer".
         rows: an answer's bytes.
         is_bare: whether fields of it may be among bytes that are not read.
+        by_own_table: whether it follows from what the reference broker advertises, which need not be what the target
+            does: the request is one of another API.
     """
 
     what: str
     rows: list[ByteRow]
     is_bare: bool = False
+    by_own_table: bool = False
 
 
 def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
@@ -95,12 +99,14 @@ def _names_a_cluster(data: bytes) -> bool:
 def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:
     connection.receive_data(data)
     answer = connection.data_to_send()
+    of_another_api = len(data) >= _KEY_AND_VERSION_END and data[4:6] != API_VERSIONS_KEY.to_bytes(2)
     if not answer:
         closed = connection.state is ConnectionState.CLOSED
-        return ExpectedAnswer(what=_CLOSED if closed else _SILENT, rows=[])
-    if data[4:6] != API_VERSIONS_KEY.to_bytes(2):
+        what = _CLOSED if closed else _SILENT
+        return ExpectedAnswer(what=what, rows=[], by_own_table=of_another_api)
+    if of_another_api:
         rows = rows_of(dump_bare(answer, BARE_ANSWER))
-        return ExpectedAnswer(what=_ANSWER, rows=rows, is_bare=True)
+        return ExpectedAnswer(what=_ANSWER, rows=rows, is_bare=True, by_own_table=True)
     asked = int.from_bytes(data[6:8], signed=True)
     layout = layout_of_answer(answer[SIZE_BYTES:], asked)
     return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_answer(answer, api_version=layout)))

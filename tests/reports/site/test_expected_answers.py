@@ -8,6 +8,10 @@ import pytest
 
 from reports.site.expected_answers import expected_answers
 from strategies.api_versions import build_request
+from wire.frames import encode_frame
+
+LIST_GROUPS_V5 = "0010 0005 00000007 0000 00 01 01 00"
+PRODUCE_V99 = "0000 0063 00000007 0000 00"
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,22 @@ def test_request_has_a_reference_answer_unless_it_names_a_cluster(
     facts = json.dumps({"sent": sent})
     found = expected_answers(facts, release="4.4.0", listener="plaintext")
     assert [each.what for each in found] == ["answer"] * answers
+
+
+@pytest.mark.parametrize(
+    ("payload", "what", "by_own_table"),
+    [
+        pytest.param(LIST_GROUPS_V5, "answer", True, id="served"),
+        pytest.param(PRODUCE_V99, "closed", True, id="not-served"),
+        pytest.param("0012 0000 00000007 0000", "answer", False, id="api-versions"),
+        pytest.param("0010", "closed", False, id="names-no-api"),
+    ],
+)
+def test_reaction_to_another_api_follows_from_the_table(
+    payload: str, what: str, by_own_table: bool
+) -> None:
+    """The target may advertise other versions of it than the reference broker, so that the page has to say so."""
+    frame = encode_frame(bytes.fromhex(payload))
+    facts = json.dumps({"sent": [{"connection": 0, "data": frame.hex()}]})
+    (found,) = expected_answers(facts, release="4.4.0", listener="plaintext")
+    assert (found.what, found.by_own_table) == (what, by_own_table)

@@ -85,7 +85,9 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
     )
     others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
     out_dir = write_small_site(tmp_path, failures=[*others, row])
-    rows = _rows(parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html"), "field by field")
+    page = parse(out_dir / "failures" / f"{KNOWN_SIGNATURE}.html")
+    assert "The reference broker, by its own table of versions: answer" in text_of(page)
+    rows = _rows(page, "field by field")
     assert rows[1] == ["correlation_id", "00 00 00 07", "7", "00 00 00 07", "7"]
     coordinator = ["00 0f", "COORDINATOR_NOT_AVAILABLE (15)"]
     assert ["error_code ≠ differs", "not read", *coordinator] in rows
