@@ -230,6 +230,18 @@ def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path)
     page.context.close()
 
 
+def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
+    """What a table is about is read without scrolling, also where the table itself is wider than the screen."""
+    address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
+    page = _open(browser, address, viewport=SIZES["phone"])
+    widths = page.locator(".scroller").evaluate_all(
+        "(all) => all.map((each) => [each.querySelector('caption').offsetWidth, each.clientWidth, each.scrollWidth])"
+    )
+    assert any(table > shown for _, shown, table in widths)
+    assert all(caption <= shown for caption, shown, _ in widths)
+    page.context.close()
+
+
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
     """In forced colours verdicts keep their outline; on paper the whole table is there."""
     page = _open(browser, (small_site / "index.html").as_uri(), forced_colors="active")
