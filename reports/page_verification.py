@@ -18,7 +18,7 @@ from reports.hash_list import hashes_of
 from reports.history_tables import read_history_table, read_history_tables
 from reports.records import TABLES_FOLDER
 from reports.row_keys import ROW_KEYS
-from reports.run_lists import NOTICES_FILE, REFUSED_FILE, read_run_lists
+from reports.run_lists import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
 from reports.table_rows import inputs_sha256
 from reports.verification import Difference, rows_of
 
@@ -39,13 +39,13 @@ def differing_pages(
         scratch: an empty folder for the pages.
         taken_over: tables that come from the published grid.
     """
+    missing = missing_run_lists(published)
+    if missing:
+        yield from (Difference("page", f"none can be made: {name} is missing") for name in missing)
+        return
     history = read_history_tables(recomputed)
     others = {name: read_history_table(published, name) for name in taken_over}
-    try:
-        grid = _where_it_lay(published, recomputed)
-    except FileNotFoundError as error:
-        yield Difference("page", f"none can be made: {Path(error.filename).name} is missing")
-        return
+    grid = _where_it_lay(published, recomputed)
     inputs = {name: inputs_sha256(published / TABLES_FOLDER, name) for name in taken_over}
     grid = replace(grid, inputs_sha256={**grid.inputs_sha256, **inputs})
     try:

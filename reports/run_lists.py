@@ -55,6 +55,11 @@ class RunLists:
         }
 
 
+def missing_run_lists(out_dir: Path) -> list[str]:
+    """Return the names of the lists that a roll-up's folder lacks."""
+    return [name for name in (REFUSED_FILE, NOTICES_FILE) if not (out_dir / name).is_file()]
+
+
 def read_run_lists(out_dir: Path) -> RunLists:
     """Read both lists from a roll-up's folder."""
 

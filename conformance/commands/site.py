@@ -13,7 +13,7 @@ from reports.grid_page import write_grid
 from reports.hash_list import write_hash_list
 from reports.records import TABLES_FOLDER
 from reports.row_keys import ROW_KEYS
-from reports.run_lists import NOTICES_FILE, REFUSED_FILE
+from reports.run_lists import missing_run_lists
 
 
 @click.command()
@@ -51,5 +51,5 @@ def _missing(grid: Path) -> list[str]:
     tables = [f"{TABLES_FOLDER}/{name}.parquet" for name in ROW_KEYS]
     return [
         *(name for name in tables if not any((grid / name).glob("*.parquet"))),
-        *(name for name in (REFUSED_FILE, NOTICES_FILE) if not (grid / name).is_file()),
+        *missing_run_lists(grid),
     ]
