@@ -18,6 +18,7 @@ from wire.headers import (
     PLAIN_REQUEST_HEADER,
     RequestHeader,
     ResponseHeader,
+    read_key_and_version,
     request_header_version,
 )
 from wire.layouts import Layout
@@ -116,7 +117,7 @@ def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
         data: the frame.
         layout: of another API, how the request is written; without it no more than its header is read.
     """
-    key, version = (int.from_bytes(data[at : at + 2], signed=True) for at in (4, 6))
+    key, version = read_key_and_version(data)
     if key == API_VERSIONS_KEY:
         body = ApiVersionsRequest if 0 <= version <= NEWEST_VERSION else None
         return _traced(data, RequestHeader, request_header_version(key, version), body, version)

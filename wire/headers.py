@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from wire.api_versions import API_VERSIONS_KEY, ApiVersionsRequest
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
+from wire.frames import SIZE_BYTES
 from wire.primitives import TaggedField
 
 FLEXIBLE_REQUEST_HEADER = 2
@@ -58,13 +59,21 @@ class ResponseHeader:
     )
 
 
+def read_key_and_version(frame: bytes) -> tuple[int, int]:
+    """Return api key and version that a request's frame names; one that ends before both names nothing."""
+    key, version = (
+        int.from_bytes(frame[at : at + 2], signed=True) for at in (SIZE_BYTES, SIZE_BYTES + 2)
+    )
+    return key, version
+
+
 def request_header_version(api_key: int, api_version: int) -> int:
     """Return the header version of an ApiVersions request, as it follows from its version alone.
 
     A version that is not known yet counts as flexible, a negative one as not.
 
     Raises:
-        ValueError: the key is not that of ApiVersions, the only API whose header is known without a schema.
+        ValueError: the key is not that of ApiVersions; for other APIs see `wire.layouts`.
     """
     if api_key != API_VERSIONS_KEY:
         raise ValueError(f"no header version is known for api key {api_key}")

@@ -20,6 +20,7 @@ from reports.site.byte_tables import ByteRow, rows_of
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
+from wire.headers import read_key_and_version
 
 _IDENTITY = Identity(cluster_id="reference-cluster-0000", node_id=1)
 _FIRST_VERSION_WITH_IDS = 5
@@ -34,15 +35,18 @@ class ExpectedAnswer:
     Attributes:
         what: "answer", "closed" or "no answer".
         rows: an answer's bytes.
-        is_bare: whether fields of it may be among bytes that are not read.
         by_own_table: whether it follows from what the reference broker advertises, which need not be what the target
             does: the request is one of another API.
     """
 
     what: str
     rows: list[ByteRow]
-    is_bare: bool = False
     by_own_table: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether fields of it may be among bytes that are not read."""
+        return bool(self.rows) and self.rows[-1].path in ("", BARE_ANSWER)
 
 
 def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
@@ -90,23 +94,23 @@ def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _names_a_cluster(data: bytes) -> bool:
-    key, version = data[4:6], int.from_bytes(data[6:8], signed=True)
+    key, version = read_key_and_version(data)
     # Of a version that nobody knows no field is read.
     has_ids = _FIRST_VERSION_WITH_IDS <= version <= NEWEST_VERSION
-    return key == API_VERSIONS_KEY.to_bytes(2) and has_ids
+    return key == API_VERSIONS_KEY and has_ids
 
 
 def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:
     connection.receive_data(data)
     answer = connection.data_to_send()
-    of_another_api = len(data) >= _KEY_AND_VERSION_END and data[4:6] != API_VERSIONS_KEY.to_bytes(2)
+    key, version = read_key_and_version(data)
+    of_another_api = len(data) >= _KEY_AND_VERSION_END and key != API_VERSIONS_KEY
     if not answer:
-        closed = connection.state is ConnectionState.CLOSED
-        what = _CLOSED if closed else _SILENT
-        return ExpectedAnswer(what=what, rows=[], by_own_table=of_another_api)
-    if of_another_api:
-        rows = rows_of(dump_bare(answer, BARE_ANSWER))
-        return ExpectedAnswer(what=_ANSWER, rows=rows, is_bare=True, by_own_table=True)
-    asked = int.from_bytes(data[6:8], signed=True)
-    layout = layout_of_answer(answer[SIZE_BYTES:], asked)
-    return ExpectedAnswer(what=_ANSWER, rows=rows_of(dump_answer(answer, api_version=layout)))
+        what = _CLOSED if connection.state is ConnectionState.CLOSED else _SILENT
+        lines = []
+    elif of_another_api:
+        what, lines = _ANSWER, dump_bare(answer, BARE_ANSWER)
+    else:
+        layout = layout_of_answer(answer[SIZE_BYTES:], version)
+        what, lines = _ANSWER, dump_answer(answer, api_version=layout)
+    return ExpectedAnswer(what=what, rows=rows_of(lines), by_own_table=of_another_api)

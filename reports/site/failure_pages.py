@@ -141,8 +141,7 @@ def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[C
     for number, (place, wanted) in enumerate(zip(requests, expected, strict=True), start=1):
         answer = parts[place + 1] if place + 1 < len(parts) and not parts[place + 1].sent else None
         if wanted.is_bare and answer and any(row.path != BARE_ANSWER for row in answer.rows[1:]):
-            cut = in_fields_of(answer.rows, wanted.rows)
-            wanted = replace(wanted, rows=cut, is_bare=not cut[-1].path)
+            wanted = replace(wanted, rows=in_fields_of(answer.rows, wanted.rows))
         rows = compared_rows(wanted.rows, answer.rows if answer else [])
         shown, left_out = _near_differences(rows)
         comparisons.append(

@@ -6,11 +6,11 @@ from typing import cast
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
 from fixtures.plugin import parse_address, tier_of
 from fixtures.running_broker import Address
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from tests.described_apis import described_api
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.frames import FrameReader
@@ -116,8 +116,7 @@ def check_well_formed(payload: bytes) -> None:
     """
     api_key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
     if api_key != API_VERSIONS_KEY:
-        api = api_catalogue().find(api_key, version)
-        assert api is not None
+        api = described_api(api_key, version)
         header_version = api.request_header_version(version)
         _, body = decode_prefix(RequestHeader, payload, version=header_version)
         decode(api.request, payload[body:], version=version)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
 from reports.failures import (
     Failure,
     recorded_answers,
@@ -20,10 +19,16 @@ from reports.failures import (
 from reports.packet_capture import render_capture
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
+from tests.described_apis import described_api
+from tests.reports.dumps import (
+    LIST_GROUPS,
+    LIST_GROUPS_V3_NOTES,
+    LIST_GROUPS_V3_PAYLOAD,
+    notes_of,
+)
 from wire.api_versions import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
 from wire.exchange import Exchange, Outcome, Request, Step
-from wire.message_schemas import Api
 from wire.sasl import authenticate_request
 
 PARTS = {
@@ -34,7 +39,6 @@ PARTS = {
     "kind": "AssertionError",
     "message": "assert [18] == []\nmore",
 }
-LIST_GROUPS = 16
 TABLE = "0000 00000001 0012 0000 0005"
 ANSWER = bytes.fromhex(f"00000007 {TABLE}")
 
@@ -55,13 +59,6 @@ def answered(payload: bytes, *, version: int = 0, stray: bytes = b"") -> Exchang
         usable=True,
         stray=stray,
     )
-
-
-def described(api_key: int, version: int) -> Api:
-    """Return an API as the schemas have it."""
-    api = api_catalogue().find(api_key, version)
-    assert api is not None
-    return api
 
 
 def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
@@ -206,7 +203,7 @@ def test_dump_tells_what_was_done() -> None:
 
 def test_stray_bytes_are_no_part_of_an_answer() -> None:
     """An answer that ends too early is not completed from what came behind it."""
-    request = minimal_request(described(LIST_GROUPS, 0), 0)
+    request = minimal_request(LIST_GROUPS, 0)
     lines = dump_of(request, "00000007 000f", stray=bytes.fromhex("00000000"))
     assert lines[-7:] == [
         "connection 0: answer",
@@ -221,26 +218,20 @@ def test_stray_bytes_are_no_part_of_an_answer() -> None:
 
 def test_fields_of_other_apis_are_named() -> None:
     """Request and answer are written in the layout that the request names, tags of headers included."""
-    request = minimal_request(described(LIST_GROUPS, 3), 3)
-    lines = dump_of(request, "00000007 00 00000000 000f 01 00")
-    assert [line[59:] for line in lines if line.startswith(" ") and line[59:]][4:] == [
+    request = minimal_request(LIST_GROUPS, 3)
+    lines = dump_of(request, LIST_GROUPS_V3_PAYLOAD)
+    assert [note for note in notes_of(lines) if note][4:] == [
         "client_id = 'kafka-conformance'",
         "header.tagged_fields = 0",
         "tagged_fields = 0",
-        "size = 13",
-        "correlation_id = 7",
-        "header.tagged_fields = 0",
-        "throttle_time_ms = 0",
-        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
-        "groups = 0",
-        "tagged_fields = 0",
+        *LIST_GROUPS_V3_NOTES,
     ]
 
 
 def test_steps_of_sasl_are_named() -> None:
     """A token has its field in request and answer."""
     lines = dump_of(authenticate_request(b"ab"), "00000024 003a 0001 78 00000000")
-    named = [line[59:] for line in lines]
+    named = notes_of(lines)
     assert "auth_bytes = b'ab'" in named
     assert named[-3:] == [
         "error_code = SASL_AUTHENTICATION_FAILED (58)",
@@ -252,17 +243,18 @@ def test_steps_of_sasl_are_named() -> None:
 def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
     """UNSUPPORTED_VERSION comes in v0, also where the request was made of a schema."""
     lines = dump_of(
-        minimal_request(described(API_VERSIONS_KEY, 4), 4), "00000007 0023 00000001 0012 0000 0003"
+        minimal_request(described_api(API_VERSIONS_KEY, 4), 4),
+        "00000007 0023 00000001 0012 0000 0003",
     )
     assert lines[-1].endswith("api_keys[0].max_version = 3")
 
 
 def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
     """A version that nobody describes has the names of the nearest one, and a line that says so."""
-    request = minimal_request(described(LIST_GROUPS, 0), 99, layout=0)
+    request = minimal_request(LIST_GROUPS, 99, layout=0)
     note = "  fields of request and answer are those of v0, the nearest version that is known"
     assert note in dump_of(request, "00000007 0000 00000000")
-    known = minimal_request(described(LIST_GROUPS, 0), 0)
+    known = minimal_request(LIST_GROUPS, 0)
     assert note not in dump_of(known, "00000007 0000 00000000")
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
 from reports.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
+from tests.reports.dumps import (
+    LIST_GROUPS,
+    LIST_GROUPS_V3_NOTES,
+    LIST_GROUPS_V3_PAYLOAD,
+    notes_of,
+)
+from wire.frames import encode_frame
 from wire.layouts import Layout
 from wire.sasl import SaslHandshakeRequest, SaslHandshakeResponse, handshake_request
 
 WHOLE = bytes.fromhex("0000001a 00000007 0000 00000002 0000 0000 000d 0012 0000 0005 00000000")
-LIST_GROUPS_V3 = (16, 3)
 HANDSHAKE = handshake_request(version=1, mechanism="PLAIN")
 HANDSHAKE_ANSWER = bytes.fromhex("00000011 00000011 0021 00000001 0005 504c41494e")
 LAYOUT = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=1)
-
-
-def notes_of(lines: list[str]) -> list[str]:
-    """Return what stands behind offset and bytes."""
-    return [line[59:] for line in lines]
 
 
 def test_good_answer_is_dumped_field_by_field() -> None:
@@ -107,31 +107,20 @@ def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
 
 def test_tags_of_header_and_body_are_told_apart() -> None:
     """Both sections have one name in the schemas, and stand one behind the other."""
-    api = api_catalogue().find(*LIST_GROUPS_V3)
-    assert api is not None
-    request = minimal_request(api, LIST_GROUPS_V3[1])
+    request = minimal_request(LIST_GROUPS, 3)
     assert notes_of(dump_request(request.data, request.layout))[-2:] == [
         "header.tagged_fields = 0",
         "tagged_fields = 0",
     ]
     cut_off = bytes.fromhex("00000005 00000007 01")
-    (*_, in_header) = notes_of(dump_answer_of(cut_off, api.layout(LIST_GROUPS_V3[1])))
+    (*_, in_header) = notes_of(dump_answer_of(cut_off, LIST_GROUPS.layout(3)))
     assert in_header.startswith("<-- header.tagged_fields")
 
 
 def test_answer_with_a_flexible_header_is_dumped_whole() -> None:
     """Behind the correlation id stand the tags of its header."""
-    api = api_catalogue().find(*LIST_GROUPS_V3)
-    assert api is not None
-    answer = bytes.fromhex("0000000d 00000007 00 00000000 000f 01 00")
-    assert notes_of(dump_answer_of(answer, api.layout(LIST_GROUPS_V3[1])))[1:] == [
-        "correlation_id = 7",
-        "header.tagged_fields = 0",
-        "throttle_time_ms = 0",
-        "error_code = COORDINATOR_NOT_AVAILABLE (15)",
-        "groups = 0",
-        "tagged_fields = 0",
-    ]
+    answer = encode_frame(bytes.fromhex(LIST_GROUPS_V3_PAYLOAD))
+    assert notes_of(dump_answer_of(answer, LIST_GROUPS.layout(3))) == LIST_GROUPS_V3_NOTES
 
 
 @pytest.mark.parametrize("end", range(len(HANDSHAKE_ANSWER)))

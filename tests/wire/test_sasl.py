@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
+from tests.described_apis import described_api
 from tests.wire.decoder_contract import contract_breaches
 from tests.wire.filled_messages import filled_message
 from wire.codec import decode_prefix, encode
@@ -61,8 +61,7 @@ def test_messages_are_those_of_the_schemas(
     api_key: int, version: int, request_: type[Any], response: type[Any]
 ) -> None:
     """With a value in every field they have the same bytes, and what is cut off is told from what is whole."""
-    api = api_catalogue().find(api_key, version)
-    assert api is not None
+    api = described_api(api_key, version)
     for ours, theirs in ((request_, api.request), (response, api.response)):
         message = filled_message(ours, version)
         encoded = encode(message, version=version)

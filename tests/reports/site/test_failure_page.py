@@ -8,13 +8,13 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
 from reports.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
 from reports.site import addresses
 from reports.site.byte_tables import read_dump, rows_of
 from reports.site.expected_answers import ExpectedAnswer
 from reports.site.failure_pages import compare
 from strategies.minimal_requests import minimal_request
+from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
@@ -69,8 +69,7 @@ def test_answers_stand_side_by_side(page: Element) -> None:
 
 def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: Path) -> None:
     """The reference broker's answer is cut like the target's, which has an error code and no groups."""
-    api = api_catalogue().find(16, 0)
-    assert api is not None
+    api = described_api(16, 0)
     request = minimal_request(api, 0)
     answer = bytes.fromhex("00000006 00000007 000f")
     row = failure_row(
@@ -104,7 +103,7 @@ def test_bare_answers_are_compared_as_they_are() -> None:
         )
     )
     wanted = rows_of(dump_bare(b"\0\0\0\2ac", BARE_ANSWER))
-    (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=wanted, is_bare=True)])
+    (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=wanted)])
     assert [row.path for row in found.rows] == ["size", BARE_ANSWER]
 
 
@@ -116,7 +115,7 @@ def test_field_that_the_whole_expected_answer_lacks_is_not_there() -> None:
     )
     for length, is_bare in ((10, False), (9, True)):
         bare = rows_of(dump_bare(WRONG_ANSWER[:length], BARE_ANSWER))
-        (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=bare, is_bare=True)])
+        (found,) = compare(parts, [ExpectedAnswer(what="answer", rows=bare)])
         assert found.expected.is_bare == is_bare
 
 

@@ -1,0 +1,13 @@
+"""APIs as Kafka's message schemas describe them."""
+
+from __future__ import annotations
+
+from fixtures.message_schemas import api_catalogue
+from wire.message_schemas import Api
+
+
+def described_api(api_key: int, version: int) -> Api:
+    """Return the API of a version that is described."""
+    api = api_catalogue().find(api_key, version)
+    assert api is not None
+    return api
