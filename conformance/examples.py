@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 from clauses.catalogue import Clause, Level
@@ -106,8 +107,11 @@ class PropertyJudge:
             self._run(body, values)
         except AssertionError as error:
             if self._record_difference(drawn, error):
-                # What is declared was to be expected, silence from the beginning and all.
+                # What is declared was to be expected, silence from the beginning and all. The next example may
+                # fail in another way, which the declaration must not hide.
                 patience.forgive(before)
+                self._first_error = self._first_error or error
+                return
             if self._is_binding(error):
                 # One that ends the target has been repeated on a fresh one already.
                 if not isinstance(error, TargetEnded):
@@ -313,6 +317,8 @@ class PropertyJudge:
     ) -> bool:
         """Record what does not hold; returns whether that is declared."""
         binding = self._is_binding(error)
+        declared = {} if isinstance(error, Unjudged) else self._declared(error)
+        is_declared = len(declared) == len(self._clauses)
         self._differences += not binding
         self._record(
             Verdict.VIOLATES if binding else Verdict.INFORMATIONAL,
@@ -320,26 +326,29 @@ class PropertyJudge:
             drawn=drawn,
             steps=steps,
             served_before=served_before,
+            declared=declared,
         )
-        is_declared = not isinstance(error, Unjudged) and self._check_expectation(error)
-        if binding:
+        if binding and not is_declared:
             self._shrinking.failed(drawn)
         return is_declared
 
-    def _check_expectation(self, error: AssertionError) -> bool:
-        """A declared violation covers just the failures that it matches; returns whether all clauses are covered."""
-        covered = True
+    def _declared(self, error: AssertionError) -> dict[str, str]:
+        """Return what is declared of just this failure, by the clause that it is declared for."""
+        target, listener = self._broker.target, self._broker.listener
+        declared = {}
         for clause in self._clauses:
-            known_violations = self._broker.target.known_violations
-            listener = self._broker.listener
-            declared = [each for each in known_violations if each.holds_on(clause.id, listener)]
-            matched = [k for k in declared if re.search(k.match, str(error), re.DOTALL)]
-            target = self._broker.target.id
-            self._recorder.matched_expectations.update((target, known) for known in matched)
-            if not matched:
-                covered = False
+            matched = [
+                known
+                for known in target.known_violations
+                if known.holds_on(clause.id, listener)
+                and re.search(known.match, str(error), re.DOTALL)
+            ]
+            self._recorder.matched_expectations.update((target.id, known) for known in matched)
+            if matched:
+                declared[clause.id] = "; ".join(known.note for known in matched)
+            else:
                 self._recorder.not_covered(self._key(clause))
-        return covered
+        return declared
 
     def _record(
         self,
@@ -349,6 +358,7 @@ class PropertyJudge:
         drawn: str = "",
         steps: tuple[Step, ...] | None = None,
         served_before: int = 0,
+        declared: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         # The first failure was drawn to judge; what follows it is Hypothesis making it smaller.
         phase = Phase.SHRINK if self._shrinking.is_under_way else Phase.GENERATE
@@ -358,7 +368,21 @@ class PropertyJudge:
             done = tuple(self._broker.journal) if steps is None else steps
             failure = None
             if error is not None:
-                failure = self._failure(clause, key, verdict, error, drawn, done, served_before)
+                failure = Failure(
+                    signature=self._signature(key, error),
+                    clause=clause.id,
+                    statement=clause.statement,
+                    property_name=self._name,
+                    target=key.target,
+                    listener=key.listener,
+                    verdict=verdict.value,
+                    kind=type(error).__name__,
+                    message=str(error),
+                    example=drawn,
+                    steps=done,
+                    served_before=served_before,
+                    known_violation=declared.get(clause.id, ""),
+                )
             self._recorder.judged(
                 JudgedExample(
                     key=key,
@@ -370,28 +394,3 @@ class PropertyJudge:
                     failure=failure,
                 )
             )
-
-    def _failure(
-        self,
-        clause: Clause,
-        key: CellKey,
-        verdict: Verdict,
-        error: AssertionError,
-        drawn: str,
-        steps: tuple[Step, ...],
-        served_before: int,
-    ) -> Failure:
-        return Failure(
-            signature=self._signature(key, error),
-            clause=clause.id,
-            statement=clause.statement,
-            property_name=self._name,
-            target=key.target,
-            listener=key.listener,
-            verdict=verdict.value,
-            kind=type(error).__name__,
-            message=str(error),
-            example=drawn,
-            steps=steps,
-            served_before=served_before,
-        )

@@ -7,6 +7,8 @@ on our side are `fixtures.errors.HarnessError` and never come from here.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from hypothesis import assume
 
@@ -64,6 +66,23 @@ def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
             return connection.exchange(request)
     except ConnectionFailed as error:
         raise StoppedServing(f"no new connection is taken any more: {error}") from error
+
+
+@contextmanager
+def naming_input(place: str, value: str) -> Iterator[None]:
+    """Put into the words of a violation inside the block where the input stood, and in a line of its own what it was.
+
+    The first line stays the same for every input that fails alike, since it tells one failure from another.
+
+    Args:
+        place: what was unusual, for example "an unknown tag in the body".
+        value: its value.
+    """
+    try:
+        yield
+    except AssertionError as error:
+        error.args = (f"{place}: {error}\n{value}",)
+        raise
 
 
 def payload_of(exchange: Exchange) -> bytes:
@@ -166,6 +185,19 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         )
         raise MalformedAnswer(exchange, f"the answer is too short: {error}", error)
     return ErrorCode(int.from_bytes(payload[RESPONSE_HEADER_BYTES:end], signed=True))
+
+
+def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:
+    """Fail unless a request was refused: the connection closed, or an error answered.
+
+    Args:
+        exchange: the exchange.
+        served: what it means that the request was served.
+    """
+    closed_or_answered = exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER)
+    assert closed_or_answered, f"neither refused nor closed; the target: {exchange.outcome.value}"
+    if exchange.outcome is Outcome.ANSWER:
+        assert error_code_of(exchange) is not ErrorCode.NONE, served
 
 
 def summary_of(exchange: Exchange) -> str:

@@ -10,7 +10,7 @@ from clauses.catalogue import Clause, Role, catalogue
 from conformance.expectations import stale_expectations
 from conformance.run_facts import target_facts
 from fixtures.plugin import ListenerOfTarget
-from fixtures.targets import KnownViolation, Target
+from fixtures.targets import Target
 from reports.plugin import clauses_of
 from reports.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.records import PlannedCell
@@ -74,15 +74,13 @@ def _targets(items: Iterable[pytest.Item]) -> list[Target]:
 
 
 def _plan(clause: Clause, listener: ListenerOfTarget) -> PlannedCell:
-    known = _known_violation(listener.target, clause.id, listener.listener)
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,
         listener=listener.listener,
-        known_violation="" if known is None else f"{known.reason} ({known.link})",
+        known_violation="; ".join(
+            known.note
+            for known in listener.target.known_violations
+            if known.holds_on(clause.id, listener.listener)
+        ),
     )
-
-
-def _known_violation(target: Target, clause: str, listener: str) -> KnownViolation | None:
-    """Return the registry's entry for a clause that a target is known to violate on a listener."""
-    return next((k for k in target.known_violations if k.holds_on(clause, listener)), None)

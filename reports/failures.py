@@ -86,6 +86,7 @@ class Failure:
         steps: what was done.
         served_before: how many of them other examples did, on the connection that this one borrowed.
         repeats: how often it showed again when it was repeated alone; None where it was not.
+        known_violation: what the declarations say that match it; empty where none does.
     """
 
     signature: str
@@ -101,6 +102,7 @@ class Failure:
     steps: tuple[Step, ...]
     served_before: int = 0
     repeats: Repeats | None = None
+    known_violation: str = ""
 
     @property
     def first_line(self) -> str:

@@ -142,6 +142,10 @@ def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
     return None
 
 
+def _sent_bytes(failure: Failure) -> int:
+    return sum(len(piece) for step in failure.steps for piece in step.pieces)
+
+
 def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
     asked = (exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY)
     return next((exchange.latency_us for exchange in asked), None)
@@ -247,7 +251,14 @@ class RunRecorder:
         if example.phase is Phase.GENERATE:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:
-            cell.failures[example.failure.signature] = example.failure
+            kept = cell.failures.get(example.failure.signature)
+            # What is declared is not made smaller, so that the shortest example that was met is the one to show.
+            if (
+                kept is None
+                or not kept.known_violation
+                or _sent_bytes(example.failure) <= _sent_bytes(kept)
+            ):
+                cell.failures[example.failure.signature] = example.failure
             # It has yet to be repeated, whatever the failures before it were.
             cell.planned = dataclasses.replace(cell.planned, flaky=None)
         exchanges = example.exchanges

@@ -86,8 +86,8 @@ def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
 
 def _told_lines(recorder: RunRecorder, told: _Told, width: int) -> Iterator[str]:
     failure = told.failure
-    if told.cell.planned.known_violation:
-        yield f"  known because: {told.cell.planned.known_violation}"
+    if failure.known_violation:
+        yield f"  known because: {failure.known_violation}"
     yield f"  the clause: {failure.statement}"
     yield f"  seen: {failure.first_line}"
     if failure.repeats is not None:

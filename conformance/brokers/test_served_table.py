@@ -127,8 +127,10 @@ def test_one_connection_does_not_change_another(
 def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
     """A broker answers a request with bytes behind its body as it does one without."""
     assume_served(broker, sent)
-    plain = broker.exchange(build_request(version=sent.api_version))
-    assert error_code_of(broker.exchange(sent)) is error_code_of(plain)
+    version = sent.api_version
+    plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    answer = decode_answer(broker.exchange(sent), api_version=version)
+    assert stable_part(answer) == stable_part(plain), "another answer than without them"
 
 
 @pytest.mark.malformed

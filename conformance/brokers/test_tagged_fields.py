@@ -7,9 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conformance.judging import (
+    assert_refused,
     assume_served,
     decode_answer,
-    error_code_of,
+    naming_input,
     stable_part,
     tag_orders,
 )
@@ -18,8 +19,7 @@ from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_body_tag_section, requests_with_tag_overrun
 from strategies.header_fields import unknown_tagged_fields
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
-from wire.error_codes import ErrorCode
-from wire.exchange import Outcome, Request
+from wire.exchange import Request
 from wire.primitives import UINT32_MAX, TaggedField
 
 ONE_TAG = (TaggedField(100, b"\x01"),)
@@ -48,8 +48,20 @@ def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) ->
     assume_served(broker, sent)
     version = sent.api_version
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
-    answer = decode_answer(broker.exchange(sent), api_version=version)
-    assert stable_part(answer) == stable_part(plain)
+    assert sent.body is not None
+    tags = {
+        "header": sent.header.unknown_tagged_fields,
+        "body": sent.body.unknown_tagged_fields,
+    }
+    places = " and ".join(place for place, fields in tags.items() if fields)
+    highest = ", ".join(
+        f"{max(field.tag for field in fields):#010x} in the {place}"
+        for place, fields in tags.items()
+        if fields
+    )
+    with naming_input(f"unknown tags in {places or 'no place'}", f"highest tag: {highest}"):
+        answer = decode_answer(broker.exchange(sent), api_version=version)
+        assert stable_part(answer) == stable_part(plain), "another answer than without them"
 
 
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")
@@ -85,7 +97,4 @@ def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> No
 def test_tag_section_beyond_the_frame_is_refused(broker: Broker, sent: Request) -> None:
     """A broker closes or answers with an error where a tag section reaches beyond the frame."""
     assume_served(broker, sent)
-    exchange = broker.exchange(sent)
-    assert exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER), "the target hangs"
-    if exchange.outcome is Outcome.ANSWER:
-        assert error_code_of(exchange) is not ErrorCode.NONE, "the request was served"
+    assert_refused(broker.exchange(sent))

@@ -219,3 +219,15 @@ def trailing_bytes_are_refused(handling: Handling) -> None:
     end = header.body_offset if body is None else body.end
     if len(handling.payload) > end:
         replace_reaction(handling, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.RESPONSE, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
+def trailing_bytes_shorten_the_table(handling: Handling) -> None:
+    """A request of a served version with bytes behind its body gets a table without its last entry."""
+    header, response = handling.header, handling.response
+    if header is None or response is None or not succeeds(handling):
+        return
+    body = body_of(handling)
+    end = header.body_offset if body is None else body.end
+    if len(handling.payload) > end:
+        replace_response(handling, api_keys=response.api_keys[:-1])

@@ -204,3 +204,10 @@ def the_old_header_without_a_client_id_is_served(handling: Handling) -> None:
     found = old_header(handling)
     if found is not None and found[1] < 0:
         answer_unreadable_header(handling, found[0])
+
+
+@defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
+def an_old_header_on_a_flexible_version_is_waited_for(handling: Handling) -> None:
+    """A flexible request that reads only with the old header is never answered, and the connection is dead."""
+    if old_header(handling) is not None:
+        replace_reaction(handling, outcome=Outcome.SILENT)

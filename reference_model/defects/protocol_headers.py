@@ -133,6 +133,13 @@ def short_compact_client_ids_are_understood(handling: Handling) -> None:
         answer_unreadable_header(handling, found[0])
 
 
+@defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
+def compact_client_ids_are_waited_for(handling: Handling) -> None:
+    """A flexible request with a compact client id is never answered, and the connection is dead."""
+    if compact_client_id(handling) is not None:
+        replace_reaction(handling, outcome=Outcome.SILENT)
+
+
 def answer_unreadable_header(handling: Handling, version: int) -> None:
     """Serve a request whose header does not read by the rules."""
     correlation_id, _ = primitives.read_int32(memoryview(handling.payload), 4)

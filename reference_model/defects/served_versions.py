@@ -85,6 +85,28 @@ def the_controller_does_not_describe_the_cluster(handling: Handling) -> None:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
+def say_unsupported(handling: Handling, offset: int) -> None:
+    """Put UNSUPPORTED_VERSION into an answer, at the place in its payload where the error code stands."""
+    payload = handling.answer[SIZE_BYTES:]
+    code = write_int16(ErrorCode.UNSUPPORTED_VERSION)
+    handling.answer = encode_frame(payload[:offset] + code + payload[offset + len(code) :])
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def the_oldest_group_list_is_listed_and_refused(handling: Handling) -> None:
+    """ListGroups v0 is listed, and answered in its layout with UNSUPPORTED_VERSION."""
+    if is_asked(handling, LIST_GROUPS, 0, 0):
+        say_unsupported(handling, HEADER_BYTES)
+
+
+@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+def describing_the_cluster_is_listed_and_refused(handling: Handling) -> None:
+    """DescribeCluster is listed, and answered in its layout with UNSUPPORTED_VERSION."""
+    if is_asked(handling, DESCRIBE_CLUSTER, 0):
+        # Behind the tags of the header and the throttle time.
+        say_unsupported(handling, HEADER_BYTES + 1 + 4)
+
+
 def range_asked(handling: Handling) -> ApiVersion | None:
     """The listed range of the API that a request is of, whatever its version."""
     found = asked(handling)
@@ -124,6 +146,18 @@ def the_version_above_is_served_as_the_newest(handling: Handling) -> None:
     entry = range_asked(handling)
     if entry is not None and distance_from_range(handling) == 1:
         serve_as(handling, entry.max_version)
+
+
+@defect(
+    Stage.REACTION,
+    "KIP-35.outside-range-not-served",
+    "PROTOCOL.bad-version-of-known-api-refused",
+    every_api=True,
+)
+def the_version_above_is_never_answered(handling: Handling) -> None:
+    """The version right above a listed range gets no answer, and the connection is dead."""
+    if distance_from_range(handling) == 1:
+        replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 @defect(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import cast
 
 import pytest
 
 from conformance import other_apis
-from conformance.other_apis import ASKED_AGAIN, is_served_when_asked_again
-from conformance.sweeping import Item
+from conformance.other_apis import ASKED_AGAIN, check_not_served, check_served
+from conformance.sweeping import Item, Problem
 from fixtures.broker import Broker
 from fixtures.errors import ConnectionFailed
+from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
@@ -22,7 +24,7 @@ NOBODY = cast(Broker, None)
 def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> None:
     """Answer ListGroups v0 with these error codes, one by one, and with no group."""
 
-    def send(broker: Broker, request: Request, *, silence_bound_s: float) -> Exchange:
+    def send(broker: Broker, request: Request, *, silence_bound_s: float = 0.7) -> Exchange:
         code = next(codes, None)
         if code is None:
             raise ConnectionFailed("refused")
@@ -30,7 +32,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> No
         return Exchange(
             request=request,
             outcome=Outcome.ANSWER,
-            payload=correlation_id + code.to_bytes(2) + bytes(4),
+            payload=correlation_id + code.to_bytes(2, signed=True) + bytes(4),
             usable=True,
         )
 
@@ -38,20 +40,48 @@ def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> No
 
 
 def test_one_other_answer_shows_that_a_version_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was answered with UNSUPPORTED_VERSION before is then no longer open."""
+    """What was answered with UNSUPPORTED_VERSION before does not count then."""
     answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE]))
-    assert is_served_when_asked_again(NOBODY, LIST_GROUPS)
+    assert check_served(NOBODY, LIST_GROUPS).outcome is Outcome.ANSWER
 
 
-def test_the_same_answer_each_time_leaves_it_open(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_that_is_always_refused_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is asked a few times, and no more."""
-    codes = iter([ErrorCode.UNSUPPORTED_VERSION] * (ASKED_AGAIN + 1))
+    codes = iter([ErrorCode.UNSUPPORTED_VERSION] * (ASKED_AGAIN + 3))
     answering(monkeypatch, codes)
-    assert not is_served_when_asked_again(NOBODY, LIST_GROUPS)
-    assert len(list(codes)) == 1
+    with pytest.raises(Problem, match="answered with UNSUPPORTED_VERSION"):
+        check_served(NOBODY, LIST_GROUPS)
+    assert len(list(codes)) == 2
 
 
-def test_no_answer_leaves_it_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sweep itself has said before what is wrong with the target."""
-    answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION]))
-    assert not is_served_when_asked_again(NOBODY, LIST_GROUPS)
+@pytest.mark.parametrize(
+    ("code", "advertised", "what"),
+    [
+        (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ""),
+        (ErrorCode.INVALID_REQUEST, ErrorCode.NONE, ""),
+        (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST, "served although"),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE, "served although"),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.NONE, "served although"),
+        (ErrorCode.NONE, ErrorCode.NONE, "served although"),
+    ],
+)
+def test_only_a_refusal_shows_that_a_version_is_not_served(
+    monkeypatch: pytest.MonkeyPatch, code: ErrorCode, advertised: ErrorCode, what: str
+) -> None:
+    """Any other error code is what a served version may answer to a minimal request."""
+    answering(monkeypatch, iter([code, advertised]))
+    table = (ApiVersion(api_key=16, min_version=0, max_version=0),)
+    monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
+    above = LIST_GROUPS._replace(api_version=-1)
+    with pytest.raises(Problem, match=what) if what else nullcontext():
+        check_not_served(NOBODY, above)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.SILENT, Outcome.IGNORED])
+def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
+    """A client that waits for the refusal of a version waits for ever."""
+    monkeypatch.setattr(
+        other_apis, "send", lambda broker, request: Exchange(request=request, outcome=outcome)
+    )
+    with pytest.raises(Problem, match=f"neither refused nor closed; the target: {outcome.value}"):
+        check_not_served(NOBODY, LIST_GROUPS)

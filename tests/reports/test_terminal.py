@@ -209,9 +209,12 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
 
 
 def test_known_violation_says_why(tmp_path: Path) -> None:
-    """A declared violation is shown with the registry's reason."""
-    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason (link)")
-    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    """A declared violation is shown with the reason of its own declaration, whatever else the cell declares."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="one; reason (link)")
+    example = example_of(Verdict.VIOLATES, message="seen")
+    assert example.failure is not None
+    failure = dataclasses.replace(example.failure, known_violation="reason (link)")
+    recorder.judged(dataclasses.replace(example, failure=failure))
     lines = _failures(recorder)
     assert lines[1] == "⚑ KIP-35.keys-unique on reference (plaintext): known"
     assert lines[2] == "  known because: reason (link)"
