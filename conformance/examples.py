@@ -35,6 +35,10 @@ JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first: some releases take 0.3 s for every request
 that is pipelined over TLS, and seconds for one that a quota holds back."""
+TOO_SLOW = (
+    f"drawn examples behind the first ones, which took more than {BRIEF_S:g} s on this listener; "
+    "every pinned example was run"
+)
 ENOUGH_DIFFERENCES = 3
 """Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
 the difference is silence each costs the silence bound."""
@@ -55,6 +59,7 @@ class PropertyJudge:
         name: str,
         *,
         is_brief: bool = False,
+        pinned: int = 0,
         sequences: PropertyJudge | None = None,
     ) -> None:
         """Begin with no example.
@@ -65,6 +70,7 @@ class PropertyJudge:
             clauses: what the property judges.
             name: the property's name.
             is_brief: whether it ends after `BRIEF_S`, however many examples are drawn.
+            pinned: how many examples are written down with the property; they come first, and all of them are run.
             sequences: judges, for the same property, what shows only behind other requests on one connection, which is
                 the matter of a clause of its own; without it no example borrows a connection.
         """
@@ -74,6 +80,8 @@ class PropertyJudge:
         self._broker = broker
         self._clauses = clauses
         self._name = name
+        self._pinned = pinned
+        self._asked = 0
         self._number = 0
         self._shrinking = Shrinking()
         self._differences = 0
@@ -96,7 +104,8 @@ class PropertyJudge:
         if self._harness_error is not None:
             # Drawing on would only repeat it: a broker that is gone is gone for every example.
             raise self._harness_error
-        if not self._stored and self._is_enough():
+        self._asked += 1
+        if not self._stored and self._asked > self._pinned and self._is_enough():
             return
         drawn = self._drawn(values)
         patience = self._broker.patience
@@ -247,6 +256,7 @@ class PropertyJudge:
         """
         self._shrinking.end()
         self._began_at = time.monotonic()
+        self._asked = 0
         if isinstance(reason, AssertionError):
             self._first_error = self._first_error or reason
 
@@ -294,12 +304,14 @@ class PropertyJudge:
 
     def _is_enough(self) -> bool:
         """Tell whether no more of what Hypothesis draws is run."""
-        is_late = (
-            self._is_brief and self._number > 0 and time.monotonic() - self._began_at > BRIEF_S
-        )
-        return self._differences >= ENOUGH_DIFFERENCES or (
-            is_late and not self._shrinking.is_under_way
-        )
+        if self._differences >= ENOUGH_DIFFERENCES:
+            return True
+        took_s = time.monotonic() - self._began_at
+        is_late = self._is_brief and self._number > 0 and took_s > BRIEF_S
+        if not is_late or self._shrinking.is_under_way:
+            return False
+        self.leaves_out(TOO_SLOW)
+        return True
 
     def _is_binding(self, error: AssertionError) -> bool:
         """A PIN binds Apache Kafka; what another implementation does instead is information."""

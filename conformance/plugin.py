@@ -14,6 +14,7 @@ from hypothesis import settings
 from hypothesis.errors import Flaky
 
 from clauses.catalogue import catalogue
+from conformance.budgets import SETTINGS_OF_A_TEST, examples_on
 from conformance.examples import JUDGE, PropertyJudge
 from conformance.expectations import unmatched_expectations
 from conformance.explaining import explain
@@ -39,14 +40,8 @@ from reports.plugin import RECORDER, clauses_of
 from reports.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run_writer import RunWriter
 
-SHARE_ON_FURTHER_LISTENERS = 10
-"""One example in so many runs on the listeners behind a target's first: the code behind them is the same but
-for its first steps, and a whole run has a minute."""
-
 SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
 """What an example violates that holds on a connection of its own and not on a borrowed one."""
-
-SETTINGS_OF_A_TEST = "_hypothesis_internal_use_settings"
 
 REPEATER = pytest.StashKey[Repeater]()
 """What repeats the failures of the target that is judged."""
@@ -168,6 +163,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         clauses,
         _name_of(item),
         is_brief=is_brief,
+        pinned=_pinned_examples([item])[_name_of(item)],
         sequences=_judge_of_sequences(recorder, broker, _name_of(item)),
     )
     JUDGE.set(judge)
@@ -175,7 +171,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     in_order = item.get_closest_marker("in_order") is not None
     JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
-        with closing(judge), _fewer_examples(item) if is_brief else nullcontext():
+        with closing(judge), _fewer_examples(item, broker) if is_brief else nullcontext():
             try:
                 result = yield
                 overlap.end()
@@ -257,7 +253,7 @@ def _is_brief(item: pytest.Item, broker: Broker) -> bool:
 
 
 @contextmanager
-def _fewer_examples(item: pytest.Item) -> Iterator[None]:
+def _fewer_examples(item: pytest.Item, broker: Broker) -> Iterator[None]:
     """Let a property draw a share of its examples inside the block."""
     test = item.obj  # type: ignore[attr-defined]
     # Hypothesis keeps a test's settings there, and lets nobody change them once the test is made.
@@ -265,7 +261,7 @@ def _fewer_examples(item: pytest.Item) -> Iterator[None]:
     if whole is None:
         yield
         return
-    fewer = max(1, whole.max_examples // SHARE_ON_FURTHER_LISTENERS)
+    fewer = examples_on(broker.listener, broker.target.listeners, max_examples=whole.max_examples)
     setattr(test, SETTINGS_OF_A_TEST, settings(whole, max_examples=fewer))
     try:
         yield

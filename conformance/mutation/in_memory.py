@@ -9,22 +9,24 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeVar
 
+from conformance.hypothesis_profiles import EXAMPLES_PER_PROPERTY
 from conformance.mutation.properties import Property, all_properties
-from conformance.mutation.score import CAP, Blame, Kill, is_of_model
+from conformance.mutation.score import Blame, Kill, is_of_model
 from conformance.mutation.trials import (
     Killed,
     Trial,
     blame,
     examples_to_kill,
     fewest_examples,
+    largest_budget,
     listeners_in_memory,
     seeds_of,
 )
 from fixtures.in_memory import LAUNCHER
 from reference_model.defects import DEFECTS
 
-BLAMED_EXAMPLES = 100
-"""As many as a property draws in a standard run."""
+BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
+"""As many as most properties draw in a standard run."""
 BYSTANDER_EXAMPLES = 40
 """Of properties whose clauses a defect does not break, beside the pinned ones: most of the work by far."""
 
@@ -113,9 +115,7 @@ def measure(
         keys = [
             (name, seed) for name in properties if caught[name] for seed in seeds_of(name, seeds)
         ]
-        counted = [
-            pool.submit(examples_to_kill, name, caught[name], seed, CAP) for name, seed in keys
-        ]
+        counted = [pool.submit(examples_to_kill, name, caught[name], seed) for name, seed in keys]
         killed = dict(zip(keys, _results(counted, advance), strict=True))
     reference, *blames = _blames(("", *defects), trials)
     return InMemoryResult(
@@ -189,6 +189,7 @@ def _kills(
             defect=defect,
             examples=fewest_examples(killed, judging[clause], defect, seeds),
             pinned=any((name, defect) in pinned for name in judging[clause]),
+            cap=largest_budget(judging[clause]),
         )
         for defect in defects
         for clause in DEFECTS[defect].breaks

@@ -19,6 +19,7 @@ from conformance.mutation.trials import (
     caught_by_pinned,
     examples_to_kill,
     fewest_examples,
+    largest_budget,
     seeds_of,
 )
 from fixtures.broker import Broker
@@ -26,8 +27,6 @@ from fixtures.launchers.built_in import REFERENCE, launch_built_in, reference_ta
 from fixtures.patience import Patience
 from reference_model.listeners import PLAINTEXT
 
-CAP = 100
-"""Generated examples after which a defect counts as surviving a seed: the slowest take half a second each."""
 SEEDS_AT_ONCE = 5
 """Of one property, on one set of brokers, which start in a second."""
 PROCESSES_PER_JOB = 4
@@ -92,7 +91,7 @@ def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Ki
             defect=catch.defect,
             examples=fewest_examples(killed, catch.properties, catch.defect, seeds),
             pinned=any((name, catch.defect) in pinned for name in catch.properties),
-            cap=CAP,
+            cap=largest_budget(catch.properties),
         )
         for catch in catches
     ]
@@ -119,7 +118,6 @@ def _count(property_name: str, defects: Sequence[str], seeds: Sequence[int]) -> 
         return _Counted(
             pinned=caught_by_pinned(property_name, defects, with_defect),
             examples={
-                seed: examples_to_kill(property_name, defects, seed, CAP, with_defect)
-                for seed in seeds
+                seed: examples_to_kill(property_name, defects, seed, with_defect) for seed in seeds
             },
         )

@@ -21,7 +21,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
 import conformance.brokers
+from conformance.budgets import SETTINGS_OF_A_TEST
 from conformance.examples import JUDGE
+from conformance.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
 from conformance.needs import NEEDS
 from fixtures.broker import Broker
 from wire.exchange import Exchange
@@ -74,6 +76,13 @@ class Property:
     def is_deep(self) -> bool:
         """Whether it takes too long for a standard run."""
         return any(mark.name == "deep" for mark in self._marks)
+
+    @property
+    def max_examples(self) -> int:
+        """How many examples a real run draws on a target's first listener, in the tier that has the property."""
+        chosen = getattr(self.function, SETTINGS_OF_A_TEST, None)
+        own = EXAMPLES_PER_PROPERTY if chosen is None else int(chosen.max_examples)
+        return DEEP_EXAMPLES_PER_PROPERTY if self.is_deep and own == EXAMPLES_PER_PROPERTY else own
 
     @property
     def body(self) -> Callable[..., None]:

@@ -16,8 +16,6 @@ DEPARTS_FROM_MODEL = "MODEL."
 """Every defect departs from the model, so clauses of this source may be violated beside those that it breaks."""
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
 """How many defects break a clause of a level at least; one of any other level."""
-CAP = 1000
-"""Generated examples after which a defect counts as surviving a seed."""
 
 
 def is_of_model(clause: str) -> bool:
@@ -40,14 +38,14 @@ class Kill:
         examples: examples until the first failure, seed by seed; None for a seed that it survived. They are generated
             ones.
         pinned: whether an example that is written down with a property catches it too.
-        cap: how many examples were tried with each seed at most.
+        cap: how many examples a real run draws at most for a property of the clause, and so were tried with each seed.
     """
 
     clause: str
     defect: str
     examples: tuple[int | None, ...]
     pinned: bool
-    cap: int = CAP
+    cap: int
 
     @property
     def survived(self) -> int:

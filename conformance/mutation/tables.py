@@ -9,7 +9,7 @@ from rich.table import Table
 
 from conformance.mutation.score import Score
 
-COLUMNS = ("clause", "defect", "seeds", "median", "95 %", "pinned", "result")
+COLUMNS = ("clause", "defect", "seeds", "budget", "median", "95 %", "pinned", "result")
 
 
 def rows(score: Score) -> Iterator[tuple[str, ...]]:
@@ -28,6 +28,7 @@ def rows(score: Score) -> Iterator[tuple[str, ...]]:
             kill.clause,
             kill.defect,
             str(len(kill.examples)),
+            str(kill.cap),
             _number(kill.median, kill.cap),
             _number(kill.percentile_95, kill.cap),
             pinned,
@@ -66,7 +67,8 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     """
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
-        "Examples to a kill are counted by generation alone, without the pinned examples.",
+        "Examples to a kill are counted by generation alone, without the pinned examples. The budget is what a real "
+        "run draws on a target's first listener; on further listeners it is a tenth.",
         "",
     ]
     lines += _markdown_table(COLUMNS, list(rows(score)))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.budgets import examples_on
 from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
-from conformance.plugin import SHARE_ON_FURTHER_LISTENERS
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from fixtures.in_memory import InMemoryBroker, in_memory_target
@@ -147,10 +147,9 @@ def examples_to_kill(
     property_name: str,
     defects: Sequence[str],
     seed: int,
-    cap: int,
     brokers: BrokerWith = broker_with,
 ) -> dict[str, int | None]:
-    """Count the generated examples that a property takes to catch each defect; None where `cap` do not do.
+    """Count the generated examples that a property takes to catch each defect; None where a real run's do not do.
 
     Raises:
         HarnessError: the property could not judge one of them, which is no survival.
@@ -158,7 +157,12 @@ def examples_to_kill(
     judged = all_properties()[property_name]
     problems: dict[str, str] = {}
     first = _first_failures(
-        judged, defects, seed=seed, count=cap, problems=problems, brokers=brokers
+        judged,
+        defects,
+        seed=seed,
+        count=judged.max_examples,
+        problems=problems,
+        brokers=brokers,
     )
     _refuse(property_name, problems)
     return {defect: first.get(defect) for defect in defects}
@@ -176,6 +180,11 @@ def seeds_of(property_name: str, seeds: int) -> range:
     """Return the seeds that a property is tried with: one where it draws nothing."""
     drawn = all_properties()[property_name].is_drawn
     return range(FIRST_SEED, FIRST_SEED + (seeds if drawn else 1))
+
+
+def largest_budget(property_names: Iterable[str]) -> int:
+    """Return how many examples a real run draws at most for one of some properties."""
+    return max((all_properties()[name].max_examples for name in property_names), default=0)
 
 
 def fewest_examples(
@@ -213,13 +222,18 @@ def _first_failures(
     alive = list(defects)
     number = 0
     healthy = brokers("")
-    listeners = _listeners(judged, healthy)
+    budgets = {
+        listener: examples_on(listener, healthy.target.listeners, max_examples=count)
+        for listener in _listeners(judged, healthy)
+    }
 
     def take(values: Values) -> None:
         nonlocal alive, number
         # As in a run of the suite, what is behind the first listener gets a share of the examples.
-        share = number < count // SHARE_ON_FURTHER_LISTENERS
-        asked = _telling(judged, values, healthy, listeners if share else listeners[:1])
+        listeners = [listener for listener, budget in budgets.items() if number < budget]
+        if not listeners:
+            raise Enough
+        asked = _telling(judged, values, healthy, listeners)
         number += 1
         caught = [
             each

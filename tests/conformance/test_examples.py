@@ -122,6 +122,7 @@ def judged(
     pin: bool = False,
     known: str = "",
     is_brief: bool = False,
+    pinned: int = 0,
 ) -> Judged:
     """Return a judge of one clause on a broker."""
     clause = PIN if pin else MUST
@@ -133,7 +134,12 @@ def judged(
     )
     recorder.plan([(cell, clause.level.value)], [])
     judge = PropertyJudge(
-        recorder, cast(Broker, broker), (clause,), "test_something", is_brief=is_brief
+        recorder,
+        cast(Broker, broker),
+        (clause,),
+        "test_something",
+        is_brief=is_brief,
+        pinned=pinned,
     )
     return Judged(judge, recorder, CellKey(clause.id, broker.target.id, "plaintext"))
 
@@ -374,6 +380,26 @@ def test_brief_property_begins_nothing_late(
     case.judge.begin_again(None)
     case.run(ran.append, 3)
     assert ran == [1, 3]
+
+
+def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However late they are, and however many are only information; the cell says that drawn ones were dropped."""
+    now = [0.0]
+    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_brief=True, pinned=3)
+    ran: list[int] = []
+
+    def late(value: int) -> None:
+        ran.append(value)
+        now[0] += BRIEF_S + 1
+
+    for value in range(3):
+        case.run(late, value)
+    assert case.recorder.cells[case.key].planned.reason == ""
+    case.run(late, 3)
+    assert ran == [0, 1, 2]
+    assert "drawn examples" in case.recorder.cells[case.key].planned.reason
+    assert case.verdict is Verdict.CONFORMS
 
 
 def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:

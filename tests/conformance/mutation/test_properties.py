@@ -75,3 +75,16 @@ def test_property_holds_on_the_plain_reference_alone(defect: str) -> None:
     judged: Property = all_properties()[CORRELATION_ID]
     hold = all(holds(judged, broker_with(defect), values) for values in judged.pinned)
     assert hold == (not defect)
+
+
+@pytest.mark.parametrize(
+    ("name", "examples"),
+    [
+        ("test_correlation_id_comes_back", 100),
+        ("test_open_connections_are_counted_by_software", 4),
+        ("test_limited_client_is_told_before_it_is_held_back", 2),
+    ],
+)
+def test_budgets_are_those_of_a_real_run(name: str, examples: int) -> None:
+    """A defect that only ten times as many examples catch is green in a real run."""
+    assert all_properties()[name].max_examples == examples

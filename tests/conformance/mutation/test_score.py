@@ -23,7 +23,7 @@ def blame(defect: str, breaks: str = ECHOED.id, violated: tuple[str, ...] = (ECH
 
 def kill(*examples: int | None, defect: str = "one", pinned: bool = False) -> Kill:
     """How the clause caught a defect."""
-    return Kill(clause=ECHOED.id, defect=defect, examples=examples, pinned=pinned)
+    return Kill(clause=ECHOED.id, defect=defect, examples=examples, pinned=pinned, cap=100)
 
 
 def score(*blames: Blame, kills: tuple[Kill, ...] = (), **changes: object) -> Score:
@@ -79,7 +79,7 @@ def test_pinned_example_makes_up_for_unlucky_seeds() -> None:
         ),
         (
             score(blame("one"), kills=(kill(1, None, 3),)),
-            f"one SURVIVED {ECHOED.id} for 1000 examples in 1 of 3 seeds",
+            f"one SURVIVED {ECHOED.id} for 100 examples in 1 of 3 seeds",
         ),
         (
             score(blame("one"), blame("two"), complete=True),
@@ -117,14 +117,14 @@ def test_score_is_written_for_machines_and_people() -> None:
     assert content["kills"][0]["examples"] == [1, None, None]
     assert content["kills"][0]["seeds"] == 3
     text = markdown(made, {"a change": "a reason"})
-    assert f"| {ECHOED.id} | one | 3 | > 1000 | > 1000 | no | SURVIVED 2 of 3 seeds |" in text
+    assert f"| {ECHOED.id} | one | 3 | 100 | > 100 | > 100 | no | SURVIVED 2 of 3 seeds |" in text
     assert "- **a change**: a reason" in text
     assert summary(made).startswith("mutation score: 0 of 1 planted defects")
 
 
 def test_rows_follow_the_catalogue() -> None:
     """Rows stand in the order of the catalogue's clauses, and by defect within a clause."""
-    other = Kill(clause=PINNED.id, defect="a", examples=(1,), pinned=False)
+    other = Kill(clause=PINNED.id, defect="a", examples=(1,), pinned=False, cap=100)
     made = score(clauses=[ECHOED, PINNED], kills=(other, kill(2, defect="z"), kill(2, defect="b")))
     assert [row[:2] for row in rows(made)] == [
         (ECHOED.id, "b"),

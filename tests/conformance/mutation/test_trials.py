@@ -33,9 +33,9 @@ def test_blame_names_who_is_caught() -> None:
 
 
 def test_examples_to_a_kill_are_counted_by_seed() -> None:
-    """The same seed kills at the same generated example, and a defect of another clause survives the cap."""
-    first = examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40)
-    assert first == examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40)
+    """The same seed kills at the same generated example, and a defect of another clause survives the budget."""
+    first = examples_to_kill(PROPERTY, (SIGN, OTHER), 3)
+    assert first == examples_to_kill(PROPERTY, (SIGN, OTHER), 3)
     assert first[SIGN] is not None
     assert first[OTHER] is None
 
@@ -55,7 +55,7 @@ def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
         f"{PROPERTY} could not judge .*: with {SIGN} ConnectionFailed: plaintext: nobody listens"
     )
     with pytest.raises(HarnessError, match=words):
-        examples_to_kill(PROPERTY, (SIGN, OTHER), 3, 40, brokers)
+        examples_to_kill(PROPERTY, (SIGN, OTHER), 3, brokers)
     with pytest.raises(HarnessError, match=words):
         caught_by_pinned(PROPERTY, (SIGN, OTHER), brokers)
 
