@@ -156,6 +156,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, listener_of(item).id)
+    broker.begin_property()
     is_brief = _is_brief(item, broker)
     judge = PropertyJudge(
         recorder,

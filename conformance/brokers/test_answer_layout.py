@@ -68,6 +68,7 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
 @example(sent=build_request(version=3, software=Software("", "")))
 @example(sent=build_request_with(WRONG_IDS))
 @example(sent=build_request(version=0))
+@example(sent=build_request(version=NEWEST_VERSION + 1))
 @example(sent=build_request(version=99))
 @example(sent=build_request(version=-1))
 def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:

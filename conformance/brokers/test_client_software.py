@@ -51,6 +51,7 @@ def test_legal_name_is_accepted(broker: Broker, sent: Request) -> None:
 @example(sent=build_request(version=3, software=Software("a", "")))
 @example(sent=build_request(version=3, software=Software("a_b", "1")))
 @example(sent=build_request(version=3, software=Software("a\n", "1")))
+@example(sent=build_request(version=3, software=Software("é", "1")))
 def test_illegal_name_is_refused(broker: Broker, sent: Request) -> None:
     """A broker answers an illegal software name or version with INVALID_REQUEST."""
     assume_served(broker, sent)

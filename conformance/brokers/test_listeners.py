@@ -49,6 +49,7 @@ def answer_of(exchange: Exchange, sent: Request) -> ApiVersionsResponse:
 @pytest.mark.clause("KIP-35.table-before-authentication")
 @given(sent=WELL_FORMED_REQUESTS)
 @example(sent=build_request(version=0))
+@example(sent=build_request(version=1))
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=5))
 def test_table_is_served_before_authentication(broker: Broker, sent: Request) -> None:

@@ -104,6 +104,7 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
     | api_versions_requests(versions=unknown_versions())
 )
 @example(sent=V0)
+@example(sent=build_request(version=1))
 @example(sent=V3)
 @example(sent=build_request(version=NEWEST_VERSION))
 @example(sent=V99)

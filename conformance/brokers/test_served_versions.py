@@ -23,7 +23,7 @@ from conformance.sweeping import names_of, sweep
 from fixtures.broker import Broker
 from strategies.api_versions import INT16_MIN
 from strategies.bare_requests import bare_requests, build_bare_request, distances
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
 from wire.exchange import Outcome, Request
 from wire.primitives import INT16_MAX
 
@@ -79,6 +79,7 @@ def assert_closed_without_a_byte(broker: Broker, sent: Request) -> None:
 @example(place=0, distance=1, body=b"")
 @example(place=0, distance=-1, body=b"")
 @example(place=0, distance=100, body=b"")
+@example(place=9, distance=1, body=b"")
 def test_bad_version_of_a_listed_api_is_closed(
     broker: Broker, place: int, distance: int, body: bytes
 ) -> None:
@@ -98,6 +99,7 @@ def test_bad_version_of_a_listed_api_is_closed(
 @given(sent=bare_requests())
 @example(sent=build_bare_request(-1, 0))
 @example(sent=build_bare_request(999, 0))
+@example(sent=build_bare_request(999, NEWEST_VERSION + 1))
 @example(sent=build_bare_request(5, 0))
 @example(sent=build_bare_request(52, 0))
 @example(sent=build_bare_request(0, 3))

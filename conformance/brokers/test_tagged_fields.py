@@ -17,10 +17,10 @@ from conformance.judging import (
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_body_tag_section, requests_with_tag_overrun
-from strategies.header_fields import unknown_tagged_fields
+from strategies.header_fields import INT32_MAX, unknown_tagged_fields
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.exchange import Request
-from wire.primitives import UINT32_MAX, TaggedField
+from wire.primitives import UINT32_MAX, TaggedField, write_unsigned_varint
 
 ONE_TAG = (TaggedField(100, b"\x01"),)
 LAST_TAG = (TaggedField(UINT32_MAX, b""),)
@@ -94,6 +94,7 @@ def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> No
 @pytest.mark.clause("KIP-482.tag-overrun-refused")
 @given(sent=requests_with_tag_overrun())
 @example(sent=build_with_body_tag_section(3, b"\x01\x01\x7f"))
+@example(sent=build_with_body_tag_section(3, write_unsigned_varint(INT32_MAX)))
 def test_tag_section_beyond_the_frame_is_refused(broker: Broker, sent: Request) -> None:
     """A broker closes or answers with an error where a tag section reaches beyond the frame."""
     assume_served(broker, sent)
