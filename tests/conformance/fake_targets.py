@@ -27,9 +27,9 @@ READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
 COUNTS = 20_000
 """How many of them follow each other in one answer."""
-PREPARATORY_CONNECTIONS = 1 + CALIBRATION_EXCHANGES + 1
-"""What a run opens before its first example: readiness, calibration and the question for the table."""
-PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 1
+PREPARATORY_CONNECTIONS = 2 + CALIBRATION_EXCHANGES + 1
+"""What a run opens before its first example: two for the preflight, calibration and the question for the table."""
+PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 2
 """The same on a TLS listener, where nobody asks for readiness."""
 
 
