@@ -106,7 +106,11 @@ def reference_broker() -> ReferenceBroker:
 
 def reference_behaviour() -> Behaviour:
     """Answer as the reference broker does."""
-    broker = reference_broker()
+    return behaviour_of(reference_broker())
+
+
+def behaviour_of(broker: ReferenceBroker) -> Behaviour:
+    """Answer as a broker in this process does."""
     turn = threading.Lock()
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:

@@ -1,0 +1,159 @@
+"""Gross faults: a broker that gets the simplest things wrong is red where it does, and judged everywhere else."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.mutation.properties import Property, all_properties, holds
+from conformance.mutation.trials import listeners_in_memory
+from fixtures.errors import HarnessError
+from fixtures.in_memory import InMemoryBroker, in_memory_target
+from fixtures.launchers.built_in import REFERENCE, reference_targets
+from fixtures.patience import Patience
+from reference_model.defects.registry import replace_reaction, replace_response
+from reference_model.listeners import PLAINTEXT
+from reference_model.tampering import Handling, Stage, Tampering
+from wire.api_versions import API_VERSIONS_KEY
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+
+EXPECTED = Path(__file__).with_name("gross_faults.json")
+"""The exact red and inconclusive clauses of each fault."""
+V0 = "KIP-35.v0-always-served"
+ECHOED = "PROTOCOL.correlation-id-echoed"
+EXACT = "PROTOCOL.size-prefix-exact"
+LISTS_ITSELF = "KIP-35.table-lists-itself"
+KEPT = "PROTOCOL.well-formed-never-closed"
+
+
+def _change_ids(change: Callable[[bytes], bytes]) -> Tampering:
+    def act(handling: Handling) -> None:
+        if handling.answer:
+            own = handling.answer[SIZE_BYTES : SIZE_BYTES + 4]
+            handling.answer = encode_frame(change(own) + handling.answer[SIZE_BYTES + 4 :])
+
+    return Tampering(stage=Stage.ANSWER, act=act)
+
+
+def _close_on(versions: Callable[[int], bool]) -> Tampering:
+    def act(handling: Handling) -> None:
+        header = handling.header
+        if header and header.api_key == API_VERSIONS_KEY and versions(header.api_version):
+            replace_reaction(handling, outcome=Outcome.CLOSED)
+
+    return Tampering(stage=Stage.REACTION, act=act)
+
+
+def _change_answer(change: Callable[[bytes], bytes]) -> Tampering:
+    def act(handling: Handling) -> None:
+        if handling.answer:
+            handling.answer = change(handling.answer)
+
+    return Tampering(stage=Stage.ANSWER, act=act)
+
+
+def _respond_with(**changes: object) -> Tampering:
+    def act(handling: Handling) -> None:
+        if handling.response is not None:
+            replace_response(handling, **changes)
+
+    return Tampering(stage=Stage.RESPONSE, act=act)
+
+
+def _in_layout(layout: int, only: Callable[[int], bool]) -> Tampering:
+    def act(handling: Handling) -> None:
+        if handling.response is not None and only(handling.reaction.layout):
+            handling.answer = handling.encode_answer(layout=layout)
+
+    return Tampering(stage=Stage.ANSWER, act=act)
+
+
+FAULTS: dict[str, tuple[Tampering, set[str]]] = {
+    "ids-have-16-bits": (_change_ids(lambda own: bytes(2) + own[2:]), {ECHOED}),
+    "ids-are-zero": (_change_ids(lambda own: bytes(4)), {ECHOED}),
+    "ids-are-swapped": (_change_ids(lambda own: own[::-1]), {ECHOED}),
+    "ids-count-on": (
+        _change_ids(lambda own: ((int.from_bytes(own) + 1) % 2**32).to_bytes(4)),
+        {ECHOED},
+    ),
+    "v0-closes": (_close_on(lambda version: version == 0), {V0, KEPT}),
+    "only-v3": (_close_on(lambda version: version != 3), {V0, KEPT}),
+    "only-v0": (_close_on(lambda version: version != 0), {KEPT}),
+    "every-version-closes": (_close_on(lambda version: True), {V0, KEPT}),
+    "a-surplus-byte": (
+        _change_answer(lambda sent: encode_frame(sent[SIZE_BYTES:] + b"\0")),
+        {EXACT},
+    ),
+    "a-byte-short": (_change_answer(lambda sent: encode_frame(sent[SIZE_BYTES:-1])), {V0}),
+    "sizes-one-too-small": (
+        _change_answer(lambda sent: (len(sent) - SIZE_BYTES - 1).to_bytes(4) + sent[SIZE_BYTES:]),
+        {V0},
+    ),
+    "sizes-little-endian": (
+        _change_answer(lambda sent: sent[:SIZE_BYTES][::-1] + sent[SIZE_BYTES:]),
+        {V0},
+    ),
+    "35-to-everything": (_respond_with(error_code=ErrorCode.UNSUPPORTED_VERSION), {V0}),
+    "42-to-everything": (_respond_with(error_code=ErrorCode.INVALID_REQUEST), {V0}),
+    "an-empty-table": (_respond_with(api_keys=()), {V0, LISTS_ITSELF}),
+    "v0-in-the-flexible-layout": (_in_layout(3, lambda layout: layout == 0), {V0}),
+    "everything-in-v0": (_in_layout(0, lambda layout: layout > 0), {"KIP-511.v3-body-flexible"}),
+}
+"""Each with clauses that it must turn red, whatever else it does."""
+
+
+def _fails(judged: Property, broker: InMemoryBroker) -> bool:
+    for values in judged.pinned or ({},):
+        try:
+            if not holds(judged, broker, values):
+                return True
+        except UnsatisfiedAssumption:
+            continue
+    return False
+
+
+def _verdicts(tampering: Tampering) -> Iterator[tuple[str, bool | str]]:
+    """Judge the plaintext listener by every property that needs no socket: whether each clause fails, or why it cannot be judged."""
+    targets = {target.id: target for target in reference_targets()}
+    running = in_memory_target(targets[REFERENCE], tampering)
+    broker = InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
+    with assumptions_outside_hypothesis():
+        for judged in all_properties().values():
+            if PLAINTEXT not in listeners_in_memory(judged) or judged.is_deep:
+                continue
+            try:
+                outcome: bool | str = _fails(judged, broker)
+            except HarnessError as error:
+                outcome = str(error)
+            for clause in judged.clauses:
+                yield clause, outcome
+
+
+@functools.cache
+def _judged(name: str) -> tuple[set[str], dict[str, str]]:
+    red, grey = set(), {}
+    for clause, outcome in _verdicts(FAULTS[name][0]):
+        if outcome is True:
+            red.add(clause)
+        elif outcome:
+            grey[clause] = str(outcome)
+    return red, grey
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_gross_fault_is_red_at_its_clauses(name: str) -> None:
+    """And what cannot be judged beside them says why."""
+    red, grey = _judged(name)
+    assert FAULTS[name][1] <= red
+    expected = json.loads(EXPECTED.read_text())[name]
+    assert {"red": sorted(red), "inconclusive": sorted(grey)} == expected
+    assert all(len(reason) > 20 for reason in grey.values())
