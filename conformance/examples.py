@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
-from clauses.catalogue import Clause, Level
-from conformance.judging import TargetEnded, Unjudged
+from clauses.catalogue import Clause, Level, catalogue
+from conformance.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.overlapping import EndedBesideOthers
 from conformance.repeating import FailingExample, Repeater, run_body
 from conformance.shrinking import Shrinking
@@ -31,6 +31,12 @@ from wire.exchange import Exchange, Step
 
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the property that runs."""
+
+SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
+"""What an example violates that holds on a connection of its own and not on a borrowed one."""
+CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
+CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
+"""What an example violates that ends the target, by whether anything of it was malformed."""
 
 BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first: some releases take 0.3 s for every request
@@ -48,7 +54,8 @@ class PropertyJudge:
     """Judges the examples of one property on one target.
 
     Attributes:
-        failed_in_sequence: whether anything did not hold behind other requests alone.
+        failed_elsewhere: ids of clauses beside its own that an example violated: by what does not hold behind other
+            requests alone, or by a crash.
     """
 
     def __init__(
@@ -86,7 +93,7 @@ class PropertyJudge:
         self._shrinking = Shrinking()
         self._differences = 0
         self._sequences = sequences
-        self.failed_in_sequence = False
+        self.failed_elsewhere: set[str] = set()
         self._lender = None if sequences is None else broker.lender()
         self._is_deadly = False
         self._stored = False
@@ -120,11 +127,7 @@ class PropertyJudge:
                 # fail in another way, which the declaration must not hide.
                 patience.forgive(before)
                 self._first_error = self._first_error or error
-                return
-            if self._is_binding(error):
-                # One that ends the target has been repeated on a fresh one already.
-                if not isinstance(error, TargetEnded):
-                    self._failing[self._signatures(error)] = FailingExample(body, values)
+            elif self._is_to_raise(error, FailingExample(body, values)):
                 raise
         except HarnessError as error:
             self._harness_error = error
@@ -147,7 +150,7 @@ class PropertyJudge:
             if not self._is_deadly:
                 self._run_again(body, values, gone)
             self._is_deadly = True
-            raise TargetEnded(f"what was sent ends the target: {gone}") from gone
+            raise TargetEnded("\n".join(crash_in_words(str(gone)))) from gone
 
     def _run_on_any_connection(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Run the body, on a borrowed connection if it can be; what does not hold there is run on one of its own."""
@@ -172,7 +175,7 @@ class PropertyJudge:
         self.close()
         served = counted(len(example.served_before), "request")
         behind = AssertionError(f"behind {served} that the connection had served well: {error}")
-        self.failed_in_sequence = True
+        self.failed_elsewhere.add(SEQUENCES_CLAUSE)
         # It is the same example.
         self._sequences._number = self._number
         self._sequences.differs(behind, steps, example)
@@ -228,6 +231,8 @@ class PropertyJudge:
             steps: what was done.
             example: how to do it again.
         """
+        if isinstance(error, TargetEnded):
+            self._blame_crash(error, steps, example.values)
         self._record_difference(
             self._drawn(example.values),
             error,
@@ -278,6 +283,30 @@ class PropertyJudge:
                     self._recorder.repeated(key, signature, repeats)
         if self._sequences is not None:
             self._sequences.repeat_failures(repeater)
+
+    def _is_to_raise(self, error: AssertionError, example: FailingExample) -> bool:
+        """Keep an example that does not hold; returns whether Hypothesis is told of it."""
+        binding = self._is_binding(error)
+        if isinstance(error, TargetEnded):
+            # It has been repeated on a fresh one already.
+            self._blame_crash(error, tuple(self._broker.journal), example.values)
+        elif binding:
+            self._failing[self._signatures(error)] = example
+        return binding
+
+    def _blame_crash(
+        self, error: TargetEnded, steps: tuple[Step, ...], values: Mapping[str, Any]
+    ) -> None:
+        """Record a crash as a violation of the clause about it, whichever property met it."""
+        broken = any(each.request.broken for step in steps for each in step.exchanges)
+        clause = catalogue()[CRASH_OF_BROKEN if broken else CRASH_OF_WELL_FORMED]
+        key = self._key(clause)
+        if clause in self._clauses or key not in self._recorder.cells:
+            return
+        self.failed_elsewhere.add(clause.id)
+        crash = PropertyJudge(self._recorder, self._broker, (clause,), self._name)
+        crash._number = self._number
+        crash._record_difference(self._drawn(values), error, steps=steps)
 
     def _drawn(self, values: Mapping[str, Any]) -> str:
         return repr({name: value for name, value in values.items() if value is not self._broker})

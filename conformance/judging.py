@@ -7,6 +7,7 @@ on our side are `fixtures.errors.HarnessError` and never come from here.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,6 +27,10 @@ RESPONSE_HEADER_BYTES = 4
 FLEXIBLE_RESPONSE_HEADER = 1
 ERROR_CODE_BYTES = 2
 _DUMP_BYTES = 48
+_SAYS_WHY = re.compile(
+    r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught"
+)
+"""What the line of a crash has in it that says why: of Go, Rust, C and Java."""
 
 
 class MalformedAnswer(AssertionError):
@@ -49,6 +54,17 @@ class Unjudged(AssertionError):
 
 class TargetEnded(AssertionError):
     """What was sent ends the target, and did so again on a fresh one."""
+
+
+def crash_in_words(last_words: str) -> tuple[str, str]:
+    """Return a crash in one line, the one in which the target says why if there is such a line, and the rest.
+
+    Args:
+        last_words: how the target ended, with the last lines that it wrote.
+    """
+    lines = last_words.splitlines() or [""]
+    why = next((line for line in lines if _SAYS_WHY.search(line)), lines[0])
+    return f"the target crashes: {why.strip()}", last_words
 
 
 class StoppedServing(AssertionError):

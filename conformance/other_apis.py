@@ -45,16 +45,38 @@ def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
     Raises:
         HarnessError: its table cannot be read any more, which is the matter of other clauses.
     """
-    version = broker.max_version
-    with broker.connect() as connection:
-        (exchange,) = connection.converse([probe_request(version)])
     try:
-        table = decode_answer(exchange, api_version=version).api_keys
-    except MalformedAnswer as error:
-        raise HarnessError(
-            f"there is no table whose entries could be asked for: {error}"
-        ) from error
+        table = _table(broker, broker.max_version)
+    except MalformedAnswer:
+        # That the newest version reads is the matter of other clauses.
+        try:
+            table = _table(broker, 0)
+        except MalformedAnswer as error:
+            raise HarnessError(
+                "there is no table whose entries could be asked for, which is the matter of "
+                f"KIP-35.v0-always-served: {error}"
+            ) from error
     return tuple(sorted(table, key=lambda entry: entry.api_key))
+
+
+def _table(broker: Broker, api_version: int) -> tuple[ApiVersion, ...]:
+    with broker.connect() as connection:
+        (exchange,) = connection.converse([probe_request(api_version)])
+    return decode_answer(exchange, api_version=api_version).api_keys
+
+
+def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
+    """Return what a target advertises, where it advertises anything.
+
+    Raises:
+        HarnessError: the table is empty, or cannot be read.
+    """
+    table = advertised_table(broker)
+    if not table:
+        raise HarnessError(
+            "the table is empty, which is the matter of KIP-35.table-lists-itself: there is nothing to ask for"
+        )
+    return table
 
 
 def steps_to_table(broker: Broker) -> tuple[Step, ...]:
@@ -78,7 +100,7 @@ def spared_apis(broker: Broker) -> tuple[str, ...]:
 def advertised_items(broker: Broker) -> Iterator[Item]:
     """Yield every advertised version that a schema describes, but those of spared APIs."""
     spared = spared_apis(broker)
-    for entry in advertised_table(broker):
+    for entry in filled_table(broker):
         for api_version in _described(entry):
             name = api_catalogue().name_of(entry.api_key)
             if name not in spared:
@@ -98,7 +120,7 @@ def undescribed_items(broker: Broker) -> Iterator[Item]:
 def neighbouring_items(broker: Broker) -> Iterator[Item]:
     """Yield the version below and above each advertised range, but of ApiVersions and of spared APIs."""
     spared = spared_apis(broker)
-    for entry in advertised_table(broker):
+    for entry in filled_table(broker):
         name = api_catalogue().name_of(entry.api_key)
         # That a range is ordered is a clause of its own.
         reversed_range = entry.min_version > entry.max_version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from hypothesis.errors import Flaky
 
 from clauses.catalogue import catalogue
 from conformance.budgets import SETTINGS_OF_A_TEST, examples_on
-from conformance.examples import JUDGE, PropertyJudge
+from conformance.examples import JUDGE, SEQUENCES_CLAUSE, PropertyJudge
 from conformance.expectations import unmatched_expectations
 from conformance.explaining import explain
 from conformance.hypothesis_profiles import (
@@ -40,13 +40,10 @@ from reports.plugin import RECORDER, clauses_of
 from reports.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run_writer import RunWriter
 
-SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
-"""What an example violates that holds on a connection of its own and not on a borrowed one."""
-
 REPEATER = pytest.StashKey[Repeater]()
 """What repeats the failures of the target that is judged."""
-FAILED_IN_SEQUENCE = pytest.StashKey[bool]()
-"""Whether an example of the property holds alone, and not behind others on one connection."""
+FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
+"""Clauses beside the property's own that an example of it violated."""
 PARTLY = pytest.StashKey[bool]()
 """There where more was deselected than the tier leaves out."""
 
@@ -188,7 +185,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             judge.repeat_failures(_repeater(item.config, broker.target))
         raise
     finally:
-        item.stash[FAILED_IN_SEQUENCE] = judge.failed_in_sequence
+        item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
 
 
 def _judge_of_sequences(
@@ -292,8 +289,9 @@ def pytest_runtest_makereport(
     if recorder is not None and clauses and not report.skipped:
         listener = listener_of(item)
         ids = [clause.id for clause in clauses]
-        if call.when == "call" and item.stash.get(FAILED_IN_SEQUENCE, False):
-            ids.append(SEQUENCES_CLAUSE)
+        if call.when == "call":
+            elsewhere: Collection[str] = item.stash.get(FAILED_ELSEWHERE, frozenset[str]())
+            ids += sorted(elsewhere)
         keys = [CellKey(id_, listener.target.id, listener.listener) for id_ in ids]
         strict = item.config.getoption("--strict-should")
         explain(report, call, recorder, keys, _name_of(item), strict=strict)

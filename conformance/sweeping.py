@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from conformance.examples import PropertyJudge
+from conformance.judging import TargetEnded, crash_in_words
 from conformance.repeating import FailingExample
 from fixtures.broker import Broker
 from fixtures.errors import BrokerGone, HarnessError
@@ -50,6 +51,10 @@ class Problem(AssertionError):
         super().__init__(what)
         self.what = what
         self.details = details
+
+
+class Deadly(Problem):
+    """An item that ends the target."""
 
 
 Check = Callable[[Broker, Item], Exchange]
@@ -116,7 +121,8 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
         for each in reversed(alike):
             again = partial(check_item, check=check)
             example = FailingExample(again, {"broker": broker, "item": each.item})
-            judge.differs(AssertionError(message), each.steps, example)
+            kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
+            judge.differs(kind(message), each.steps, example)
     if trouble is not None:
         # What was judged before counts all the same.
         raise trouble
@@ -138,8 +144,8 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
             with suppress(Problem):
                 check(broker, item)
             broker.check_alive()
-        except BrokerGone:
-            deadly = _Failed(item, Problem("ends the target"), tuple(broker.journal))
+        except BrokerGone as gone:
+            deadly = _Failed(item, Deadly(*crash_in_words(str(gone))), tuple(broker.journal))
     if deadly is not None and broker.can_restart:
         broker.restart()
     return deadly

@@ -45,6 +45,8 @@ from wire.sentinel import sentinel_for
 TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
 NO_FRAME = "no frame"
+CRASH = "TargetEnded"
+"""The class of the exception that stands for the end of the target."""
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
 _SIGNATURE_DIGITS = 16
@@ -103,6 +105,11 @@ class Failure:
     served_before: int = 0
     repeats: Repeats | None = None
     known_violation: str = ""
+
+    @property
+    def is_crash(self) -> bool:
+        """Whether the target ended."""
+        return self.kind == CRASH
 
     @property
     def first_line(self) -> str:

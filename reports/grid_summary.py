@@ -68,7 +68,9 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
         for cell in row
         if clause in must and cell.verdict is not Verdict.NOT_APPLICABLE
     ]
-    violated = [cell for cell in binding if cell.verdict is Verdict.VIOLATES]
+    # One that comes and goes is violated, as in the exit status.
+    broken = (Verdict.VIOLATES, Verdict.FLAKY)
+    violated = [cell for cell in binding if cell.verdict in broken]
     if violated:
         rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
         of_all = _counted(len(folded.columns), "target")

@@ -49,7 +49,7 @@ def _cell(recorder: RunRecorder, key: CellKey, cell: Cell) -> GridCell:
         run_id=recorder.writer.run_id,
         verdict=cell.verdict,
         applicable=cell.planned.applicable,
-        reason=cell.planned.reason,
+        reason=cell.reason,
         known_violation=cell.planned.known_violation,
         examples=cell.verdicts.total(),
         conforms=cell.verdicts[Verdict.CONFORMS],

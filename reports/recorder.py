@@ -65,6 +65,13 @@ class Cell:
             flaky=self.planned.flaky is not None,
         )
 
+    @property
+    def reason(self) -> str:
+        """Why it is not judged, or what it is judged without; empty where there is nothing to say."""
+        if self.problems and self.verdict is Verdict.INCONCLUSIVE:
+            return "; ".join(self.problems)
+        return self.planned.reason
+
     def verdict_of(self, failure: Failure) -> Verdict:
         """Say of one of its failures what the cell would be with no other."""
         return failure_verdict(
@@ -327,6 +334,9 @@ class RunRecorder:
         self.writer.write_header()
 
     def _note_cells(self) -> None:
-        cells = [dataclasses.asdict(cell.planned) for cell in self.cells.values()]
+        cells = [
+            dataclasses.asdict(dataclasses.replace(cell.planned, reason=cell.reason))
+            for cell in self.cells.values()
+        ]
         self.writer.header["planned_cells"] = cells
         self.writer.header["targets"] = [dataclasses.asdict(f) for f in self.targets.values()]

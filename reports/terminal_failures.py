@@ -18,6 +18,8 @@ from reports.words import SYMBOLS, WORDS
 
 MOST_TOLD = 60
 """Failures that are told of one verdict; a target that violates everything would else fill the terminal's memory."""
+CRASHES = "crashes"
+"""The word for a failure in which the target ended, whatever the verdict."""
 ADDRESS = "address"
 """The launcher of a target that somebody else started: it can be judged again at its address alone."""
 _BESIDE_BYTES = 22
@@ -64,7 +66,7 @@ def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[L
         failure = each.failure
         head = (
             f"{SYMBOLS[verdict]} {failure.clause} on {failure.target} "
-            f"({', '.join(each.listeners)}): {WORDS[verdict]}"
+            f"({', '.join(each.listeners)}): {CRASHES if failure.is_crash else WORDS[verdict]}"
         )
         yield from _block(head, list(_told_lines(recorder, each, width)), verdict)
     if len(told) > MOST_TOLD:

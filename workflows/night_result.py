@@ -2,48 +2,74 @@
 
     python -m workflows.night_result RUNS --targets "ID ID ..."
 
-Exit status: 0 when every planned target has a whole run whose status says that it was judged, else 1. A
-violation is a result and no reason to fail here.
+Exit status: 0 when every planned target has a whole run whose status says that it was judged, and no cell that
+could not be, else 1. A violation is a result and no reason to fail here; but a run that found one may have left
+other cells open, which its status does not say.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import pytest
 
 from reports.errors import RunRefused
 from reports.exit_status import ExitStatus
+from reports.records import Verdict
 from reports.run_folder import read_run_header
+from reports.run_verdicts import run_verdicts
+from reports.words import counted
 from workflows.job_outputs import write_summary
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, ExitStatus.STALE_EXPECTATION)
 """Exit statuses of a run that told all that there was to tell."""
 
 
-def statuses_of(runs: Path) -> Mapping[str, int]:
-    """Return each judged target with the exit status of its newest whole run."""
-    statuses: dict[str, int] = {}
+class Judged(NamedTuple):
+    """What the newest whole run of a target amounts to.
+
+    Attributes:
+        status: its exit status.
+        inconclusive: how many of the target's cells could not be judged.
+    """
+
+    status: int
+    inconclusive: int
+
+
+def judged_targets(runs: Path) -> Mapping[str, Judged]:
+    """Return each judged target with what its newest whole run amounts to."""
+    judged: dict[str, Judged] = {}
     for path in sorted(runs.glob("*/run.json")):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
             continue
+        verdicts = run_verdicts(path.parent, header)
+        open_cells = Counter(
+            key.target for key, verdict in verdicts.items() if verdict is Verdict.INCONCLUSIVE
+        )
         for target in header["targets"]:
-            statuses[target["id"]] = header["footer"]["exit_status"]
-    return statuses
+            id_ = target["id"]
+            judged[id_] = Judged(header["footer"]["exit_status"], open_cells[id_])
+    return judged
 
 
-def shortfalls(planned: Sequence[str], statuses: Mapping[str, int]) -> list[str]:
+def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str]:
     """Name what was planned and not judged, a line each."""
     lines = []
     for target in planned:
-        if target not in statuses:
+        if target not in judged:
             lines.append(f"{target}: no whole run")
-        elif statuses[target] not in JUDGED:
-            lines.append(f"{target}: its run ended with status {statuses[target]}")
+        elif judged[target].status not in JUDGED:
+            lines.append(f"{target}: its run ended with status {judged[target].status}")
+        elif judged[target].inconclusive:
+            cells = counted(judged[target].inconclusive, "cell")
+            lines.append(f"{target}: {cells} could not be judged")
     return lines
 
 
@@ -53,7 +79,7 @@ def shortfalls(planned: Sequence[str], statuses: Mapping[str, int]) -> list[str]
 def main(runs: Path, targets: str) -> None:
     """Compare the runs of a night with its plan."""
     planned = targets.split()
-    missing = shortfalls(planned, statuses_of(runs))
+    missing = shortfalls(planned, judged_targets(runs))
     write_summary(f"{len(planned) - len(missing)} of {len(planned)} planned targets were judged.\n")
     for line in missing:
         click.echo(line, err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -26,9 +27,10 @@ from fixtures.errors import BrokerGone, HarnessError
 from fixtures.patience import Patience
 from fixtures.standing_aside import Aside
 from fixtures.targets import KnownViolation, Target
-from reports.recorder import CellKey, RunRecorder
+from reports.recorder import Cell, CellKey, RunRecorder
 from reports.records import Phase, PlannedCell, Verdict
 from reports.run_writer import RunWriter
+from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 
 MUST = catalogue()["KIP-35.keys-unique"]
@@ -320,6 +322,33 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> 
         case.run(end_it, 1)
     assert case.verdict is Verdict.VIOLATES
     assert broker.revivals == 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "blamed"),
+    [("odd", "PROTOCOL.malformed-hurts-nobody"), ("", "PROTOCOL.well-formed-never-closed")],
+)
+def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_path: Path) -> None:
+    """Also where the property that met it is a PIN, which does not bind the target."""
+    broker = FakeBroker(target=target_with(), revivals=5)
+    case = judged(tmp_path, broker, pin=True)
+    key = CellKey(blamed, broker.target.id, "plaintext")
+    cell = PlannedCell(clause=blamed, target=broker.target.id, listener="plaintext")
+    case.recorder.cells[key] = Cell(planned=cell, level="MUST")
+    request = build_request(version=0, broken=broken)
+    exchange = Exchange(request=request, outcome=Outcome.CLOSED)
+
+    def crash(value: int) -> None:
+        broker.journal.append(Step(connection=0, exchanges=(exchange,)))
+        raise BrokerGone("it ended: exit status 2\npanic: nil pointer")
+
+    with contextlib.suppress(TargetEnded):
+        case.run(crash, 1)
+    assert case.recorder.cells[key].verdict is Verdict.VIOLATES
+    (failure,) = case.recorder.cells[key].failures.values()
+    assert failure.first_line == "the target crashes: panic: nil pointer"
+    assert failure.is_crash
+    assert case.judge.failed_elsewhere == {blamed}
 
 
 def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:

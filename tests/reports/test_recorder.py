@@ -165,3 +165,13 @@ def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
     (folder,) = (recorder.writer.folder / "failures").iterdir()
     kept = json.loads((folder / "failure.json").read_text())
     assert kept["message"] == failure_of(key_of(), "assert 1 == 0").message
+
+
+def test_an_inconclusive_cell_says_why(tmp_path: Path) -> None:
+    """Every export takes the reason from the header; a cell that is violated as well speaks by its failures."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.inconclusive(key_of(), "test_something", "it kept us waiting")
+    recorder.finish(10)
+    assert recorder.writer.header["planned_cells"][0]["reason"] == "it kept us waiting"
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    assert recorder.cells[key_of()].reason == ""

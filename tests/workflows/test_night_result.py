@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.run_folders import planned_cell, run_header, write_run
+from tests.run_folders import example_row, planned_cell, run_header, write_run
 from workflows.night_result import main
 
 
@@ -52,3 +52,13 @@ def test_a_later_run_of_the_same_target_counts(tmp_path: Path) -> None:
     write(tmp_path, "a", 10, run="1")
     write(tmp_path, "a", 0, run="2")
     assert CliRunner().invoke(main, [str(tmp_path), "--targets", "a"]).exit_code == 0
+
+
+def test_a_violation_hides_no_cell_that_could_not_be_judged(tmp_path: Path) -> None:
+    """The status of such a run is that of the violation."""
+    header = run_header([planned_cell(target="a")], run_id="run-a")
+    header["footer"]["exit_status"] = 1
+    write_run(tmp_path / "run-a", header, [example_row(header, verdict="inconclusive")])
+    result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a"])
+    assert result.exit_code == 1
+    assert "a: 1 cell could not be judged" in result.output
