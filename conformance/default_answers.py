@@ -13,7 +13,7 @@ from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from wire.api_versions import API_VERSIONS_KEY
 from wire.codec import encode
 
-COLUMNS = ("api_key", "api_version", "answer")
+COLUMNS = ("api_key", "api_version", "answer", "error_at")
 NO_TAGS = b"\0"
 
 
@@ -23,7 +23,9 @@ def record_default_answers(folder: Path = RECORDED) -> None:
     with (folder / "default_answers.csv").open("w", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows((*each, _default_answer(*each).hex()) for each in served)
+        writer.writerows(
+            (*each, _default_answer(*each).hex(), _place_of_error_code(*each)) for each in served
+        )
 
 
 def _served() -> Iterator[tuple[int, int]]:
@@ -35,8 +37,21 @@ def _served() -> Iterator[tuple[int, int]]:
                     yield entry.api_key, api_version
 
 
-def _default_answer(api_key: int, api_version: int) -> bytes:
+def _default_answer(api_key: int, api_version: int, **values: int) -> bytes:
     api = api_catalogue().find(api_key, api_version)
     assert api is not None, f"no schema describes api key {api_key} v{api_version}"
     header = NO_TAGS if api.response_header_version(api_version) else b""
-    return header + encode(api.response(), version=api_version)
+    return header + encode(api.response(**values), version=api_version)
+
+
+def _place_of_error_code(api_key: int, api_version: int) -> int | str:
+    """Return where in the answer its own error code stands; an empty text where it has none."""
+    api = api_catalogue().find(api_key, api_version)
+    assert api is not None
+    if all(field.name != "error_code" for field in api.response.FIELDS):
+        return ""
+    without, with_code = (
+        _default_answer(api_key, api_version, error_code=code) for code in (0, 0x0101)
+    )
+    places = (at for at, (a, b) in enumerate(zip(without, with_code, strict=False)) if a != b)
+    return next(places, "")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from conformance.judging import decode_answer, payload_of, stable_part
+from conformance.other_apis import decode_response, error_codes_in
 from fixtures.broker import Broker
+from fixtures.message_schemas import api_catalogue
 from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE
 from reference_model.state_machine import AnswerKind, Reaction, response_for
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
 from wire.exchange import Exchange
+from wire.fields import FieldType
 from wire.frames import SIZE_BYTES
 
 CORRELATION_ID_BYTES = 4
@@ -34,10 +39,31 @@ def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Br
     if reaction.kind is AnswerKind.API_VERSIONS:
         return _is_table_of(reaction, exchange, broker)
     if reaction.kind is AnswerKind.OTHER:
-        return True
+        return reaction.error_code is ErrorCode.NONE or refuses(exchange, reaction.error_code)
     flexible = reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE
     at = CORRELATION_ID_BYTES + (1 if flexible else 0)
     return payload[at : at + ERROR_CODE_BYTES] == reaction.error_code.to_bytes(ERROR_CODE_BYTES)
+
+
+def refuses(exchange: Exchange, error_code: ErrorCode) -> bool:
+    """Tell whether an answer of any API holds nothing but an error code, in the layout of its request.
+
+    An API whose answers have no error code of their own, as Metadata, gives one that is empty.
+    """
+    request = exchange.request
+    api = api_catalogue().find(request.api_key, request.api_version)
+    if api is None:
+        return True
+    try:
+        _, answer = decode_response(exchange, api, request.api_version)
+    except DecodeError:
+        return False
+    if set(error_codes_in(answer, request.api_version)) - {error_code}:
+        return False
+    fields = [field for field in answer.FIELDS if request.api_version in field.versions]
+    has_own = any(field.name == "error_code" for field in fields)
+    lists = (getattr(answer, field.name) for field in fields if field.type is FieldType.ARRAY)
+    return has_own or not any(lists)
 
 
 def _is_table_of(reaction: Reaction, exchange: Exchange, broker: Broker) -> bool:

@@ -163,7 +163,7 @@ def _check_served_once(broker: Broker, item: Item) -> Exchange:
         raise Problem("the answer is that to another request")
     if not exchange.usable and not _begins_authentication(broker, item):
         raise Problem("the connection is lost behind the answer")
-    if ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response):
+    if ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response, item.api_version):
         raise RefusedAsUnsupported
     return exchange
 
@@ -233,7 +233,7 @@ def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
         _, response = decode_response(exchange, api, layout)
     except DecodeError:
         return exchange, None
-    return exchange, set(error_codes_in(response))
+    return exchange, set(error_codes_in(response, layout))
 
 
 def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int, Any]:
@@ -253,12 +253,14 @@ def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int
         raise
 
 
-def error_codes_in(message: Any) -> Iterator[int]:
-    """Yield every error code of a message, at any depth."""
+def error_codes_in(message: Any, api_version: int) -> Iterator[int]:
+    """Yield every error code that a message has in a version, at any depth."""
     for field in message.FIELDS:
+        if api_version not in field.versions:
+            continue
         value = getattr(message, field.name)
         if field.name == "error_code":
             yield value
         for each in value if isinstance(value, tuple) else (value,):
             if dataclasses.is_dataclass(each):
-                yield from error_codes_in(each)
+                yield from error_codes_in(each, api_version)

@@ -93,6 +93,28 @@ def encode_step(
 _NO_TAGS = _COMPACT_NULL = b"\0"
 
 
+def refusal_of_other_api(api_key: int, api_version: int, error_code: ErrorCode) -> bytes:
+    """Return an answer of another API that holds nothing but an error code, behind the correlation id.
+
+    An API whose answers have no error code of their own, as Metadata, says nothing at all.
+    """
+    answer = answers_of_other_apis().get((api_key, api_version), b"")
+    at = _places_of_error_codes().get((api_key, api_version))
+    if at is None:
+        return answer
+    return answer[:at] + primitives.write_int16(error_code) + answer[at + 2 :]
+
+
+@functools.cache
+def _places_of_error_codes() -> Mapping[tuple[int, int], int]:
+    with (FOLDER / "default_answers.csv").open() as lines:
+        return {
+            (int(row["api_key"]), int(row["api_version"])): int(row["error_at"])
+            for row in csv.DictReader(lines)
+            if row["error_at"]
+        }
+
+
 @functools.cache
 def answers_of_other_apis() -> Mapping[tuple[int, int], bytes]:
     """Return what the reference broker answers to other APIs, behind the correlation id, by key and version.

@@ -13,6 +13,7 @@ from typing import Any
 from reference_model.answers import (
     answers_of_other_apis,
     encode_step,
+    refusal_of_other_api,
     response_for,
 )
 from reference_model.client_software import (
@@ -302,7 +303,7 @@ class BrokerConnection:
         reaction, header, broker = handling.reaction, handling.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
             assert header is not None
-            known = answers_of_other_apis().get((header.api_key, header.api_version), b"")
+            known = refusal_of_other_api(header.api_key, header.api_version, reaction.error_code)
             correlation_id = primitives.write_int32(header.correlation_id)
             handling.answer = encode_frame(correlation_id + known)
         elif reaction.kind is not AnswerKind.API_VERSIONS:

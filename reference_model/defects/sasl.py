@@ -9,7 +9,7 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
-from reference_model.request_parser import METADATA_KEY
+from reference_model.request_parser import LIST_GROUPS_KEY, METADATA_KEY
 from reference_model.state_machine import (
     AnswerKind,
     ConnectionEvent,
@@ -21,6 +21,8 @@ from reference_model.state_machine import (
 from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
+from wire.frames import encode_frame
+from wire.primitives import write_int16, write_int32, write_nullable_string
 
 
 def is_late(handling: Handling) -> bool:
@@ -95,18 +97,60 @@ def asks_for_metadata(handling: Handling) -> bool:
     return header is not None and (header.api_key, header.api_version) == (METADATA_KEY, 0)
 
 
-@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+@defect(
+    Stage.REACTION,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
 def metadata_is_served_before_authentication(handling: Handling) -> None:
     """Who has not authenticated yet gets Metadata v0."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and asks_for_metadata(handling):
         replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
-@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+@defect(
+    Stage.REACTION,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
 def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
     """Behind SaslHandshake v1 a refused Metadata v0 leaves the connection open."""
     if handling.state is ConnectionState.WRAPPED_TOKENS and asks_for_metadata(handling):
         replace_reaction(handling, moves=None)
+
+
+@defect(
+    Stage.ANSWER,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
+def groups_are_listed_behind_the_handshake(handling: Handling) -> None:
+    """Behind SaslHandshake v1 ListGroups v0 names a group without an error, and then the connection is closed."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return
+    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
+        group = write_nullable_string("payroll") + write_nullable_string("consumer")
+        body = write_int16(ErrorCode.NONE) + write_int32(1) + group
+        handling.answer = encode_frame(write_int32(header.correlation_id) + body)
+
+
+@defect(
+    Stage.REACTION,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
+def groups_are_listed_once_versions_are_told(handling: Handling) -> None:
+    """Who has asked for ApiVersions gets ListGroups v0, as if that were the authentication."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.VERSIONS_TOLD:
+        return
+    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0):
+        replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
 def came_in_by_scram(handling: Handling) -> bool:
