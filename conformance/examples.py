@@ -186,6 +186,8 @@ class PropertyJudge:
         """Run the body on a fresh target; returns where it ends that one as well."""
         try:
             run_body(self._broker, body, values)
+            # A process takes a moment to end of what it has answered or closed already.
+            self._broker.await_end()
         except BrokerGone:
             # Where it does not come back, the next connection says so.
             with suppress(HarnessError):

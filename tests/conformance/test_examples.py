@@ -85,6 +85,10 @@ class FakeBroker:
         if not self.is_alive:
             raise BrokerGone("it ended")
 
+    def await_end(self) -> None:
+        """Raise where it ends a moment later."""
+        self.check_alive()
+
     def lender(self) -> None:
         """Lend nothing."""
 
@@ -349,6 +353,21 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
     assert failure.first_line == "the target crashes: panic: nil pointer"
     assert failure.is_crash
     assert case.judge.failed_elsewhere == {blamed}
+
+
+def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
+    """Seen with kfake: it closes the connection, and its panic ends it behind that."""
+    broker = FakeBroker(revivals=5)
+    case = judged(tmp_path, broker)
+    times = iter(range(2))
+
+    def end_late(value: int) -> None:
+        if next(times) == 0:
+            raise BrokerGone("exit status 2")
+        broker.is_alive = False
+
+    with pytest.raises(TargetEnded, match="exit status 2"):
+        case.run(end_late, 1)
 
 
 def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
