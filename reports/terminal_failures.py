@@ -14,12 +14,14 @@ from reports.grid_view import WORST_FIRST
 from reports.recorder import Cell, CellKey, RunRecorder
 from reports.records import Verdict
 from reports.terminal import MARKUP, Line, printable
-from reports.words import SYMBOLS, WORDS
+from reports.words import SYMBOLS, WORDS, counted
 
 MOST_TOLD = 60
 """Failures that are told of one verdict; a target that violates everything would else fill the terminal's memory."""
 CRASHES = "crashes"
 """The word for a failure in which the target ended, whatever the verdict."""
+MOST_EXCHANGES = 3
+"""Exchanges that are shown of a failure: with all that is said of it, it takes twelve lines at most."""
 ADDRESS = "address"
 """The launcher of a target that somebody else started: it can be judged again at its address alone."""
 _BESIDE_BYTES = 22
@@ -95,11 +97,13 @@ def _told_lines(recorder: RunRecorder, told: _Told, width: int) -> Iterator[str]
     if failure.repeats is not None:
         yield f"  repeated alone: {failure.repeats}"
     most_bytes = max(_FEWEST_BYTES, (width - _BESIDE_BYTES) // 2)
-    for step in failure.steps:
-        for exchange in step.exchanges:
-            received = exchange.received
-            yield f"  sent {_short(exchange.request.data, most_bytes)}"
-            yield f"  got  {_short(received, most_bytes) if received else exchange.outcome.value}"
+    exchanges = [exchange for step in failure.steps for exchange in step.exchanges]
+    if len(exchanges) > MOST_EXCHANGES:
+        yield f"  {counted(len(exchanges) - MOST_EXCHANGES, 'exchange')} before these: see exchange.txt"
+    for exchange in exchanges[-MOST_EXCHANGES:]:
+        received = exchange.received
+        yield f"  sent {_short(exchange.request.data, most_bytes)}"
+        yield f"  got  {_short(received, most_bytes) if received else exchange.outcome.value}"
     yield f"  again: {_command(recorder, failure)}"
 
 

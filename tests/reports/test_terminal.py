@@ -10,9 +10,18 @@ import pytest
 from reference_model.listeners import LISTENERS
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
+from reports.repeats import Repeats, Tally
 from reports.terminal import MARKUP, printable, summary_markdown, verdict_table
 from reports.terminal_failures import MOST_TOLD, failure_lines
-from tests.reports.recorders import CLAUSE, example_of, facts_of, failure_of, key_of, recorder_for
+from tests.reports.recorders import (
+    CLAUSE,
+    answered_step,
+    example_of,
+    facts_of,
+    failure_of,
+    key_of,
+    recorder_for,
+)
 
 OTHER = "KIP-511.names-accepted"
 
@@ -281,3 +290,19 @@ def test_summary_is_a_markdown_table(tmp_path: Path) -> None:
         "|---|---|---|---|\n"
         "| KIP-35.keys-unique | MUST | ✓ conforms | ○ not run |\n"
     )
+
+
+def test_a_failure_takes_twelve_lines_at_most(tmp_path: Path) -> None:
+    """Of many exchanges the last ones are shown. What is declared has its reason in place of the repeats."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    example = example_of(Verdict.VIOLATES, message="seen")
+    assert example.failure is not None
+    failure = dataclasses.replace(
+        example.failure,
+        steps=(answered_step(),) * 50,
+        repeats=Repeats(used=Tally(1, 1), fresh=None, loaded=None),
+    )
+    recorder.judged(dataclasses.replace(example, failure=failure))
+    lines = [line for line in _failures(recorder) if line]
+    assert len(lines) == 12
+    assert "  47 exchanges before these: see exchange.txt" in lines
