@@ -13,6 +13,10 @@ FIRST_TAG_NOBODY_KNOWS = 100
 """No tag of ApiVersions or of a header is as large, in any known version."""
 
 
+LONG_VALUES = st.integers(128, 1000).map(bytes)
+"""Values of tagged fields whose size takes a varint of two bytes."""
+
+
 def correlation_ids(
     *, min_value: int = INT32_MIN, max_value: int = INT32_MAX
 ) -> st.SearchStrategy[int]:
@@ -52,7 +56,7 @@ def unknown_tagged_fields(
             st.integers(FIRST_TAG_NOBODY_KNOWS, 300),
             st.integers(FIRST_TAG_NOBODY_KNOWS, max_tag),
         ),
-        st.binary(max_size=max_bytes),
+        st.binary(max_size=max_bytes) | LONG_VALUES,
     )
     fields = st.lists(field, min_size=1, max_size=max_fields, unique_by=lambda field: field.tag)
     return fields.map(lambda drawn: tuple(sorted(drawn)))

@@ -23,6 +23,7 @@ from strategies.header_fields import plain_client_ids, unknown_tagged_fields
 from strategies.software_names import legal_software_texts, software
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import TaggedField
 
 LONGEST_REQUEST_BYTES = 64
 SKIPPED_FRAME_BYTES = 2
@@ -130,6 +131,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
     )
 )
 @example(sent=build_request(version=3, client_id=None))
+@example(sent=build_request(version=3, body_tags=(TaggedField(100, bytes(200)),)))
 @example(sent=build_request(version=99))
 def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request) -> None:
     """A broker answers a well-formed request of any version and serves the next one behind it."""

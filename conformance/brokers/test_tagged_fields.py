@@ -22,6 +22,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.exchange import Request
 from wire.primitives import UINT32_MAX, TaggedField, write_unsigned_varint
 
+LONG_TAG = (TaggedField(100, bytes(200)),)
 ONE_TAG = (TaggedField(100, b"\x01"),)
 LAST_TAG = (TaggedField(UINT32_MAX, b""),)
 TAGGED_DEFAULTS = {
@@ -43,6 +44,8 @@ TAGGED_DEFAULTS = {
 @example(sent=build_request(version=3, body_tags=ONE_TAG))
 @example(sent=build_request(version=3, header_tags=LAST_TAG))
 @example(sent=build_request(version=3, body_tags=LAST_TAG))
+@example(sent=build_request(version=3, header_tags=LONG_TAG))
+@example(sent=build_request(version=3, body_tags=LONG_TAG))
 def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) -> None:
     """A broker answers a request with unknown tagged fields as it does one without."""
     assume_served(broker, sent)

@@ -24,6 +24,7 @@ from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
 from wire.primitives import TaggedField
 
+BYTE_MAX = 127
 MILLION = 1_000_000
 INT32_MAX = 2**31 - 1
 Tags = tuple[TaggedField, ...]
@@ -73,6 +74,13 @@ def many_tags_empty_the_table(handling: Handling) -> None:
     count = len(tags_of_body(handling)) + (header.tag_count if header is not None else 0)
     if succeeds(handling) and count > 1:
         replace_response(handling, api_keys=())
+
+
+@defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "PROTOCOL.well-formed-never-closed")
+def long_tags_close_the_connection(handling: Handling) -> None:
+    """A tagged field of more than 127 bytes in the request body closes the connection."""
+    if succeeds(handling) and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(handling)):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
