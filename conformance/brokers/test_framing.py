@@ -20,7 +20,7 @@ from fixtures.errors import HarnessError
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
-from strategies.software_names import legal_software_texts, software
+from strategies.software_names import Software, legal_software_texts, software
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import TaggedField
@@ -132,6 +132,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
 )
 @example(sent=build_request(version=3, client_id=None))
 @example(sent=build_request(version=3, body_tags=(TaggedField(100, bytes(200)),)))
+@example(sent=build_request(version=3, software=Software("a" * 100, "1" * 100)))
 @example(sent=build_request(version=99))
 def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request) -> None:
     """A broker answers a well-formed request of any version and serves the next one behind it."""

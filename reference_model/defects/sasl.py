@@ -167,7 +167,12 @@ def unknown_versions_are_invalid_behind_scram(handling: Handling) -> None:
         replace_reaction(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
-@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+@defect(
+    Stage.REACTION,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
 def any_bare_token_is_taken(handling: Handling) -> None:
     """Behind SaslHandshake v0 a wrong password is as good as the right one."""
     if handling.state is ConnectionState.BARE_TOKENS and handling.payload.startswith(b"\0"):
