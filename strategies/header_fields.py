@@ -13,8 +13,9 @@ FIRST_TAG_NOBODY_KNOWS = 100
 """No tag of ApiVersions or of a header is as large, in any known version."""
 
 
-LONG_VALUES = st.integers(128, 1000).map(bytes)
-"""Values of tagged fields whose size takes a varint of two bytes."""
+SHORT_VALUE_BYTES = 40
+FIRST_TWO_BYTE_SIZE = 128
+"""From here on the size of a tagged field's value takes a varint of two bytes."""
 
 
 def correlation_ids(
@@ -43,20 +44,23 @@ def plain_client_ids(*, max_size: int = 40) -> st.SearchStrategy[str | None]:
 
 
 def unknown_tagged_fields(
-    *, max_fields: int = 4, max_bytes: int = 40, max_tag: int = UINT32_MAX >> 1
+    *, max_fields: int = 4, max_bytes: int = 1000, max_tag: int = UINT32_MAX >> 1
 ) -> st.SearchStrategy[tuple[TaggedField, ...]]:
     """Tagged fields that no schema knows, ascending, each tag once.
 
     Tags above the default of `max_tag` are legal too, but some releases refuse them, which is the matter of one
     property.
     """
+    values = st.binary(max_size=min(SHORT_VALUE_BYTES, max_bytes))
+    if max_bytes >= FIRST_TWO_BYTE_SIZE:
+        values |= st.integers(FIRST_TWO_BYTE_SIZE, max_bytes).map(bytes)
     field = st.builds(
         TaggedField,
         st.one_of(
             st.integers(FIRST_TAG_NOBODY_KNOWS, 300),
             st.integers(FIRST_TAG_NOBODY_KNOWS, max_tag),
         ),
-        st.binary(max_size=max_bytes) | LONG_VALUES,
+        values,
     )
     fields = st.lists(field, min_size=1, max_size=max_fields, unique_by=lambda field: field.tag)
     return fields.map(lambda drawn: tuple(sorted(drawn)))
