@@ -126,7 +126,7 @@ def example_on(broker: Broker) -> FailingExample:
 
 def test_failure_that_always_shows_is_deterministic() -> None:
     """What fails every time on both brokers is repeated a few times only."""
-    with broker_of(after(1)) as used, broker_of(after(1)) as fresh:
+    with broker_of(after(0)) as used, broker_of(after(0)) as fresh:
         repeats = repeater(fresh).repeat(used, example_on(used))
     assert repeats is not None
     assert repeats.failure_class is FailureClass.DETERMINISTIC
@@ -136,7 +136,7 @@ def test_failure_that_always_shows_is_deterministic() -> None:
 
 def test_failure_that_needs_what_went_before_is_of_order() -> None:
     """What fails on the broker that was judged and never on a fresh one follows from what went before."""
-    with broker_of(after(1)) as used, broker_of(after(1000)) as fresh:
+    with broker_of(after(0)) as used, broker_of(after(1000)) as fresh:
         repeats = repeater(fresh).repeat(used, example_on(used))
     assert repeats is not None
     assert repeats.failure_class is FailureClass.ORDER
