@@ -19,7 +19,7 @@ def install(session: nox.Session) -> None:
     """Install the pinned requirements and the project itself; with --no-venv they are there already."""
     if not session.virtualenv.is_sandboxed:
         return
-    session.install("--require-hashes", "-r", DEVELOPMENT)
+    session.install("--no-deps", "--require-hashes", "-r", DEVELOPMENT)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 
