@@ -143,7 +143,8 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
         try:
             with suppress(Problem):
                 check(broker, item)
-            broker.check_alive()
+            # A process takes a moment to end of what it has answered or closed already.
+            broker.await_end()
         except BrokerGone as gone:
             deadly = _Failed(item, Deadly(*crash_in_words(str(gone))), tuple(broker.journal))
     if deadly is not None and broker.can_restart:

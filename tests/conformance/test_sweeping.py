@@ -114,6 +114,41 @@ def test_failures_before_the_end_of_a_broker_count() -> None:
     assert ended == "BrokerGone: asked for Produce v2: it ended"
 
 
+class Ending(Journal):
+    """Stands for a broker that ends a moment after it answered one item, and shows it when it is awaited."""
+
+    def __init__(self, deadly: Item) -> None:
+        super().__init__()
+        self.can_restart = True
+        self._deadly = deadly
+        self._has_ended = False
+
+    def restart(self) -> None:
+        """Run again."""
+        self._has_ended = False
+
+    def await_end(self) -> None:
+        """Show that it has ended."""
+        if self._has_ended:
+            raise BrokerGone("ended by SIGSEGV")
+
+    def check(self, _: object, item: Item) -> Exchange:
+        """Answer; the next item finds it gone."""
+        self.await_end()
+        self._has_ended = item == self._deadly
+        return self.note(Outcome.ANSWER)
+
+
+def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
+    """The item that the target ends of is found again on a fresh one, and the sweep goes on."""
+    judge, broker = Verdicts(), Ending(ITEMS[1])
+    with pytest.raises(AssertionError):
+        sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
+    assert judge.failures == [
+        ("Produce v1: the target crashes: ended by SIGSEGV\nended by SIGSEGV", ITEMS[1])
+    ]
+
+
 @pytest.mark.parametrize(
     ("versions", "named"),
     [([], ""), ([0], "v0"), ([0, 1, 2], "v0-v2"), ([-2, -1, 3, 7, 8], "v-2-v-1, v3, v7-v8")],
