@@ -33,6 +33,7 @@ from reports.hex_dump import (
 )
 from reports.packet_capture import render_capture
 from reports.repeats import Repeats, repeat_facts
+from reports.words import CRASH
 from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
@@ -45,8 +46,6 @@ from wire.sentinel import sentinel_for
 TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
 NO_FRAME = "no frame"
-CRASH = "TargetEnded"
-"""The class of the exception that stands for the end of the target."""
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
 _SIGNATURE_DIGITS = 16

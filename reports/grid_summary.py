@@ -86,15 +86,34 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
         return unsettled[0].verdict, text
     if not binding:
         return Verdict.NOT_RUN, "No MUST clause was judged."
-    return Verdict.CONFORMS, _all_hold(binding, len(folded.columns))
+    bound = {cell.target for cell in binding}
+    left_out = [
+        cell
+        for clause, row in folded.cells.items()
+        for cell in row
+        if clause in must and cell.target in bound and cell.verdict is Verdict.NOT_APPLICABLE
+    ]
+    return Verdict.CONFORMS, _all_hold(binding, len(left_out), len(folded.columns))
 
 
-def _all_hold(binding: list[FoldedCell], columns: int) -> str:
+def _all_hold(binding: list[FoldedCell], left_out: int, columns: int) -> str:
+    """Say that all hold, and how much was not asked.
+
+    Args:
+        binding: the cells of MUST clauses that apply.
+        left_out: how many other cells of MUST clauses the same targets have.
+        columns: how many targets the grid has.
+    """
     bound = _targets(binding)
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
     but = f", but for {_counted(known, 'known violation')}" if known else ""
     others = f" No MUST clause is about the other {columns - bound}." if columns > bound else ""
-    return f"Every MUST clause holds on {_counted(bound, 'target')}{but}.{others}"
+    not_asked = (
+        f" {left_out} of {_counted(len(binding) + left_out, 'MUST cell')} could not be asked or do not apply."
+        if left_out
+        else ""
+    )
+    return f"Every MUST clause holds on {_counted(bound, 'target')}{but}.{not_asked}{others}"
 
 
 def _targets(cells: list[FoldedCell]) -> int:

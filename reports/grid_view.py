@@ -22,7 +22,7 @@ from reports.grid_tables import (
     implementation_name,
 )
 from reports.records import Verdict
-from reports.words import SYMBOLS, WORDS, counted, percent
+from reports.words import CRASHES, SYMBOLS, WORDS, counted, percent
 
 WORST_FIRST = (
     Verdict.VIOLATES,
@@ -126,8 +126,16 @@ class TargetColumn:
         return self.listeners[0].implementation
 
 
-def verdict_text(verdict: Verdict, failures: int = 0) -> str:
-    """Give a verdict as symbol and short word, with the number of distinct failures where it helps."""
+def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:
+    """Give a verdict as symbol and short word, with the number of distinct failures where it helps.
+
+    Args:
+        verdict: the verdict.
+        failures: how many distinct failures there are.
+        crashes: whether the target ended; that word stands for any verdict.
+    """
+    if crashes:
+        return f"{SYMBOLS[verdict]} {CRASHES}"
     text = f"{SYMBOLS[verdict]} {WORDS[verdict]}"
     return f"{text} {failures}" if verdict in _WITH_COUNT and failures else text
 

@@ -14,12 +14,10 @@ from reports.grid_view import WORST_FIRST
 from reports.recorder import Cell, CellKey, RunRecorder
 from reports.records import Verdict
 from reports.terminal import MARKUP, Line, printable
-from reports.words import SYMBOLS, WORDS, counted
+from reports.words import CRASHES, SYMBOLS, WORDS, counted
 
 MOST_TOLD = 60
 """Failures that are told of one verdict; a target that violates everything would else fill the terminal's memory."""
-CRASHES = "crashes"
-"""The word for a failure in which the target ended, whatever the verdict."""
 MOST_EXCHANGES = 3
 """Exchanges that are shown of a failure: with all that is said of it, it takes twelve lines at most."""
 ADDRESS = "address"

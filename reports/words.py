@@ -19,6 +19,11 @@ SYMBOLS: Mapping[Verdict, str] = {
 }
 """Verdict to the one character that stands for it."""
 
+CRASH = "TargetEnded"
+"""The class of the exception that stands for the end of the target: the kind of such a failure."""
+CRASHES = "crashes"
+"""The word for a failure in which the target ended, whatever the verdict."""
+
 WORDS: Mapping[Verdict, str] = {
     Verdict.CONFORMS: "conforms",
     Verdict.INFORMATIONAL: "informational",

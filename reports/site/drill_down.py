@@ -20,6 +20,7 @@ from reports.grid_view import (
 from reports.history_tables import KeptFailure, Speed
 from reports.site import addresses
 from reports.site.rendering import Site
+from reports.words import CRASH
 
 
 class OfClause(Protocol):
@@ -201,6 +202,7 @@ def _write_cell(
         key = (cell.target, listener.listener)
         return [row for row in rows if (row.target, row.listener) == key]
 
+    failures = _failures(listener, kept)
     site.render(
         addresses.cell_page(clause.clause, cell.target, listener.listener),
         "cell",
@@ -208,7 +210,8 @@ def _write_cell(
         column=column,
         cell=cell,
         listener=listener,
-        failures=_failures(listener, kept),
+        failures=failures,
+        crashes=any(failure is not None and failure.kind == CRASH for _, failure in failures),
         recorded=site.history.failures is not None,
         transitions=own(history.transitions),
         flakes=own(history.flakes),

@@ -21,7 +21,7 @@ from reports.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
 from reports.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.site import addresses
-from reports.words import SYMBOLS, WORDS, counted, request_words
+from reports.words import CRASH, SYMBOLS, WORDS, counted, request_words
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may hold, whatever a target put into a text."""
@@ -125,6 +125,7 @@ def template_environment() -> Environment:
         "pages": PAGES,
         "said_of": said_of,
         "verdict_text": verdict_text,
+        "CRASH": CRASH,
         "Verdict": Verdict,
         "SYMBOLS": SYMBOLS,
         "WORDS": WORDS,

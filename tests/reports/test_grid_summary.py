@@ -54,3 +54,20 @@ def test_sentence_says_the_gravest(
     summary = summarise(read_grid(tmp_path), tmp_path / "index.html")
     assert summary.sentence == sentence
     assert summary.cells[Verdict.VIOLATES] == 2 + verdicts.count("violates")
+
+
+def test_sentence_counts_the_must_cells_that_were_not_asked(tmp_path: Path) -> None:
+    """A reader sees that "every MUST clause" is not every one in the catalogue."""
+    write_tables(
+        tmp_path,
+        targets=[target_row(target) for target in TARGETS],
+        clauses=[clause_row("C.must"), clause_row("C.other", 1)],
+        cells=[
+            *(cell_row("C.must", target, "conforms") for target in TARGETS),
+            cell_row("C.other", TARGETS[0], "conforms"),
+            cell_row("C.other", TARGETS[1], "not_applicable"),
+        ],
+    )
+    assert summarise(read_grid(tmp_path), tmp_path / "index.html").sentence == (
+        "✓ Every MUST clause holds on 2 targets. 1 of 4 MUST cells could not be asked or do not apply."
+    )

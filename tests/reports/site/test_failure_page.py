@@ -13,6 +13,7 @@ from reports.site import addresses
 from reports.site.byte_tables import read_dump, rows_of
 from reports.site.expected_answers import ExpectedAnswer
 from reports.site.failure_pages import compare
+from reports.words import CRASH
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
@@ -236,3 +237,16 @@ def test_signature_is_no_path(signature: str, tmp_path: Path) -> None:
     out_dir = write_small_site(tmp_path / "out", failures=[*others, row], cells=cells)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert len(list((out_dir / "failures").glob("*.html"))) == 3
+
+
+def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
+    """A failure in which the target ended says "crashes", on its own page and on that of its cell."""
+    others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
+    crash = {**failure_row(SIGNATURE, NAMES, HOSTILE), "kind": CRASH}
+    out_dir = write_small_site(tmp_path, failures=[*others, crash])
+    for page in (
+        f"failures/{SIGNATURE}.html",
+        addresses.cell_page(NAMES, HOSTILE, "plaintext"),
+    ):
+        heading = text_of(next(all_of(parse(out_dir / page), "h1")))
+        assert heading.startswith("✕ crashes")
