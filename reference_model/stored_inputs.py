@@ -71,6 +71,13 @@ class Allowed:
     losses: frozenset[Outcome] = frozenset()
 
     @property
+    def ends_the_connection(self) -> bool:
+        """Whether the target closes whatever it chooses: for a frame, for what follows them, or with our side."""
+        last = self.reactions[-1] if self.reactions else ()
+        is_served = any(reaction.event is ConnectionEvent.SERVED for reaction in last)
+        return self.frames.rest is not None or bool(last and not is_served)
+
+    @property
     def keeps_the_connection(self) -> bool:
         """Whether every frame is answered and leaves the connection as it was, whatever is chosen."""
         return (

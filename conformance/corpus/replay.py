@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from conformance.corpus.entries import Entry
 from fixtures.broker import Broker
 from fixtures.connection import Connection
+from reference_model.connection_states import ConnectionEvent
 from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Allowed, StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
@@ -187,8 +188,12 @@ class Replay:
         self._check_in_order(last, exchanges[len(exchanges) - len(last.allowed.frames.whole) :])
 
     def _check_in_order(self, stored: Stored, exchanges: Sequence[Exchange]) -> None:
-        """Check each frame's outcome, and that nothing is answered behind the last that is served."""
+        """Check each frame's outcome, and that after the last that is served nothing comes but the end.
+
+        The end is due where the model closes the connection; a target that falls silent there hangs.
+        """
         place = 0
+        name = stored.entry.name
         frames = stored.allowed.frames.whole
         for request, allowed in zip(frames, stored.allowed.reactions, strict=False):
             if all(reaction.outcome is Outcome.IGNORED for reaction in allowed):
@@ -197,26 +202,49 @@ class Replay:
             exchange = exchanges[place]
             if exchange.outcome in stored.allowed.losses:
                 break
-            self._check(stored, request, exchange, allowed)
+            self._check(stored, request, exchange, allowed, among_others=True)
             place += exchange.payload is not None
         for exchange in exchanges[place:]:
-            name = stored.entry.name
             if exchange.payload is not None:
                 raise NotAllowed(f"{name}: nothing more may be answered; {_seen(exchange)}")
+            may_become = {Outcome.CLOSED, *stored.allowed.losses}
+            if stored.allowed.ends_the_connection and exchange.outcome not in may_become:
+                raise NotAllowed(f"{name}: the connection has to be closed; {_seen(exchange)}")
 
     def _check(
-        self, stored: Stored, request: Request, exchange: Exchange, allowed: Sequence[Reaction]
+        self,
+        stored: Stored,
+        request: Request,
+        exchange: Exchange,
+        allowed: Sequence[Reaction],
+        *,
+        among_others: bool = False,
     ) -> None:
+        """Check what became of one frame.
+
+        Args:
+            stored: the entry that it is part of.
+            request: the frame.
+            exchange: what became of it.
+            allowed: what the model allows.
+            among_others: whether more was sent on the connection, so that this exchange does not show if it is kept.
+        """
         if exchange.payload is None:
             follows = any(reaction.outcome is exchange.outcome for reaction in allowed)
         else:
-            follows = self._oracle.allows(request, exchange.payload, allowed)
+            possible = [each for each in allowed if _keeps(each) == exchange.usable or among_others]
+            follows = self._oracle.allows(request, exchange.payload, possible)
         if not follows:
             words = " or ".join(map(str, allowed))
             raise NotAllowed(f"{stored.entry.name}: the model allows {words}; {_seen(exchange)}")
 
 
+def _keeps(reaction: Reaction) -> bool:
+    return reaction.event is ConnectionEvent.SERVED
+
+
 def _seen(exchange: Exchange) -> str:
     if exchange.payload is None:
         return f"the target: {exchange.outcome.value}"
-    return f"the target answered {exchange.payload[4:52].hex()}"
+    kept = "kept" if exchange.usable else "closed"
+    return f"the target answered {exchange.payload[4:52].hex()}, and {kept} the connection"

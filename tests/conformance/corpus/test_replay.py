@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
-from conformance.corpus.entries import load_corpus
-from conformance.corpus.replay import BATCH_BYTES, BATCH_FRAMES, Stored, batches
+from conformance.corpus.entries import Entry, load_corpus
+from conformance.corpus.replay import (
+    BATCH_BYTES,
+    BATCH_FRAMES,
+    NotAllowed,
+    Replay,
+    Stored,
+    batches,
+)
+from reference_model.answers import encode_body, response_for
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import Identity, NotModelled
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from reports.records import Verdict
 from strategies.api_versions import build_request
 from tests.conformance.suite_runs import run_suite
-from wire.exchange import Outcome
+from wire.exchange import Exchange, Outcome, Request
 
 CLAUSE = "MODEL.agrees-with-reference"
 PROPERTY = "test_stored_input_gets_an_allowed_answer"
@@ -82,6 +93,67 @@ def test_batches_are_bounded() -> None:
     for batch in grouped:
         assert len(batch) <= BATCH_FRAMES
         assert len(batch) == 1 or sum(len(each.entry.data) for each in batch) <= BATCH_BYTES
+
+
+PLAIN = build_request(version=0)
+UNFINISHED = PLAIN.data[:-1]
+REFUSED = b"\xff\xff\xff\xff"
+(SERVED, *_) = oracle().reactions_to(PLAIN)
+ANSWER = PLAIN.data[8:12] + encode_body(response_for(SERVED, oracle().profile), SERVED.layout)
+
+
+class Wire:
+    """Stands for a broker and its connection: gives prepared exchanges, whatever is sent."""
+
+    profile = profile_of(NEWEST_RELEASE)
+    identity = Identity()
+
+    def __init__(self, *payloads: bytes, last: Outcome) -> None:
+        self._payloads, self._last = payloads, last
+
+    def connect(self) -> AbstractContextManager[Wire]:
+        """Connect."""
+        return nullcontext(self)
+
+    def exchange(self, request: Request) -> Exchange:
+        """Answer, and keep the connection or close it."""
+        kept = self._last is not Outcome.CLOSED
+        return Exchange(
+            request=request, outcome=Outcome.ANSWER, payload=self._payloads[0], usable=kept
+        )
+
+    def converse(self, requests: Sequence[Request]) -> tuple[Exchange, ...]:
+        """Answer what there are answers for; the rest comes to the last outcome."""
+        answers = zip_longest(requests, self._payloads)
+        return tuple(
+            Exchange(
+                request=request,
+                outcome=Outcome.ANSWER if payload else self._last,
+                payload=payload,
+            )
+            for request, payload in answers
+        )
+
+    end_stream = converse
+
+
+@pytest.mark.parametrize(
+    "rest", [UNFINISHED, REFUSED, b"\0\0\0\1\0"], ids=["unfinished", "refused", "malformed"]
+)
+def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) -> None:
+    """A frame that is not whole, a refused size and a malformed frame end the connection."""
+    entry = Entry(name="x", data=PLAIN.data + rest, origin="")
+    Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
+    with pytest.raises(NotAllowed, match="silent"):
+        Replay(Wire(ANSWER, last=Outcome.SILENT)).check_alone(entry)  # type: ignore[arg-type]
+
+
+def test_a_served_request_keeps_the_connection() -> None:
+    """The right answer alone is not enough."""
+    entry = Entry(name="x", data=PLAIN.data, origin="")
+    Replay(Wire(ANSWER, last=Outcome.ANSWER)).check_alone(entry)  # type: ignore[arg-type]
+    with pytest.raises(NotAllowed, match="closed the connection"):
+        Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
 
 
 def test_healthy_target_conforms_on_the_corpus(tmp_path: Path) -> None:
