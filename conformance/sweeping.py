@@ -101,7 +101,7 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
             broker.patience.forgive(before)
         except Problem as problem:
             failed.append(_Failed(item, problem, tuple(broker.journal)))
-            silent += _was_silent(broker.journal)
+            silent += was_silent(broker.journal)
         except HarnessError as error:
             trouble = type(error)(f"asked for {names_of([item])}: {error}")
             deadly = None
@@ -152,7 +152,8 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
     return deadly
 
 
-def _was_silent(journal: Sequence[Step]) -> bool:
+def was_silent(journal: Sequence[Step]) -> bool:
+    """Tell whether the target left us waiting for an answer."""
     exchanges = [exchange for step in journal for exchange in step.exchanges]
     return any(exchange.outcome is Outcome.SILENT for exchange in exchanges)
 

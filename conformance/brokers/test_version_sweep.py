@@ -6,26 +6,36 @@ behind all other modules; and each sweep on a broker that was asked nothing befo
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from dataclasses import dataclass
+from itertools import chain, takewhile
 
 import pytest
 
 from conformance.examples import JUDGE, PropertyJudge
 from conformance.judging import MalformedAnswer, error_code_of
 from conformance.repeating import FailingExample
-from conformance.sweeping import ranges
+from conformance.sweeping import SILENT_ITEMS, ranges, was_silent
 from fixtures.broker import Broker
 from strategies.api_versions import INT16_MIN, build_request
 from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome
+from wire.exchange import Exchange, Step
 from wire.primitives import INT16_MAX
 
 BATCH = 512
 """Versions that go pipelined on one connection: their requests and answers fit into the buffers between us."""
-MOST_LOST = 8
-"""Connections that a batch may cost: a target that fails so often fails always. A silence is the last, since it
-costs the silence bound, and a target that is silent often uses up its patience for what comes behind."""
+MOST_FAILED = 64
+"""A target that fails so often is asked no further."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The fewest versions that fail on a connection of their own, what is wrong then, and what was done."""
+
+    versions: Sequence[int]
+    what: str
+    steps: tuple[Step, ...]
 
 
 def batches(versions: range) -> Iterator[range]:
@@ -35,43 +45,85 @@ def batches(versions: range) -> Iterator[range]:
 
 
 def ask(broker: Broker, versions: Sequence[int]) -> tuple[Exchange, ...]:
-    """Ask for versions in a row, whose answers must all be UNSUPPORTED_VERSION.
-
-    Behind a version that costs the connection the others are asked on a new one, but not behind silence.
-
-    Raises:
-        AssertionError: one is not; it names all of them.
-    """
-    judged: list[Exchange] = []
-    wrong: list[int] = []
-    lost = 0
-    while len(judged) < len(versions) and lost < MOST_LOST:
-        left = versions[len(judged) :]
-        with broker.connect() as connection:
-            exchanges = connection.converse([build_request(version=each) for each in left])
-        answered = list(takewhile(lambda each: each.outcome is Outcome.ANSWER, exchanges))
-        first_lost = exchanges[len(answered) : len(answered) + 1]
-        judged += (*answered, *first_lost)
-        wrong += [each.request.api_version for each in answered if not is_refused(each)]
-        wrong += [each.request.api_version for each in first_lost]
-        lost += sum(MOST_LOST if each.outcome is Outcome.SILENT else 1 for each in first_lost)
-    unasked = ranges(versions[len(judged) :])
-    behind = f"; not judged behind them: {unasked}" if unasked else ""
-    assert not wrong, f"no UNSUPPORTED_VERSION for {ranges(wrong)}{behind}"
-    return tuple(judged)
+    """Ask for versions in a row on one connection; returns what came of them up to the first that is not refused."""
+    broker.forget()
+    with broker.connect() as connection:
+        exchanges = connection.converse([build_request(version=each) for each in versions])
+    refused = len(list(takewhile(is_refused, exchanges)))
+    return exchanges[: refused + 1]
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """Tell whether an answer is UNSUPPORTED_VERSION; one that is too short for an error code is not."""
+    """Tell whether there is an answer and it is UNSUPPORTED_VERSION; one that is too short for an error code is not."""
     try:
         return error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
     except MalformedAnswer:
         return False
 
 
+def what_is_wrong(exchanges: Sequence[Exchange]) -> str:
+    """Say what became of the last of them; empty where that is what it has to be."""
+    try:
+        code = error_code_of(exchanges[-1])
+    except MalformedAnswer as error:
+        return str(error).partition("\n")[0]
+    return "" if code is ErrorCode.UNSUPPORTED_VERSION else f"the target answered {code!r}"
+
+
 def ask_again(broker: Broker, versions: Sequence[int]) -> None:
-    """Ask for versions once more, alone."""
-    ask(broker, versions)
+    """Ask for versions once more, alone.
+
+    Raises:
+        AssertionError: one of them is not refused.
+    """
+    what = what_is_wrong(ask(broker, versions))
+    assert not what, message([versions], what)
+
+
+def find_fewest(broker: Broker, failed: Failed, suspect: int) -> Failed:
+    """Find the fewest of versions that failed together that still fail on a connection of their own.
+
+    That is one version, unless it fails only after others, which are then named with it. A loss may show on
+    versions before the one that it is due to: a target that resets the connection takes back earlier answers.
+
+    Args:
+        broker: the target.
+        failed: what failed.
+        suspect: the first of the versions that was not refused.
+    """
+    fewest = failed
+
+    def fails(versions: Sequence[int]) -> bool:
+        nonlocal fewest
+        what = what_is_wrong(ask(broker, versions))
+        if what:
+            fewest = Failed(versions, what, tuple(broker.journal))
+        return bool(what)
+
+    if fails(range(suspect, suspect + 1)):
+        return fewest
+    sizes = range(1, len(failed.versions) + 1)
+    bisect_left(sizes, True, key=lambda size: fails(failed.versions[:size]))
+    head = fewest.versions
+    if not fails(head[-1:]):
+        bisect_left(sizes[: len(head)], True, key=lambda size: fails(head[-size:]))
+    return fewest
+
+
+def find_failing(judge: PropertyJudge, broker: Broker, batch: Sequence[int]) -> Iterator[Failed]:
+    """Find what fails of a batch, each in the fewest versions; what holds goes to the judge."""
+    left = batch
+    while left:
+        exchanges = ask(broker, left)
+        refused = exchanges if is_refused(exchanges[-1]) else exchanges[:-1]
+        if refused:
+            judge.conforms(refused)
+        if len(refused) == len(left):
+            return
+        together = Failed(left, what_is_wrong(exchanges), tuple(broker.journal))
+        failed = find_fewest(broker, together, left[len(refused)])
+        yield failed
+        left = left[left.index(failed.versions[-1]) + 1 :]
 
 
 def start_afresh(broker: Broker) -> None:
@@ -82,20 +134,48 @@ def start_afresh(broker: Broker) -> None:
 
 
 def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
-    """Ask a fresh broker for versions batch by batch; each batch is one example.
+    """Ask a fresh broker for versions batch by batch; each batch is one example, and each version that fails.
 
     Raises:
-        AssertionError: a version is not refused. The batches behind it are judged all the same.
+        AssertionError: a version is not refused.
+        HarnessError: we could not tell; what was found before is recorded.
     """
     start_afresh(broker)
-    for batch in batches(versions):
-        broker.forget()
-        try:
-            judge.conforms(ask(broker, batch))
-        except AssertionError as error:
-            example = FailingExample(ask_again, {"broker": broker, "versions": batch})
-            judge.differs(error, tuple(broker.journal), example)
+    failing = chain.from_iterable(find_failing(judge, broker, each) for each in batches(versions))
+    failed: list[Failed] = []
+    try:
+        for each in failing:
+            failed.append(each)
+            silent = sum(was_silent(one.steps) for one in failed)
+            if len(failed) == MOST_FAILED or silent == SILENT_ITEMS:
+                unasked = versions[versions.index(each.versions[-1]) + 1 :]
+                break
+        else:
+            unasked = versions[:0]
+    finally:
+        record(judge, broker, failed)
+    if unasked:
+        judge.leaves_out(f"after so many failures not asked for {ranges(unasked)}")
     judge.raise_first()
+
+
+def record(judge: PropertyJudge, broker: Broker, failed: Sequence[Failed]) -> None:
+    """Hand failures to the judge: one for what fails alike, and its smallest example last, since that is kept."""
+    alike: dict[tuple[bool, str], list[Failed]] = {}
+    for each in failed:
+        alike.setdefault((len(each.versions) == 1, each.what), []).append(each)
+    for (_, what), group in alike.items():
+        error = AssertionError(message([each.versions for each in group], what))
+        for each in reversed(group):
+            example = FailingExample(ask_again, {"broker": broker, "versions": each.versions})
+            judge.differs(error, each.steps, example)
+
+
+def message(groups: Sequence[Sequence[int]], what: str) -> str:
+    """Name all versions that fail alike."""
+    named = ranges([version for versions in groups for version in versions])
+    together = "" if len(groups[0]) == 1 else ", which fail only together on one connection"
+    return f"no UNSUPPORTED_VERSION for {named}{together}: {what}"
 
 
 @pytest.mark.deep

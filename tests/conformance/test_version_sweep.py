@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
 
-from conformance.brokers.test_version_sweep import BATCH, ask_all
+from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
 from conformance.examples import PropertyJudge
+from fixtures.connection import Connection
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import reference_targets
+from reference_model.defects.registry import replace_reaction
+from reference_model.tampering import Handling, Stage, Tampering
+from wire.exchange import Exchange, Outcome, Request
 
 
 class CountedBroker(InMemoryBroker):
@@ -44,3 +50,84 @@ def test_sweep_has_a_fresh_broker_where_it_is_ours(is_ours: bool, used: list[int
     assert broker.used == used
     assert judge.conforms.call_count == 2
     judge.raise_first.assert_called_once_with()
+
+
+def _resets_at(*wrong: int) -> Tampering:
+    """Close at some versions, which takes back what was answered before on the connection."""
+
+    def act(handling: Handling) -> None:
+        if handling.header and handling.header.api_version in wrong:
+            handling.answer = b""
+            replace_reaction(handling, outcome=Outcome.CLOSED)
+
+    return Tampering(stage=Stage.REACTION, act=act)
+
+
+class ResettingBroker(InMemoryBroker):
+    """A broker whose last answers on a connection are lost where it closes it, as a reset has it."""
+
+    def connect(self, **how: Any) -> Connection:
+        """Connect; what comes of a conversation that ends early is nothing at all."""
+        connection = super().connect(**how)
+        converse = connection.converse
+
+        def all_or_nothing(requests: Sequence[Request]) -> tuple[Exchange, ...]:
+            exchanges = converse(requests)
+            if exchanges[-1].outcome is Outcome.CLOSED:
+                return tuple(Exchange(request=r, outcome=Outcome.CLOSED) for r in requests)
+            return exchanges
+
+        connection.converse = all_or_nothing  # type: ignore[assignment,method-assign]
+        return connection
+
+
+def _failures(
+    tampering: Tampering, kind: type[InMemoryBroker] = InMemoryBroker
+) -> tuple[list[tuple[str, Sequence[int]]], int]:
+    """Sweep 1,024 versions; returns each failure with its versions, and how many bytes the largest exchange has."""
+    broker = kind(in_memory_target(reference_targets()[0], tampering), "plaintext")
+    judge = create_autospec(PropertyJudge, instance=True)
+    ask_all(judge, broker, range(100, 100 + 2 * BATCH))
+    told = [call.args for call in judge.differs.call_args_list]
+    largest = max(sum(len(piece) for step in args[1] for piece in step.pieces) for args in told)
+    return [(str(args[0]), args[2].values["versions"]) for args in told], largest
+
+
+@pytest.mark.parametrize("kind", [InMemoryBroker, ResettingBroker])
+def test_what_fails_alone_is_named_and_nothing_else(kind: type[InMemoryBroker]) -> None:
+    """Three versions of 1,024 close the connection: these are one failure, each with its exchange alone."""
+    failures, largest = _failures(_resets_at(150, 151, 1030), kind)
+    (first_line,) = {message for message, _ in failures}
+    assert first_line.startswith("no UNSUPPORTED_VERSION for v150-v151, v1030: ")
+    assert [list(versions) for _, versions in failures] == [[1030], [151], [150]]
+    assert largest < 100
+
+
+def test_what_fails_only_together_is_named_together() -> None:
+    """A version that closes only directly after another one: these two are named, and said to fail together."""
+
+    def act(handling: Handling) -> None:
+        assert handling.header is not None
+        version, memory = handling.header.api_version, handling.connection.memory
+        if version == 300 and memory.get("last") == 299:
+            replace_reaction(handling, outcome=Outcome.CLOSED)
+        memory["last"] = version
+
+    ((message, versions),), _ = _failures(Tampering(stage=Stage.REACTION, act=act))
+    assert message.startswith(
+        "no UNSUPPORTED_VERSION for v299-v300, which fail only together on one connection: "
+    )
+    assert list(versions) == [299, 300]
+
+
+def test_a_target_that_always_fails_is_not_asked_for_ever() -> None:
+    """After many failures the rest is left out, and the cell says so."""
+    broker = InMemoryBroker(
+        in_memory_target(reference_targets()[0], _resets_at(*range(100, 2000))), "plaintext"
+    )
+    judge = create_autospec(PropertyJudge, instance=True)
+    ask_all(judge, broker, range(100, 2000))
+    assert judge.differs.call_count == MOST_FAILED
+    judge.leaves_out.assert_called_once_with(
+        f"after so many failures not asked for v{100 + MOST_FAILED}-v1999"
+    )
