@@ -2,7 +2,8 @@
 
 `failures/<signature>/` of a run folder holds
 
-- `reproducer.py`: one file, standard library only, that does the same again;
+- `reproducer.py`: at most 32 kB, standard library only; does the same again, for long inputs with the bytes in
+  `failure.json`;
 - `exchange.txt`: what was sent and received, as an annotated hex dump;
 - `exchange.pcap`: the same bytes as packets, for Wireshark;
 - `example.txt`: the drawn values, as Hypothesis' `@example` takes them;
@@ -45,10 +46,13 @@ from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
+LONGEST_REPRODUCER_BYTES = 32 * 1024
+"""A script that would be longer reads what is sent and recorded from the `failure.json` of the same folder."""
 NO_FRAME = "no frame"
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
 _SIGNATURE_DIGITS = 16
+_LONGEST_MESSAGE = 1000
 
 
 def signature_of(
@@ -175,11 +179,21 @@ def _sentinel_id(step: Step) -> str:
 
 
 def render_reproducer(failure: Failure) -> str:
-    """Return the source of a script that does the steps of a failure again."""
-    templates = Environment(
-        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
-    )
-    steps = [
+    """Return the source of a script that does the steps of a failure again.
+
+    With more bytes than `LONGEST_REPRODUCER_BYTES` it reads the steps from the failure's `failure.json`.
+    """
+    script = _render_script(failure, _steps_again(failure))
+    return _render_script(failure, None) if _is_too_long(script) else script
+
+
+def _is_too_long(script: str) -> bool:
+    return len(script.encode()) > LONGEST_REPRODUCER_BYTES
+
+
+def _steps_again(failure: Failure) -> list[dict[str, Any]]:
+    """Return what a script needs to do the steps of a failure again."""
+    return [
         {
             "connection": step.connection,
             "listener": step.listener or failure.listener,
@@ -192,12 +206,18 @@ def render_reproducer(failure: Failure) -> str:
         }
         for step in failure.steps
     ]
+
+
+def _render_script(failure: Failure, steps: list[dict[str, Any]] | None) -> str:
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
+    )
     return templates.get_template("reproducer.py.j2").render(
         clause=failure.clause,
         statement=_harmless(failure.statement),
         target=_harmless(failure.target),
         listener=_harmless(failure.listener),
-        message=_harmless(failure.first_line),
+        message=_harmless(failure.first_line[:_LONGEST_MESSAGE]),
         silence_s=REPRODUCER_SILENCE_S,
         steps=steps,
         tls=any(step.tls for step in failure.steps),
@@ -274,7 +294,11 @@ def _dump_payload(request: Request, payload: bytes) -> list[str]:
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:
-    """Return a failure for `failure.json`: of its steps what was sent, of its repeats what they say."""
+    """Return a failure for `failure.json`: of its steps what was sent, of its repeats what they say.
+
+    Where they are too long for the reproducer, all that it needs of the steps as well.
+    """
+    steps = _steps_again(failure)
     names = (field.name for field in fields(failure) if field.name not in ("steps", "repeats"))
     return {
         **{name: getattr(failure, name) for name in names},
@@ -284,6 +308,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
             for data in _sent(step)
         ],
         "repeats": None if failure.repeats is None else repeat_facts(failure.repeats),
+        **({"steps": steps} if _is_too_long(_render_script(failure, steps)) else {}),
     }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reports.failures import (
+    LONGEST_REPRODUCER_BYTES,
     Failure,
     recorded_answers,
     render_exchange,
@@ -285,3 +287,21 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
     assert (place / "example.txt").read_text() == "{'sent': 1}\n"
     capture = (place / "exchange.pcap").read_bytes()
     assert capture == render_capture(failure.steps, listener=failure.listener)
+
+
+@pytest.mark.parametrize("size", [10, 40_000, 400_000])
+def test_script_is_short_whatever_was_sent(size: int, tmp_path: Path) -> None:
+    """A script has at most 32 kB, and holds or finds all that was sent and received."""
+    stray = bytes(n % 251 for n in range(size))
+    step = replace(
+        step_of(answered(ANSWER, stray=stray)), pieces=(b"first", stray), end_of_stream=True
+    )
+    place = write_failure(tmp_path, failure_of(step, message="seen" * size))
+    script = place / "reproducer.py"
+    assert script.stat().st_size <= LONGEST_REPRODUCER_BYTES
+    (again,) = runpy.run_path(str(script))["STEPS"]
+    assert again["pieces"] == [b"first".hex(), stray.hex()]
+    assert again["recorded"] == recorded_answers(step)
+    assert again["stray"] == stray.hex()
+    assert again["end_of_stream"] is True
+    assert "standard library" in script.read_text()
