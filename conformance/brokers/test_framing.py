@@ -14,6 +14,7 @@ from conformance.judging import (
     stable_part,
     summary_of,
 )
+from conformance.needs import V0_ALWAYS_SERVED
 from conformance.playing import size_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
@@ -101,7 +102,8 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
     with broker.connect() as bystander:
         if bystander.exchange(plain).outcome is not Outcome.ANSWER:
             raise HarnessError(
-                f"{broker.target.id} does not answer a plain request, so that nobody can be seen hurt"
+                f"{broker.target.id} does not answer a plain request, which is the matter of {V0_ALWAYS_SERVED}, so "
+                "that nobody can be seen hurt"
             )
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])

@@ -63,6 +63,15 @@ def test_doubt_beside_a_declared_violation_is_a_doubt(tmp_path: Path) -> None:
     assert exit_status_of(recorder, pytest_status=1, strict=False) == 10
 
 
+def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> None:
+    """A violated MUST decides the status also where another cell, or its own, is in doubt."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
+    recorder.judged(example_of(VIOLATES, message="seen"))
+    recorder.judged(example_of(DOUBT, key_of(OTHER)))
+    assert exit_status_of(recorder, pytest_status=1, strict=False) == 1
+    assert recorder.cells[key_of(OTHER)].verdict is DOUBT
+
+
 def test_failure_that_no_cell_explains_stays_one(tmp_path: Path) -> None:
     """A test that failed outside every verdict, in its teardown say, is never turned into a success."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
