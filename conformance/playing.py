@@ -141,10 +141,12 @@ class Player:
             exchanges = line.connection.end_stream(requests)
         else:
             exchanges = line.connection.converse(requests)
+        # Only the end of our side directly after a whole frame or a size, or a refused size, ever cost an answer.
+        ends_early = action.ends and ends_at_a_read(requests[-1])
         may_lose = (
             self._broker.profile.traits.early_end_loses_answers
             and line.state in SERVING
-            and (action.ends or any(size_of(request) < 0 for request in requests))
+            and (ends_early or any(size_of(request) < 0 for request in requests))
         )
         line.state = self._follow(line.state, exchanges, may_lose=may_lose)
         self._judged += 1
@@ -189,7 +191,7 @@ class Player:
         payload = request.data[SIZE_BYTES:]
         if size < 0:
             return (closed("PROTOCOL.negative-size-refused"),)
-        if len(request.data) < SIZE_BYTES or size > len(payload):
+        if not is_whole(request):
             return ()
         return reactions(
             payload,
@@ -239,6 +241,16 @@ class Player:
 def size_of(request: Request) -> int:
     """Return the size that a request's frame announces."""
     return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
+
+
+def ends_at_a_read(request: Request) -> bool:
+    """Tell whether a broker has read all that it asked the socket for: a size, or the frame after it."""
+    return len(request.data) == SIZE_BYTES or is_whole(request)
+
+
+def is_whole(request: Request) -> bool:
+    """Tell whether all bytes are there that a request's frame announces."""
+    return len(request.data) >= SIZE_BYTES and size_of(request) <= len(request.data) - SIZE_BYTES
 
 
 def has_ended(exchanges: tuple[Exchange, ...]) -> bool:

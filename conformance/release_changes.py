@@ -18,6 +18,7 @@ from conformance.corpus.entries import Entry
 from fixtures.broker import Broker, probe_request
 from reference_model.answers import response_for
 from reference_model.connection_states import (
+    SERVING,
     TAKING_REQUESTS,
     TRANSITIONS,
     ConnectionEvent,
@@ -213,7 +214,8 @@ class Observer:
             may_be_closed = may_be_closed or behind != states
         if frames.rest is not None:
             allowed.append(frozenset([CLOSED]))
-        losses = frozenset(outcome.value for outcome in self._oracle.losses(frames))
+        lost = self._oracle.losses(frames) if self._state in SERVING else ()
+        losses = frozenset(outcome.value for outcome in lost)
         return Prediction(tuple(allowed), frozenset(clauses), losses)
 
     def _predicted_words(self, reaction: Reaction, *, single: bool) -> str:

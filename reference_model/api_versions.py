@@ -60,8 +60,12 @@ def reactions_of_broker(
     try:
         header = parse_header(data, traits)
     except Unreadable:
+        if profile.skips_unreadable(int.from_bytes(payload[:2], signed=True)):
+            return (Reaction(outcome=Outcome.IGNORED, clause="PROTOCOL.short-frame-refused"),)
         return (closed("PROTOCOL.short-frame-refused"),)
     if header.api_key != API_VERSIONS_KEY:
+        if not profile.served_keys:
+            raise NotModelled(f"no table of {profile.release} is recorded that lists other APIs")
         if not profile.accepts(header.api_key, header.api_version):
             return (closed("PROTOCOL.unknown-api-refused"),)
         if other_api_reads(data, header):

@@ -114,6 +114,13 @@ class Profile:
         accepted = (*self.served_keys, *self.traits.accepted_unlisted)
         return not refused and _covers(accepted, api_key, api_version)
 
+    def skips_unreadable(self, api_key: int) -> bool:
+        """Tell whether a request of an API is skipped where it does not read, instead of closing the connection.
+
+        Up to 0.11 older code reads some APIs; it serves any version, also a negative one.
+        """
+        return _covers(self.traits.accepted_unlisted, api_key, -1)
+
 
 def _covers(entries: Iterable[ApiVersion], api_key: int, api_version: int) -> bool:
     return any(

@@ -185,16 +185,21 @@ class StoredInputOracle:
         return Allowed(frames=frames, reactions=tuple(judged), losses=self.losses(frames))
 
     def losses(self, frames: Frames) -> frozenset[Outcome]:
-        """Return what may become of requests whose answers are lost, as the stream ends too early behind them.
+        """Return what may become of requests on a connection that is served, if their answers are lost.
 
-        A size that is refused, or the end of our side, ends it in the same read; a whole frame that is refused
-        for what stands in it is looked at later, and costs no answer on any release.
+        A refused size in the same write loses them, and so does the end of our side directly after a size without
+        a byte of its frame: 20 of 20 times on 0.10.0.1, 0.11.0.3, 1.1.1, 2.0.1 and 2.4.1. The end after 1, 3, 5 or more
+        bytes of a frame never did, nor a whole frame that is refused for what stands in it.
         """
-        return frozenset() if frames.rest is None else self.losses_at_an_early_end
+        ends_after_size = frames.rest is not None and len(frames.rest.data) == SIZE_BYTES
+        return self.losses_at_an_early_end if frames.refused or ends_after_size else frozenset()
 
     @property
     def losses_at_an_early_end(self) -> frozenset[Outcome]:
-        """What may become of requests behind which our side of the stream ended at once."""
+        """What may become of whole requests on a connection that is served, if our side ends directly after them.
+
+        Before authentication they were always answered (22 of 22 times).
+        """
         traits = self.profile.traits
         if not traits.early_end_loses_answers:
             return frozenset()

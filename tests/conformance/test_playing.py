@@ -17,7 +17,7 @@ from conformance.brokers.test_sequences import (
     at_once,
     one_by_one,
 )
-from conformance.playing import Player, size_of
+from conformance.playing import Player, ends_at_a_read, size_of
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import reference_targets
 from reference_model.defects import DEFECTS
@@ -179,3 +179,11 @@ def test_size_is_the_one_that_is_announced() -> None:
     assert size_of(build_with_size(-1)) == -1
     assert size_of(V0) == len(V0.data) - 4
     assert Say(messages=(V0,)).connection == 0
+
+
+def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:
+    """In the middle of a size or a frame it does not, on any release."""
+    assert ends_at_a_read(V0)
+    assert ends_at_a_read(build_part(V0, 4))
+    for kept in (3, 5, len(V0.data) - 1):
+        assert not ends_at_a_read(build_part(V0, kept))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import pytest
@@ -17,6 +18,7 @@ from tests.reference_model.release_lines import (
     on_every_line,
     profile_at,
 )
+from wire.exchange import Outcome
 
 VERSIONS_ACROSS_INT16 = sorted({*range(-(2**15), 2**15, 97), *range(-20, 40), 2**15 - 1})
 
@@ -75,6 +77,38 @@ def test_served_request_of_another_api_is_not_judged(
     assert in_words(reaction) == "closed"
     with pytest.raises(NotModelled, match=r"^api key \d+ v\d+ is not modelled$"):
         reactions(bytes.fromhex(f"{served} 00000007 ffff"), profile, IDENTITY)
+
+
+@pytest.mark.parametrize(
+    ("release", "skipped"),
+    [
+        ("0.10.0.1", [1, 7]),
+        ("0.10.1.1", [1, 7]),
+        ("0.10.2.2", [7]),
+        ("0.11.0.3", [7]),
+        ("1.0.2", []),
+    ],
+)
+def test_requests_that_older_code_cannot_read_are_skipped(release: str, skipped: list[int]) -> None:
+    """Where the header ends too soon, nothing is sent and the connection is kept; other keys close it."""
+    profile = profile_at(release)
+    for rest in ("", "0000", "0001 00000001", "0001 00000001 0005", "ffff"):
+        found = [
+            api_key
+            for api_key in (0, 1, 3, 7)
+            for each in reactions(api_key.to_bytes(2) + bytes.fromhex(rest), profile, IDENTITY)
+            if each.outcome is Outcome.IGNORED
+        ]
+        assert found == skipped
+
+
+def test_without_a_recorded_table_other_apis_are_not_modelled() -> None:
+    """Whether a release has them is not known; it closes on what it cannot read all the same."""
+    profile = dataclasses.replace(profile_at("4.4.0"), api_keys=(), served_keys=())
+    with pytest.raises(NotModelled, match="no table of"):
+        reactions(bytes.fromhex("03e7 0000 00000007 ffff"), profile, IDENTITY)
+    (reaction,) = reactions(bytes.fromhex("03e7"), profile, IDENTITY)
+    assert in_words(reaction) == "closed"
 
 
 @pytest.mark.parametrize("api_key", [4, 5, 6, 7])

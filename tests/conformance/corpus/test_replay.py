@@ -67,11 +67,13 @@ def test_what_keeps_the_connection_is_the_models_word() -> None:
     ],
 )
 def test_answers_may_be_lost_up_to_2_4(release: str, expected: set[Outcome]) -> None:
-    """A size that is refused, or a stream that ends, costs answers on old releases; a refused frame never does."""
+    """A refused or lone size costs answers on old releases; an unfinished or refused frame never does."""
     plain = build_request(version=0).data
-    for rest in (b"\xff\xff\xff\xff", plain[:-1]):
+    for rest in (b"\xff\xff\xff\xff", plain[:4]):
         assert oracle(release).allowed_for(plain + rest).losses == expected
-    assert oracle(release).allowed_for(plain + b"\0\0\0\2\0\0").losses == set()
+    assert oracle(release).losses_at_an_early_end == expected
+    for rest in (b"\0\0\0\2\0\0", plain[:-1], plain[:3], plain[:5]):
+        assert oracle(release).allowed_for(plain + rest).losses == set()
 
 
 def test_model_has_a_word_on_nearly_all_of_the_corpus() -> None:
