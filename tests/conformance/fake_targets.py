@@ -27,10 +27,10 @@ READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
 COUNTS = 20_000
 """How many of them follow each other in one answer."""
-PREPARATORY_CONNECTIONS = 2 + CALIBRATION_EXCHANGES + 1
-"""What a run opens before its first example: two for the preflight, calibration and the question for the table."""
-PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 2
-"""The same on a TLS listener, where nobody asks for readiness."""
+PREPARATORY_CONNECTIONS = 3 + CALIBRATION_EXCHANGES + 1
+"""What a run opens before its first example: preflight, cluster and node id, calibration, the table."""
+PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 3
+"""The same on a TLS listener, where nobody asks for readiness or for ids."""
 
 
 @dataclass(slots=True, kw_only=True)
