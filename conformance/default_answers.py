@@ -31,7 +31,11 @@ def record_default_answers(folder: Path = RECORDED) -> None:
 def _served() -> Iterator[tuple[int, int]]:
     for listener in (PLAINTEXT, CONTROLLER):
         profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
-        for entry in (*profile.api_keys, *profile.traits.accepted_unlisted):
+        for entry in (
+            *profile.api_keys,
+            *profile.traits.accepted_unlisted,
+            *profile.readable_keys,
+        ):
             if entry.api_key != API_VERSIONS_KEY:
                 for api_version in range(entry.min_version, entry.max_version + 1):
                     yield entry.api_key, api_version

@@ -181,10 +181,18 @@ def names_of(items: Iterable[Item]) -> str:
 
 def ranges(versions: Sequence[int]) -> str:
     """Name ascending versions: "v0-v2, v5"."""
+    return ", ".join(
+        f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}"
+        for run in consecutive_runs(versions)
+    )
+
+
+def consecutive_runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Split ascending numbers into runs that have no gap: 0, 1, 2, 5 into [0, 1, 2] and [5]."""
     runs: list[list[int]] = []
-    for version in versions:
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
         else:
-            runs.append([version])
-    return ", ".join(f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}" for run in runs)
+            runs.append([number])
+    return runs

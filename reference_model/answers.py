@@ -73,7 +73,7 @@ def encode_step(
     assert header is not None
     parts = [primitives.write_int32(header.correlation_id)]
     if reaction.kind is AnswerKind.SASL_HANDSHAKE:
-        listed = () if reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE else mechanisms
+        listed = mechanisms if reaction.listing is Listing.EVERYTHING else ()
         listing = SaslHandshakeResponse(error_code=reaction.error_code, mechanisms=listed)
         parts.append(encode(listing, version=reaction.layout))
     elif reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE:

@@ -1,7 +1,7 @@
 """What a release does where releases differ, and the table that it advertises.
 
 Profiles are data: `profiles/<implementation>.toml` lists each trait's changes by release, and
-`profiles/advertised.csv` and `profiles/features.csv` hold the tables that running brokers gave.
+`profiles/advertised.csv`, `features.csv` and `readable.csv` hold what running brokers showed.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class Traits:
     sasl_authenticate_max: int
     accepted_unlisted: tuple[ApiVersion, ...]
     refused_listed: tuple[ApiVersion, ...]
+    mechanisms_with_illegal_state: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +85,8 @@ class Profile:
         listener: the listener's name.
         traits: what it does where releases differ.
         api_keys: the table that it advertises; empty where none was recorded.
+        served_keys: the same, or that of another release of its line.
+        readable_keys: what it can read, on whatever listener it serves it; empty if that was not recorded.
         supported_features: as advertised from v4 on.
         finalized_features: as advertised from v3 on.
     """
@@ -93,6 +96,7 @@ class Profile:
     traits: Traits
     api_keys: tuple[ApiVersion, ...] = ()
     served_keys: tuple[ApiVersion, ...] = ()
+    readable_keys: tuple[ApiVersion, ...] = ()
     supported_features: tuple[SupportedFeatureKey, ...] = ()
     finalized_features: tuple[FinalizedFeatureKey, ...] = ()
 
@@ -113,6 +117,10 @@ class Profile:
         refused = _covers(self.traits.refused_listed, api_key, api_version)
         accepted = (*self.served_keys, *self.traits.accepted_unlisted)
         return not refused and _covers(accepted, api_key, api_version)
+
+    def reads(self, api_key: int, api_version: int) -> bool:
+        """Tell whether the release can read a version of another API, whether a listener lists it or not."""
+        return _covers(self.readable_keys, api_key, api_version)
 
     def skips_unreadable(self, api_key: int) -> bool:
         """Tell whether a request of an API is skipped where it does not read, instead of closing the connection.
@@ -177,30 +185,25 @@ def traits_of(
     return Traits(**values)
 
 
-def _rows(file: str, release: str, quorum: str, listener: str) -> list[dict[str, str]]:
+def _rows(file: str, **key: str) -> list[dict[str, str]]:
     with (FOLDER / file).open() as lines:
-        return [
-            row
-            for row in csv.DictReader(lines)
-            if (row["release"], row["quorum"], row["listener"]) == (release, quorum, listener)
-        ]
+        return [row for row in csv.DictReader(lines) if key.items() <= row.items()]
 
 
-def _table(release: str, quorum: str, listener: str) -> tuple[ApiVersion, ...]:
+def _ranges(file: str, **key: str) -> tuple[ApiVersion, ...]:
     return tuple(
         ApiVersion(
             api_key=int(row["api_key"]),
             min_version=int(row["min_version"]),
             max_version=int(row["max_version"]),
         )
-        for row in _rows("advertised.csv", release, quorum, listener)
+        for row in _rows(file, **key)
     )
 
 
-def _recorded_in_line(release: str, quorum: str) -> str:
+def _recorded_in_line(release: str, file: str, **key: str) -> str:
     """Return the newest recorded release of the same line ("4.3", "0.10.2"), or the release itself."""
-    with (FOLDER / "advertised.csv").open() as lines:
-        recorded = {row["release"] for row in csv.DictReader(lines) if row["quorum"] == quorum}
+    recorded = {row["release"] for row in _rows(file, **key)}
     line = _line_of(release)
     same = [other for other in recorded if _line_of(other) == line and other != release]
     return release if release in recorded or not same else max(same, key=release_order)
@@ -227,14 +230,16 @@ def profile_of(
         listener: the listener's name; all listeners of a broker have one table, the controller its own.
         follows: "apache-kafka" for what the release does, "kip-text" for what the KIPs say where it differs.
     """
-    recorded = CONTROLLER if listener == CONTROLLER else PLAINTEXT
-    features = _rows("features.csv", release, quorum, recorded)
+    key = {"quorum": quorum, "listener": CONTROLLER if listener == CONTROLLER else PLAINTEXT}
+    in_line = _recorded_in_line(release, "advertised.csv", quorum=quorum)
+    features = _rows("features.csv", release=release, **key)
     return Profile(
         release=release,
         listener=listener,
         traits=traits_of(release, quorum=quorum, listener=listener, follows=follows),
-        api_keys=_table(release, quorum, recorded),
-        served_keys=_table(_recorded_in_line(release, quorum), quorum, recorded),
+        api_keys=_ranges("advertised.csv", release=release, **key),
+        served_keys=_ranges("advertised.csv", release=in_line, **key),
+        readable_keys=_ranges("readable.csv", release=_recorded_in_line(release, "readable.csv")),
         supported_features=tuple(
             SupportedFeatureKey(
                 name=row["name"],

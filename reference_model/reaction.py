@@ -68,7 +68,7 @@ class Reaction:
         error_code: of the answer.
         kind: what the answer is an answer to.
         layout: version of the API in which the answer's body is written.
-        listing: which entries the answer's table has.
+        listing: which entries the answer's table has; of a SaslHandshake answer, whether it lists the mechanisms.
         before_authentication: whether the SASL authenticator answers, rather than the broker itself.
         moves: what an answer does to the connection, where that is not nothing.
         reason: why it is not the only one that is allowed; empty where it is.
@@ -96,9 +96,11 @@ class Reaction:
         if self.outcome is not Outcome.ANSWER:
             return f"{self.outcome.value} ({why})"
         closes = ", then closed" if self.event is ConnectionEvent.REFUSED else ""
+        listing = self.listing.value
+        if self.kind is AnswerKind.SASL_HANDSHAKE:
+            return f"{self.error_code!r} to {self.kind.value} listing {listing}{closes} ({why})"
         if self.kind is not AnswerKind.API_VERSIONS:
             return f"{self.error_code!r} to {self.kind.value}{closes} ({why})"
-        listing = self.listing.value
         return f"{self.error_code!r} in v{self.layout} listing {listing}{closes} ({why})"
 
 

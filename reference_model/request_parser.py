@@ -22,8 +22,20 @@ _INT32_MIN = -(2**31)
 FIRST_FLEXIBLE_AUTHENTICATE = 2
 METADATA_KEY = 3
 LIST_GROUPS_KEY = 16
-_BODIES_THAT_READ = {(METADATA_KEY, 0): bytes(4), (LIST_GROUPS_KEY, 0): b""}
-"""How a request of another API begins behind its header, where nothing more is needed to read it."""
+VOTE_KEY = 52
+ENVELOPE_KEY = 58
+BROKER_HEARTBEAT_KEY = 63
+READABLE_BODIES = {
+    (METADATA_KEY, 0): bytes(4),
+    (LIST_GROUPS_KEY, 0): b"",
+    # No tags in the header, no cluster id, no topics, no tags.
+    (VOTE_KEY, 0): bytes.fromhex("00 00 01 00"),
+    # No tags in the header, an empty request, an empty principal, the client's address, no tags.
+    (ENVELOPE_KEY, 0): bytes.fromhex("00 01 01 05 7f000001 00"),
+    # No tags in the header; broker id, epoch and offset are 0; neither fenced nor shutting down; no tags.
+    (BROKER_HEARTBEAT_KEY, 0): bytes(1 + 4 + 8 + 8 + 1 + 1 + 1),
+}
+"""After the client id, what makes a request of another API one that every release can read if it has the version."""
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -185,8 +197,8 @@ def parse_body(data: memoryview, header: ParsedHeader, traits: Traits) -> Parsed
 
 
 def other_api_reads(data: memoryview, header: ParsedHeader) -> bool:
-    """Tell whether the request of another API is one that surely reads: Metadata of all topics, ListGroups."""
-    body = _BODIES_THAT_READ.get((header.api_key, header.api_version))
+    """Tell whether the request of another API begins with one of `READABLE_BODIES`."""
+    body = READABLE_BODIES.get((header.api_key, header.api_version))
     return body is not None and bytes(data[header.body_offset :]).startswith(body)
 
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from reference_model.api_versions import reactions_to_served_version, unsupported
 from reference_model.connection_states import ConnectionEvent, ConnectionState
 from reference_model.profile import Profile
-from reference_model.reaction import AnswerKind, Identity, Listing, Reaction, closed
+from reference_model.reaction import (
+    AnswerKind,
+    Identity,
+    Listing,
+    NotModelled,
+    Reaction,
+    closed,
+)
 from reference_model.request_parser import (
     ParsedHeader,
     Unreadable,
@@ -32,7 +39,7 @@ CLAUSE = "MODEL.sequence-agrees"
 """What the steps of SASL rest on; they are not what the suite is about."""
 _BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
-_UNKNOWN_BODY = "the request of another API may not read"
+_UNKNOWN_BODY = "the body of the request may not read, which closes the connection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +117,7 @@ def _brings_token(header: ParsedHeader, profile: Profile) -> bool:
     return header.api_key == SASL_AUTHENTICATE_KEY and 0 <= header.api_version <= highest
 
 
-def illegal_state(kind: AnswerKind, layout: int) -> Reaction:
+def illegal_state(kind: AnswerKind, layout: int, *, listing: Listing = Listing.NOTHING) -> Reaction:
     """Return ILLEGAL_SASL_STATE, from a broker that awaits no step of SASL."""
     return Reaction(
         outcome=Outcome.ANSWER,
@@ -118,6 +125,7 @@ def illegal_state(kind: AnswerKind, layout: int) -> Reaction:
         error_code=ErrorCode.ILLEGAL_SASL_STATE,
         kind=kind,
         layout=layout,
+        listing=listing,
     )
 
 
@@ -134,7 +142,9 @@ def reaction_while_serving(payload: bytes, header: ParsedHeader, profile: Profil
         read_mechanism(data, header)
     except Unreadable:
         return closed(CLAUSE)
-    return illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version)
+    lists = profile.traits.mechanisms_with_illegal_state
+    listing = Listing.EVERYTHING if lists else Listing.NOTHING
+    return illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version, listing=listing)
 
 
 def reactions_of_authenticator(
@@ -202,7 +212,11 @@ def _to_handshake(
     except Unreadable:
         return (closed(CLAUSE),)
     answer = Reaction(
-        outcome=Outcome.ANSWER, clause=CLAUSE, kind=AnswerKind.SASL_HANDSHAKE, layout=version
+        outcome=Outcome.ANSWER,
+        clause=CLAUSE,
+        kind=AnswerKind.SASL_HANDSHAKE,
+        layout=version,
+        listing=Listing.EVERYTHING,
     )
     if mechanism not in authentication.mechanisms:
         refused = replace(
@@ -218,17 +232,41 @@ def _to_handshake(
 def _after_handshake(
     data: memoryview, header: ParsedHeader, profile: Profile
 ) -> tuple[Reaction, ...]:
-    """Return what becomes of a frame without a token where tokens are awaited."""
+    """Return what becomes of a frame without a token where tokens are awaited.
+
+    Raises:
+        NotModelled: it is one of another API, and what the release reads is not recorded.
+    """
     if header.api_key == API_VERSIONS_KEY:
         return _to_late_api_versions(data, header, profile)
-    version = header.api_version
+    if header.api_key == SASL_HANDSHAKE_KEY:
+        return _to_second_handshake(data, header, profile)
     # A token that does not read closes at any version that is served.
-    if _brings_token(header, profile) or not profile.accepts(header.api_key, version):
+    if header.api_key == SASL_AUTHENTICATE_KEY:
+        return (closed(CLAUSE),)
+    if not profile.readable_keys:
+        raise NotModelled(f"it is not recorded which other APIs {profile.release} reads")
+    version = header.api_version
+    if not profile.reads(header.api_key, version):
         return (closed(CLAUSE),)
     other = _refused_by_answer(CLAUSE, AnswerKind.OTHER, ErrorCode.ILLEGAL_SASL_STATE, version)
     if other_api_reads(data, header):
         return (other,)
     return tuple(replace(each, reason=_UNKNOWN_BODY) for each in (other, closed(CLAUSE)))
+
+
+def _to_second_handshake(
+    data: memoryview, header: ParsedHeader, profile: Profile
+) -> tuple[Reaction, ...]:
+    version = header.api_version
+    if not 0 <= version <= profile.traits.sasl_handshake_max:
+        return (closed(CLAUSE),)
+    try:
+        read_mechanism(data, header)
+    except Unreadable:
+        return (closed(CLAUSE),)
+    kind, error = AnswerKind.SASL_HANDSHAKE, ErrorCode.ILLEGAL_SASL_STATE
+    return (_refused_by_answer(CLAUSE, kind, error, version),)
 
 
 def _to_late_api_versions(

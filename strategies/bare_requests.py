@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reference_model.request_parser import LIST_GROUPS_KEY, METADATA_KEY
+from reference_model.request_parser import (
+    BROKER_HEARTBEAT_KEY,
+    ENVELOPE_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    READABLE_BODIES,
+    VOTE_KEY,
+)
 from strategies.header_fields import PLAIN_CLIENT_ID
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
@@ -28,9 +35,17 @@ def build_bare_request(
     return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
 
 
-METADATA = build_bare_request(METADATA_KEY, 0, bytes(4), broken="")
+def _readable_request(api_key: int) -> Request:
+    return build_bare_request(api_key, 0, READABLE_BODIES[api_key, 0], broken="")
+
+
+METADATA = _readable_request(METADATA_KEY)
 """For all topics."""
-LIST_GROUPS = build_bare_request(LIST_GROUPS_KEY, 0, broken="")
+LIST_GROUPS = _readable_request(LIST_GROUPS_KEY)
+VOTE, ENVELOPE, BROKER_HEARTBEAT = map(
+    _readable_request, (VOTE_KEY, ENVELOPE_KEY, BROKER_HEARTBEAT_KEY)
+)
+"""Of controllers: brokers list none of them, but their code reads all."""
 
 
 def whole_requests() -> st.SearchStrategy[Request]:

@@ -38,7 +38,7 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     try:
         targets = select_targets(patterns)
         for target in targets:
-            with status_line(f"recording what {target.id} advertises"):
+            with status_line(f"recording what {target.id} advertises and reads"):
                 record(target, launcher)
         with status_line("writing default answers"):
             record_default_answers()

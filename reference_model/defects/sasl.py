@@ -9,7 +9,13 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
-from reference_model.request_parser import LIST_GROUPS_KEY, METADATA_KEY
+from reference_model.reaction import Listing
+from reference_model.request_parser import (
+    BROKER_HEARTBEAT_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    VOTE_KEY,
+)
 from reference_model.state_machine import (
     AnswerKind,
     ConnectionEvent,
@@ -23,6 +29,9 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import encode_frame
 from wire.primitives import write_int16, write_int32, write_nullable_string
+from wire.sasl import SASL_HANDSHAKE_KEY
+
+CREATE_TOPICS_KEY = 19
 
 
 def is_late(handling: Handling) -> bool:
@@ -133,9 +142,80 @@ def groups_are_listed_behind_the_handshake(handling: Handling) -> None:
     if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
         return
     if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
-        group = write_nullable_string("payroll") + write_nullable_string("consumer")
-        body = write_int16(ErrorCode.NONE) + write_int32(1) + group
-        handling.answer = encode_frame(write_int32(header.correlation_id) + body)
+        handling.answer = groups_response(header.correlation_id, ErrorCode.NONE)
+
+
+def groups_response(correlation_id: int, error_code: ErrorCode) -> bytes:
+    """Return the frame of a ListGroups v0 response that names one group."""
+    group = write_nullable_string("payroll") + write_nullable_string("consumer")
+    body = write_int16(error_code) + write_int32(1) + group
+    return encode_frame(write_int32(correlation_id) + body)
+
+
+def is_second_handshake(handling: Handling) -> bool:
+    """Whether the request is a SaslHandshake v1 that comes after another one."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return False
+    return (header.api_key, header.api_version) == (SASL_HANDSHAKE_KEY, 1)
+
+
+@defect(
+    Stage.ANSWER,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
+def a_refusal_names_a_group(handling: Handling) -> None:
+    """After SaslHandshake v1 ListGroups v0 is refused with ILLEGAL_SASL_STATE, and the refusal names a group."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return
+    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
+        handling.answer = groups_response(header.correlation_id, ErrorCode.ILLEGAL_SASL_STATE)
+
+
+@defect(
+    Stage.REACTION,
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
+def topics_are_created_before_authentication(handling: Handling) -> None:
+    """A client that has not authenticated can create topics."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.BEFORE_HANDSHAKE:
+        return
+    if header.api_key == CREATE_TOPICS_KEY and header.api_version > 0:
+        replace_reaction(
+            handling,
+            outcome=Outcome.ANSWER,
+            kind=AnswerKind.OTHER,
+            layout=header.api_version,
+        )
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def a_second_handshake_is_taken(handling: Handling) -> None:
+    """A SaslHandshake v1 after another one is answered without an error."""
+    if is_second_handshake(handling):
+        replace_reaction(handling, error_code=ErrorCode.NONE, moves=None)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def a_refused_handshake_lists_the_mechanisms(handling: Handling) -> None:
+    """A second SaslHandshake v1 is refused, and the refusal lists the mechanisms."""
+    if is_second_handshake(handling):
+        replace_reaction(handling, listing=Listing.EVERYTHING)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def unlisted_apis_are_closed_on_after_the_handshake(handling: Handling) -> None:
+    """After SaslHandshake v1 an API of controllers closes the connection without ILLEGAL_SASL_STATE."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return
+    if header.api_key in (VOTE_KEY, BROKER_HEARTBEAT_KEY):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(

@@ -57,6 +57,7 @@ NEWEST = {
     "sasl_authenticate_max": 2,
     "accepted_unlisted": ranges((71, 0, 0), (72, 0, 0)),
     "refused_listed": ranges((0, 0, 2)),
+    "mechanisms_with_illegal_state": False,
 }
 """What 4.4 does on a broker's listener; each line below is changed by what is older than the next one."""
 
@@ -78,7 +79,8 @@ TRAITS_2_5 = replace(TRAITS_2_7, epoch_sent=False)
 TRAITS_2_4 = replace(TRAITS_2_5, early_end_loses_answers=True, sasl_authenticate_max=1)
 TRAITS_2_2 = replace(TRAITS_2_4, api_versions_max=2, unsupported_names_range=False)
 TRAITS_2_0 = replace(TRAITS_2_2, sasl_authenticate_max=0)
-TRAITS_1_0 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
+TRAITS_1_1 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
+TRAITS_1_0 = replace(TRAITS_1_1, mechanisms_with_illegal_state=True)
 TRAITS_0_11 = replace(
     TRAITS_1_0,
     early_end_may_hang=True,
@@ -105,7 +107,8 @@ TRAITS_0_10 = replace(
         pytest.param(TRAITS_0_10, ["0.10.0.0", "0.10.0.1", "0.10", "0.10.1.1"], id="0.10"),
         pytest.param(TRAITS_0_10_2, ["0.10.2.0", "0.10.2.2"], id="0.10.2"),
         pytest.param(TRAITS_0_11, ["0.11.0.0", "0.11.0", "0.11.0.3"], id="0.11"),
-        pytest.param(TRAITS_1_0, ["1.0.0", "1.0", "1.1.1"], id="1.0"),
+        pytest.param(TRAITS_1_0, ["1.0.0", "1.0", "1.0.2"], id="1.0"),
+        pytest.param(TRAITS_1_1, ["1.1.0", "1.1.1"], id="1.1"),
         pytest.param(TRAITS_2_0, ["2.0.0", "2.0", "2.0.1", "2.1.1"], id="2.0"),
         pytest.param(TRAITS_2_2, ["2.2.0", "2.2.2", "2.3.1"], id="2.2"),
         pytest.param(TRAITS_2_4, ["2.4.0", "2.4", "2.4.1"], id="2.4"),
@@ -310,6 +313,27 @@ def test_tables_are_recorded_of_every_line() -> None:
     expected = {(release, quorum, "plaintext") for release, quorum in QUORUMS.items()}
     expected |= {(release, "kraft", "controller") for release in KRAFT_LINES}
     assert found == expected | {("3.9.2", "zookeeper", "plaintext")}
+
+
+@pytest.mark.parametrize(
+    ("release", "api_key", "api_version", "reads"),
+    [
+        pytest.param("0.11.0.3", 3, 0, False, id="no-handshake-v1"),
+        pytest.param("2.3.1", 2, 4, True, id="listed"),
+        pytest.param("2.3.1", 2, 5, False, id="listed-and-not-refused-in-its-layout"),
+        pytest.param("2.8.2", 52, 0, True, id="of-controllers"),
+        pytest.param("3.4.1", 4, 7, True, id="of-zookeeper"),
+        pytest.param("4.1.2", 88, 0, True, id="unstable"),
+        pytest.param("4.4.0", 0, 2, False, id="listed-and-refused"),
+        pytest.param("4.4.0", 3, 99, False, id="unknown-version"),
+        pytest.param("4.4.9", 3, 0, True, id="as-the-recorded-release-of-its-line"),
+    ],
+)
+def test_release_reads_what_was_recorded(
+    release: str, api_key: int, api_version: int, reads: bool
+) -> None:
+    """What a release can read is not quite what its listeners list."""
+    assert profile_of(release, listener="sasl_plaintext").reads(api_key, api_version) is reads
 
 
 @pytest.mark.parametrize(
