@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from reference_model.choices import Choice
 from reference_model.profile import Profile
 from reference_model.reaction import (
     AnswerKind,
@@ -26,14 +27,14 @@ from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
-_ONCE_PER_CLIENT_ID = (
-    "only the first request with such a client id is lost, as its metrics get no name"
-)
-_IDS_UNKNOWN = "the ids of the broker are not known to us"
-
 
 def _answer(
-    clause: str, error_code: ErrorCode, layout: int, listing: Listing, *, reason: str = ""
+    clause: str,
+    error_code: ErrorCode,
+    layout: int,
+    listing: Listing,
+    *,
+    reason: Choice | None = None,
 ) -> Reaction:
     return Reaction(
         outcome=Outcome.ANSWER,
@@ -78,7 +79,9 @@ def reactions_of_broker(
     forbidden = traits.unanswered_client_ids
     if forbidden and re.search(forbidden, header.client_id or ""):
         silent = Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free")
-        return tuple(replace(each, reason=_ONCE_PER_CLIENT_ID) for each in (silent, *usual))
+        return tuple(
+            replace(each, reason=Choice.CLIENT_ID_USED_BEFORE) for each in (silent, *usual)
+        )
     return usual
 
 
@@ -122,7 +125,7 @@ def reactions_to_served_version(
     return _reactions_to_ids(header, body, identity)
 
 
-def _success(header: ParsedHeader, *, reason: str = "") -> Reaction:
+def _success(header: ParsedHeader, *, reason: Choice | None = None) -> Reaction:
     clause = "KIP-35.same-table-at-every-version"
     version = header.api_version
     return _answer(clause, ErrorCode.NONE, version, Listing.EVERYTHING, reason=reason)
@@ -132,7 +135,7 @@ def _reactions_to_ids(
     header: ParsedHeader, body: ParsedBody, identity: Identity | None
 ) -> tuple[Reaction, ...]:
     mismatch = False if identity is None else identity.mismatch(body)
-    reason = _IDS_UNKNOWN if mismatch is None else ""
+    reason = Choice.IDS_UNKNOWN if mismatch is None else None
     wrong_ids = _answer(
         "KIP-1242.refusal-shape",
         ErrorCode.REBOOTSTRAP_REQUIRED,

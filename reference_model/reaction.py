@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from reference_model.choices import Choice
 from reference_model.connection_states import ConnectionEvent
 from reference_model.request_parser import ParsedBody
 from wire.error_codes import ErrorCode
@@ -71,7 +72,7 @@ class Reaction:
         listing: which entries the answer's table has; of a SaslHandshake answer, whether it lists the mechanisms.
         before_authentication: whether the SASL authenticator answers, rather than the broker itself.
         moves: what an answer does to the connection, where that is not nothing.
-        reason: why it is not the only one that is allowed; empty where it is.
+        reason: why it is not the only one that is allowed; None if it is.
     """
 
     outcome: Outcome
@@ -82,7 +83,7 @@ class Reaction:
     listing: Listing = Listing.NOTHING
     before_authentication: bool = False
     moves: ConnectionEvent | None = None
-    reason: str = ""
+    reason: Choice | None = None
 
     @property
     def event(self) -> ConnectionEvent:
@@ -92,7 +93,7 @@ class Reaction:
         return _EVENT_OF[self.outcome]
 
     def __str__(self) -> str:
-        why = f"{self.clause}; {self.reason}" if self.reason else self.clause
+        why = f"{self.clause}; {self.reason.reason}" if self.reason else self.clause
         if self.outcome is not Outcome.ANSWER:
             return f"{self.outcome.value} ({why})"
         closes = ", then closed" if self.event is ConnectionEvent.REFUSED else ""
@@ -104,6 +105,6 @@ class Reaction:
         return f"{self.error_code!r} in v{self.layout} listing {listing}{closes} ({why})"
 
 
-def closed(clause: str, *, reason: str = "") -> Reaction:
+def closed(clause: str) -> Reaction:
     """Return the reaction that closes the connection without a word."""
-    return Reaction(outcome=Outcome.CLOSED, clause=clause, reason=reason)
+    return Reaction(outcome=Outcome.CLOSED, clause=clause)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from reference_model.api_versions import reactions_to_served_version, unsupported
+from reference_model.choices import Choice
 from reference_model.connection_states import ConnectionEvent, ConnectionState
 from reference_model.profile import Profile
 from reference_model.reaction import (
@@ -39,7 +40,6 @@ CLAUSE = "MODEL.sequence-agrees"
 """What the steps of SASL rest on; they are not what the suite is about."""
 _BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
-_UNKNOWN_BODY = "the body of the request may not read, which closes the connection"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,7 +252,7 @@ def _after_handshake(
     other = _refused_by_answer(CLAUSE, AnswerKind.OTHER, ErrorCode.ILLEGAL_SASL_STATE, version)
     if other_api_reads(data, header):
         return (other,)
-    return tuple(replace(each, reason=_UNKNOWN_BODY) for each in (other, closed(CLAUSE)))
+    return tuple(replace(each, reason=Choice.BODY_MAY_NOT_READ) for each in (other, closed(CLAUSE)))
 
 
 def _to_second_handshake(

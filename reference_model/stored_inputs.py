@@ -187,18 +187,17 @@ class StoredInputOracle:
     def losses(self, frames: Frames) -> frozenset[Outcome]:
         """Return what may become of requests on a connection that is served, if their answers are lost.
 
-        A refused size in the same write loses them, and so does the end of our side directly after a size without
-        a byte of its frame: 20 of 20 times on 0.10.0.1, 0.11.0.3, 1.1.1, 2.0.1 and 2.4.1. The end after 1, 3, 5 or more
-        bytes of a frame never did, nor a whole frame that is refused for what stands in it.
+        See `Choice.REFUSED_AFTER_FRAME`. The end after 1, 3, 5 or more bytes of a frame never lost an answer, nor did
+        a complete frame that is refused for its contents.
         """
         ends_after_size = frames.rest is not None and len(frames.rest.data) == SIZE_BYTES
         return self.losses_at_an_early_end if frames.refused or ends_after_size else frozenset()
 
     @property
     def losses_at_an_early_end(self) -> frozenset[Outcome]:
-        """What may become of whole requests on a connection that is served, if our side ends directly after them.
+        """What may become of complete requests on a served connection if our side ends directly after them.
 
-        Before authentication they were always answered (22 of 22 times).
+        See `Choice.ENDED_AFTER_FRAME`.
         """
         traits = self.profile.traits
         if not traits.early_end_loses_answers:
