@@ -157,3 +157,26 @@ def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: 
         stable_part(decode_answer(exchange, api_version=version))[2:] for exchange in exchanges
     ]
     assert all(each == features[0] for each in features)
+
+
+@pytest.mark.clause("FEATURES.same-on-repeat")
+@given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=4), client_id=plain_client_ids())
+@example(versions=[3, 4, 5], client_id=None)
+@example(versions=[3, 4], client_id=None)
+def test_finalized_levels_do_not_depend_on_the_version(
+    broker: Broker, versions: list[int], client_id: str | None
+) -> None:
+    """Every version that is served gives the same finalized levels, each on a connection of its own."""
+    served = [version for version in versions if version <= broker.max_version]
+    assume(len(set(served)) > 1)
+    levels = {}
+    for version in served:
+        sent = build_request(version=version, client_id=client_id)
+        answer = decode_answer(broker.exchange(sent), api_version=version)
+        levels[version] = {
+            (each.name, each.min_version_level, each.max_version_level)
+            for each in answer.finalized_features
+        }
+    first = served[0]
+    different = [version for version in served if levels[version] != levels[first]]
+    assert different == [], f"other levels than at v{first}"

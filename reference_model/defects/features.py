@@ -191,3 +191,17 @@ def a_second_answer_has_one_feature_more(handling: Handling) -> None:
             features = (*handling.response.supported_features, late)
             replace_response(handling, supported_features=features)
         handling.connection.memory["told features"] = True
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def newer_versions_finalize_lower_levels(handling: Handling) -> None:
+    """From v4 on each finalized level is the lowest that is supported."""
+    if _carries_features(handling) and handling.reaction.layout > FIRST_FLEXIBLE_VERSION:
+        assert handling.response is not None
+        lowest = {each.name: each.min_version for each in handling.response.supported_features}
+        features = tuple(
+            dataclasses.replace(each, min_version_level=level, max_version_level=level)
+            for each in handling.response.finalized_features
+            for level in [lowest[each.name]]
+        )
+        replace_response(handling, finalized_features=features)
