@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.errors import RunRefused
@@ -124,10 +125,33 @@ def differing_rows(
             yield Difference(
                 table, f"it carries {hashes[0] or 'no hash'} of its inputs, not {hashes[1]}"
             )
-        ours, theirs = (_by_key(rows_of(folder, table), key) for folder in (recomputed, published))
-        for place in sorted(ours.keys() | theirs.keys()):
-            for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
-                yield Difference(table, f"{' / '.join(place)}: {sentence}")
+        theirs, ours = (pq.read_table(_path(folder, table)) for folder in (published, recomputed))
+        for sentence in _differing_columns(theirs.column_names, ours.column_names):
+            yield Difference(table, sentence)
+        for sentence in _differing_rows(theirs, ours, key):
+            yield Difference(table, sentence)
+
+
+def _differing_columns(published: Sequence[str], recomputed: Sequence[str]) -> Iterator[str]:
+    """Compare the columns of a table once, so that one that is empty or null in every row counts too."""
+    for name in published:
+        if name not in recomputed:
+            yield f"the column {name} is published, and the runs do not have it"
+    for name in recomputed:
+        if name not in published:
+            yield f"the column {name} is not published, and the runs have it"
+
+
+def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str]) -> Iterator[str]:
+    """Compare the rows of a table in the columns that both have."""
+    shared = [name for name in recomputed.column_names if name in published.column_names]
+    if not set(key) <= set(shared):
+        return
+    columns = [name for name in shared if name not in _WHERE_IT_LAY]
+    theirs, ours = (_by_key(table.to_pylist(), key, columns) for table in (published, recomputed))
+    for place in sorted(ours.keys() | theirs.keys()):
+        for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
+            yield f"{' / '.join(place)}: {sentence}"
 
 
 def differing_lists(
@@ -170,8 +194,8 @@ def _differences(published: list[Row], recomputed: list[Row]) -> Iterator[str]:
         return
     if len(published) == len(recomputed) == 1:
         ((theirs,), (ours,)) = published, recomputed
-        for name in [name for name in ours if theirs.get(name) != ours[name]]:
-            yield f"{name} is {_shown(theirs.get(name))}, and the runs say {_shown(ours[name])}"
+        for name in [name for name in ours if theirs[name] != ours[name]]:
+            yield f"{name} is {_shown(theirs[name])}, and the runs say {_shown(ours[name])}"
     elif not published:
         yield "is not published, and the runs have it"
     elif not recomputed:
@@ -195,11 +219,13 @@ def rows_of(folder: Path, table: str) -> list[Row]:
     return read
 
 
-def _by_key(rows: Iterable[Row], key: Sequence[str]) -> Mapping[tuple[str, ...], list[Row]]:
+def _by_key(
+    rows: Iterable[Row], key: Sequence[str], columns: Sequence[str]
+) -> Mapping[tuple[str, ...], list[Row]]:
     found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        compared = {name: row[name] for name in row if name not in _WHERE_IT_LAY}
-        found[tuple(str(row[name]) for name in key)].append(compared)
+        found[tuple(str(row[name]) for name in key)].append({name: row[name] for name in columns})
+    # Rows of one key have no order of their own.
     for same in found.values():
         same.sort(key=repr)
     return found

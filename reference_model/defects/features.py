@@ -200,8 +200,27 @@ def newer_versions_finalize_lower_levels(handling: Handling) -> None:
         assert handling.response is not None
         lowest = {each.name: each.min_version for each in handling.response.supported_features}
         features = tuple(
-            dataclasses.replace(each, min_version_level=level, max_version_level=level)
-            for each in handling.response.finalized_features
-            for level in [lowest[each.name]]
+            _at_level(each, lowest[each.name]) for each in handling.response.finalized_features
         )
         replace_response(handling, finalized_features=features)
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def a_second_answer_has_another_level(handling: Handling) -> None:
+    """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
+    if _carries_features(handling):
+        assert handling.response is not None
+        if handling.connection.memory.get("told levels"):
+            lowest = {f.name: f.min_version for f in handling.broker.profile.supported_features}
+            replace_response(
+                handling,
+                finalized_features=tuple(
+                    _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
+                    for feature in handling.response.finalized_features
+                ),
+            )
+        handling.connection.memory["told levels"] = True
+
+
+def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:
+    return dataclasses.replace(feature, max_version_level=level, min_version_level=level)

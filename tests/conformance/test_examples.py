@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from clauses.catalogue import catalogue
+from clauses.catalogue import Clause, catalogue
 from conformance import examples, shrinking
 from conformance.examples import BRIEF_S, PropertyJudge
 from conformance.expectations import stale_expectations
@@ -124,30 +124,32 @@ class Judged:
 def judged(
     runs: Path,
     broker: FakeBroker,
-    *,
-    pin: bool = False,
+    *clauses: Clause,
     known: str = "",
     is_brief: bool = False,
     pinned: int = 0,
 ) -> Judged:
-    """Return a judge of one clause on a broker."""
-    clause = PIN if pin else MUST
+    """Return a judge of some clauses on a broker, of a MUST unless others are given."""
+    clauses = clauses or (MUST,)
     recorder = RunRecorder(
         RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
     )
-    cell = PlannedCell(
-        clause=clause.id, target=broker.target.id, listener="plaintext", known_violation=known
-    )
-    recorder.plan([(cell, clause.level.value)], [])
+    target, listener = broker.target.id, broker.listener
+    planned = [
+        PlannedCell(clause=each.id, target=target, listener=listener, known_violation=known)
+        for each in clauses
+    ]
+    levels = [each.level.value for each in clauses]
+    recorder.plan(zip(planned, levels, strict=True), [])
     judge = PropertyJudge(
         recorder,
         cast(Broker, broker),
-        (clause,),
+        clauses,
         "test_something",
         is_brief=is_brief,
         pinned=pinned,
     )
-    return Judged(judge, recorder, CellKey(clause.id, broker.target.id, "plaintext"))
+    return Judged(judge, recorder, CellKey(clauses[0].id, target, listener))
 
 
 def violate(value: int) -> None:
@@ -228,7 +230,7 @@ def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_pinned", [True, False])
 def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
     """A difference from a PIN violates on Apache Kafka, and elsewhere is information with its evidence."""
-    case = judged(tmp_path, FakeBroker(is_pinned=is_pinned), pin=True)
+    case = judged(tmp_path, FakeBroker(is_pinned=is_pinned), PIN)
     if is_pinned:
         with pytest.raises(AssertionError):
             case.run(violate, 1)
@@ -236,6 +238,20 @@ def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
         case.run(violate, 1)
     assert case.verdict is (Verdict.VIOLATES if is_pinned else Verdict.INFORMATIONAL)
     assert len(case.recorder.cells[case.key].failures) == 1
+
+
+@pytest.mark.parametrize(
+    "clauses", [(PIN, MUST), (MUST, PIN)], ids=lambda each: "-".join(c.level for c in each)
+)
+def test_a_must_next_to_a_pin_binds_every_target(
+    clauses: tuple[Clause, ...], tmp_path: Path
+) -> None:
+    """A property that judges both finds a violation, not information, on a target that is not pinned."""
+    case = judged(tmp_path, FakeBroker(), *clauses)
+    with pytest.raises(AssertionError, match="seen 1"):
+        case.run(violate, 1)
+    must = case.key._replace(clause=MUST.id)
+    assert case.recorder.cells[must].verdict is Verdict.VIOLATES
 
 
 def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,7 +351,7 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> 
 def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_path: Path) -> None:
     """Also where the property that met it is a PIN, which does not bind the target."""
     broker = FakeBroker(target=target_with(), revivals=5)
-    case = judged(tmp_path, broker, pin=True)
+    case = judged(tmp_path, broker, PIN)
     key = CellKey(blamed, broker.target.id, "plaintext")
     cell = PlannedCell(clause=blamed, target=broker.target.id, listener="plaintext")
     case.recorder.cells[key] = Cell(planned=cell, level="MUST")

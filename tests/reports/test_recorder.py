@@ -175,3 +175,40 @@ def test_an_inconclusive_cell_says_why(tmp_path: Path) -> None:
     assert recorder.writer.header["planned_cells"][0]["reason"] == "it kept us waiting"
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     assert recorder.cells[key_of()].reason == ""
+
+
+def test_a_note_is_no_known_violation(tmp_path: Path) -> None:
+    """What is declared of a cell is about its violations; a note next to them stays informational."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="as documented")
+    cell = recorder.cells[key_of()]
+    note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
+    assert cell.verdict_of(note) is Verdict.INFORMATIONAL
+    assert cell.verdict_of(failure_of(key_of(), "seen")) is Verdict.KNOWN_VIOLATION
+
+
+def test_a_judged_cell_applies(tmp_path: Path) -> None:
+    """A clause applies where one of its properties was judged, whatever another one needs, in either order."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    cell = recorder.cells[key_of()]
+    recorder.not_applicable(key_of(), "it has no cluster id")
+    assert (cell.verdict, cell.reason) == (Verdict.NOT_APPLICABLE, "it has no cluster id")
+    recorder.judged(example_of(Verdict.CONFORMS))
+    assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
+    recorder.not_applicable(key_of(), "it has no cluster id")
+    assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
+
+
+@pytest.mark.parametrize("first", ["flaky", "deterministic"])
+def test_one_deterministic_failure_makes_a_cell_violate(tmp_path: Path, first: str) -> None:
+    """A flaky failure next to it excuses nothing, whichever of the two is repeated first."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    repeats = {
+        "flaky": Repeats(used=Tally(failed=1, repeats=3)),
+        "deterministic": Repeats(used=Tally(failed=3, repeats=3)),
+    }
+    for signature in repeats:
+        failed = failure_of(key_of(), signature, signature)
+        recorder.judged(replace(example_of(Verdict.VIOLATES), failure=failed))
+    for signature in sorted(repeats, key=lambda each: each != first):
+        recorder.repeated(key_of(), signature, repeats[signature])
+    assert recorder.cells[key_of()].verdict is Verdict.VIOLATES

@@ -116,6 +116,60 @@ def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("verdict", ["conforms", None], ids=str)
+def test_added_column_is_named(site: Path, tmp_path: Path, verdict: str | None) -> None:
+    """A column that the runs do not make is named once for the table, even if it is null in every row."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    reviewed = [{**row, "verdict_after_review": verdict} for row in _rows(site, "cells")]
+    _write(site, "cells", reviewed)
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: the column verdict_after_review is published, and the runs do not have it"
+    ]
+
+
+def test_added_column_of_an_empty_table_is_named(site: Path, tmp_path: Path) -> None:
+    """The columns of a table without rows are compared too."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    columns = {name: pa.array([], pa.string()) for name in ROW_KEYS["flakes"]}
+    for folder, more in ((site, {"verdict_after_review": pa.array([], pa.string())}), (again, {})):
+        path = folder / "tables" / "flakes.parquet"
+        pq.write_table(pa.table(columns | more), path)
+    assert _sentences(differing_rows(site, again)) == [
+        "flakes: the column verdict_after_review is published, and the runs do not have it"
+    ]
+
+
+@pytest.mark.parametrize("column", ["verdict", "clause"])
+def test_removed_column_is_named(site: Path, tmp_path: Path, column: str) -> None:
+    """A column that is gone is named once for the table, even if the rows are found by it."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    rows = [{name: row[name] for name in row if name != column} for row in _rows(site, "cells")]
+    _write(site, "cells", rows)
+    assert _sentences(differing_rows(site, again)) == [
+        f"cells: the column {column} is not published, and the runs have it"
+    ]
+
+
+def test_row_that_stands_twice_is_named(site: Path, tmp_path: Path) -> None:
+    """A surplus row has the key of another one, and counts all the same."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    _write(site, "cells", [first, second, {**first, "verdict": "conforms"}])
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: C.a / t / plaintext: 2 rows are published, other than the 1 of the runs"
+    ]
+
+
+def test_rows_of_one_key_have_no_order(site: Path, tmp_path: Path) -> None:
+    """Rows with the same key are the same rows in any order, and with columns in any order."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    rows = [first, {**first, "verdict": "conforms"}, second]
+    _write(site, "cells", rows)
+    _write(again, "cells", [dict(reversed(row.items())) for row in reversed(rows)])
+    assert _sentences(differing_rows(site, again)) == []
+
+
 def test_file_that_was_not_written_is_named(site: Path) -> None:
     """A second file in a table's folder would be read as part of it."""
     (site / "tables" / "more.parquet").write_bytes(b"")

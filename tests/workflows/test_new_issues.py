@@ -127,6 +127,22 @@ def test_a_violation_that_came_back_opens_its_issue_again(
     assert not any(call[:2] == ["issue", "create"] for call in gh.calls)
 
 
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_an_open_issue_counts_for_more_than_a_closed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest_first: bool
+) -> None:
+    """A newer issue of the same violation that was closed, as a duplicate for example, is not opened again."""
+    site = write_site(tmp_path / "site", transition("conforms"))
+    issues = [
+        {"number": 9, "state": "CLOSED", "body": MARKER},
+        {"number": 3, "state": "OPEN", "body": MARKER},
+    ]
+    gh = github(tmp_path, *(issues if newest_first else reversed(issues)))
+    result = run(site, gh, monkeypatch)
+    assert result.exit_code == 0, result.output
+    assert [call[:2] for call in gh.calls] == [["issue", "list"]]
+
+
 def test_issues_of_a_night_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many new violations some are opened, and the rest are named for the next night."""
     clauses = [f"KIP-511.clause-{number}" for number in range(5)]
