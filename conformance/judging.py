@@ -79,7 +79,7 @@ def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
     """
     try:
         with broker.connect(authenticate=False) as connection:
-            return connection.exchange(request)
+            return connection.converse([request])[0]
     except ConnectionFailed as error:
         raise StoppedServing(f"no new connection is taken any more: {error}") from error
 

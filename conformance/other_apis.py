@@ -50,7 +50,7 @@ def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
     except MalformedAnswer:
         # That the newest version reads is the matter of other clauses.
         try:
-            table = _table(broker, 0)
+            table = _table(broker, broker.readable_version)
         except MalformedAnswer as error:
             raise HarnessError(
                 "there is no table whose entries could be asked for, which is the matter of "
