@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow.parquet as pq
 import pytest
 
 from reports import plugin, run_writer
@@ -49,7 +50,7 @@ def test_end_that_cannot_be_written_is_a_fault_of_ours(
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     monkeypatch.setattr(Path, "write_text", full_for(Path.write_text, name))
-    monkeypatch.setattr(run_writer.pq, "write_table", full_for(run_writer.pq.write_table, name))
+    monkeypatch.setattr(pq, "write_table", full_for(pq.write_table, name))
     config: Any = SimpleNamespace(stash=pytest.Stash(), getoption=lambda name: False)
     config.stash[plugin.RECORDER] = recorder
     session = SimpleNamespace(config=config, exitstatus=0)
@@ -75,8 +76,8 @@ def test_nothing_is_kept_after_a_write_that_failed(
     """A full batch that cannot be written raises nothing into the example, and no footer counts the others."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
-    write_table = full_for(run_writer.pq.write_table, "part-00000.unfinished")
-    monkeypatch.setattr(run_writer.pq, "write_table", write_table)
+    write_table = full_for(pq.write_table, "part-00000.unfinished")
+    monkeypatch.setattr(pq, "write_table", write_table)
     for number in range(4):
         recorder.judged(example_of(Verdict.CONFORMS, number=number))
     assert recorder.writer.fault.endswith(NO_SPACE)
