@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from reports.failures import Failure, write_failure
@@ -271,7 +272,7 @@ class RunRecorder:
         exchanges = example.exchanges
         latency_us = _first_latency_us(exchanges)
         facts = self.targets.get(example.key.target)
-        self.writer.examples.add(
+        self.writer.add_example(
             {
                 "run_id": self.writer.run_id,
                 "run_date": self.writer.run_date,
@@ -321,8 +322,9 @@ class RunRecorder:
 
     def write_failures(self, key: CellKey) -> None:
         """Write the folders of a cell's failures, as small as they are by now."""
+        folder = self.writer.folder / "failures"
         for failure in self.cells[key].failures.values():
-            write_failure(self.writer.folder / "failures", failure)
+            self.writer.attempt(partial(write_failure, folder, failure))
 
     def finish(self, exit_status: int) -> None:
         """Write what is left and the footer."""

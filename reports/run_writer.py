@@ -2,6 +2,9 @@
 
 Whatever is judged is in memory or in a Parquet file; rows go to disk in batches and when a target is done, so
 that a run which is cut off loses little. Without the footer a reader refuses the folder by name.
+
+A file that cannot be written, on a full disk for example, is a fault of ours in the middle of anything. It is noted
+in `RunWriter.fault`, nothing is written after it, and the run ends as soon as the property that runs is judged.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import json
 import os
 import platform
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.metadata import version
@@ -140,6 +143,7 @@ class RunWriter:
         run_date: the day it began, in UTC.
         folder: where it is written.
         header: what `run.json` says; targets are added to it as they start.
+        fault: why the records could not be written, as one sentence; empty while they could.
     """
 
     def __init__(
@@ -168,7 +172,8 @@ class RunWriter:
         self.run_id = new_run_id(now)
         self.run_date: date = now.date()
         self.folder = runs_folder / self.run_id
-        self.folder.mkdir(parents=True)
+        self.fault = ""
+        self.attempt(lambda: self.folder.mkdir(parents=True))
         self.examples = PartWriter(self.folder / "examples", EXAMPLE_FIELDS)
         self._exchanges = PartWriter(self.folder / "exchanges", EXCHANGE_FIELDS)
         self._answers = PartWriter(self.folder / "answers", ANSWER_FIELDS)
@@ -193,12 +198,35 @@ class RunWriter:
             "planned_cells": [],
         }
 
-    def write_header(self, footer: Row | None = None) -> None:
+    def attempt(self, write: Callable[[], object]) -> None:
+        """Write something to the folder, unless that has failed before; a failure is noted in `fault`.
+
+        Args:
+            write: does it; only its OSError counts as a failure.
+        """
+        if self.fault:
+            return
+        try:
+            write()
+        except OSError as error:
+            # Arrow puts sentences of its own around the system's.
+            reason = str(error) if error.errno is None else os.strerror(error.errno)
+            self.fault = f"the records could not be written to {self.folder}: {reason}"
+
+    def write_header(self) -> None:
+        """Write `run.json` again, without a footer."""
+        self.attempt(self._write_header)
+
+    def _write_header(self, footer: Row | None = None) -> None:
         """Write `run.json` as a whole; the footer marks the run as complete."""
         content = self.header if footer is None else {**self.header, "footer": footer}
         unfinished = self.folder / "run.json.unfinished"
         unfinished.write_text(json.dumps(content, indent=1) + "\n")
         unfinished.rename(self.folder / "run.json")
+
+    def add_example(self, row: Row) -> None:
+        """Take one judged example."""
+        self.attempt(lambda: self.examples.add(row))
 
     def add_exchange(self, row: Row, received: bytes | None) -> None:
         """Take one exchange; equal answers are stored once.
@@ -207,6 +235,9 @@ class RunWriter:
             row: all of `EXCHANGE_FIELDS` but the hash.
             received: the answer with its size prefix, where one came.
         """
+        self.attempt(lambda: self._add_exchange(row, received))
+
+    def _add_exchange(self, row: Row, received: bytes | None) -> None:
         digest = None
         if received is not None:
             digest = hashlib.sha256(received).hexdigest()
@@ -218,12 +249,15 @@ class RunWriter:
     def flush(self) -> None:
         """Put every row that was taken on disk."""
         for part in (self.examples, self._exchanges, self._answers):
-            part.flush()
+            self.attempt(part.flush)
 
     def close(self, exit_status: int) -> None:
-        """Flush, and write the footer."""
+        """Flush, and write the footer; there is none where anything of the run could not be written."""
         self.flush()
-        self.write_header(
+        self.attempt(lambda: self._write_footer(exit_status))
+
+    def _write_footer(self, exit_status: int) -> None:
+        self._write_header(
             {
                 "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
                 "exit_status": exit_status,

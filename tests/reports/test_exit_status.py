@@ -115,3 +115,25 @@ def test_cell_that_does_not_apply_is_green(tmp_path: Path) -> None:
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.not_applicable(key_of(), "the target serves up to v0")
     assert exit_status_of(recorder, pytest_status=0, strict=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "verdict", "status"),
+    [("", CONFORMS, 10), ("reason", CONFORMS, 10), ("", VIOLATES, 1)],
+)
+@pytest.mark.parametrize("pytest_status", [0, 1, 2, 10])
+def test_records_that_are_not_kept_turn_nothing_red(
+    pytest_status: int, known: str, verdict: Verdict, status: int, tmp_path: Path
+) -> None:
+    """Such a run ends with 10, unless a MUST was violated; a declared violation may not have been reached."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
+    recorder.judged(example_of(verdict, message="seen" if verdict is VIOLATES else ""))
+    recorder.writer.fault = "the records could not be written"
+    assert exit_status_of(recorder, pytest_status=pytest_status, strict=False) == status
+
+
+def test_internal_error_stays_one_where_nothing_is_kept(tmp_path: Path) -> None:
+    """3 is what a fault inside pytest or a plugin ends with."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.writer.fault = "the records could not be written"
+    assert exit_status_of(recorder, pytest_status=3, strict=False) == 3
