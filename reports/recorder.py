@@ -179,6 +179,15 @@ class RunRecorder:
         self._tier = tier
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
+    @property
+    def problems(self) -> dict[str, list[CellKey]]:
+        """Each reason why a property could not be judged, with the cells that it leaves open."""
+        affected: dict[str, list[CellKey]] = {}
+        for key, cell in self.cells.items():
+            for problem in cell.problems:
+                affected.setdefault(problem, []).append(key)
+        return affected
+
     def plan(
         self,
         cells: Iterable[tuple[PlannedCell, str]],
