@@ -47,6 +47,7 @@ class Cell:
         verdicts: judged examples by verdict, in the generate phase.
         failures: its distinct failures and notes by signature, each with the smallest example so far.
         problems: why it is inconclusive, each reason once.
+        left_out: what it is judged without, each text once; several properties may leave something out.
     """
 
     planned: PlannedCell
@@ -54,6 +55,7 @@ class Cell:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     failures: dict[str, Failure] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
+    left_out: dict[str, None] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -226,6 +228,11 @@ class RunRecorder:
     def left_out(self, key: CellKey, reason: str) -> None:
         """Note what a cell is judged without; its verdict is about all the rest."""
         cell = self.cells[key]
+        cell.left_out.setdefault(reason)
+        self._applies(cell)
+
+    def _applies(self, cell: Cell) -> None:
+        reason = "; ".join(cell.left_out)
         cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
 
     def not_covered(self, key: CellKey) -> None:
@@ -263,7 +270,7 @@ class RunRecorder:
         """Take one judged example."""
         cell = self.cells[example.key]
         if not cell.planned.applicable:
-            cell.planned = dataclasses.replace(cell.planned, applicable=True, reason="")
+            self._applies(cell)
         if example.phase is Phase.GENERATE:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:
