@@ -42,9 +42,10 @@ BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first: some releases take 0.3 s for every request
 that is pipelined over TLS, and seconds for one that a quota holds back."""
 TOO_SLOW = (
-    f"drawn examples behind the first ones, which took more than {BRIEF_S:g} s on this listener; "
+    "{run} of {drawn} drawn examples: more than {limit_s:g} s had passed on this listener by then; "
     "every pinned example was run"
 )
+"""What a cell says if the target is too slow for the rest."""
 ENOUGH_DIFFERENCES = 3
 """Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
 the difference is silence each costs the silence bound."""
@@ -89,6 +90,7 @@ class PropertyJudge:
         self._name = name
         self._pinned = pinned
         self._asked = 0
+        self._too_late = 0
         self._number = 0
         self._shrinking = Shrinking()
         self._differences = 0
@@ -263,12 +265,16 @@ class PropertyJudge:
         """
         self._shrinking.end()
         self._began_at = time.monotonic()
-        self._asked = 0
+        self._asked = self._too_late = 0
         if isinstance(reason, AssertionError):
             self._first_error = self._first_error or reason
 
     def raise_first(self) -> None:
-        """Raise the first violation that Hypothesis was not told of, if any."""
+        """End the property: note how much was run, and raise the first violation that Hypothesis was not told of, if any."""
+        if self._too_late:
+            drawn = self._asked - self._pinned
+            run = drawn - self._too_late
+            self.leaves_out(TOO_SLOW.format(run=run, drawn=drawn, limit_s=BRIEF_S))
         if self._first_error is not None:
             raise self._first_error
         if self._sequences is not None:
@@ -341,7 +347,7 @@ class PropertyJudge:
         is_late = self._is_brief and self._number > 0 and took_s > BRIEF_S
         if not is_late or self._shrinking.is_under_way:
             return False
-        self.leaves_out(TOO_SLOW)
+        self._too_late += 1
         return True
 
     def _is_binding(self, error: AssertionError) -> bool:

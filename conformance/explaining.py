@@ -9,7 +9,10 @@ from fixtures.errors import HarnessError
 from reports.allure_results import attach_failure
 from reports.exit_status import gates
 from reports.recorder import Cell, CellKey, RunRecorder
-from reports.terminal import printable
+from reports.terminal import shortened
+
+LONGEST_LINE = 160
+"""Columns of a failure in pytest's own list: two rows of most terminals. What stands below the verdicts says more."""
 
 
 def explain(
@@ -53,9 +56,12 @@ def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
 def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
     # The verdicts below show the bytes; a traceback would show our code.
     report.longrepr = "\n".join(
-        printable(f"{cell.planned.clause}: {failure.first_line}")
-        for cell in cells
-        for failure in cell.violations
+        shortened(f"{clause}: {line}", LONGEST_LINE, complete_in="failure.json")
+        for clause, line in dict.fromkeys(
+            (cell.planned.clause, failure.first_line)
+            for cell in cells
+            for failure in cell.violations
+        )
     )
     excuse = _excuse(cells, strict=strict)
     if excuse:

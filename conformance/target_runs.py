@@ -15,7 +15,9 @@ from fixtures.launchers import is_as_wanted
 from fixtures.targets import Target
 from reports.errors import RunRefused
 from reports.exit_status import ExitStatus
+from reports.records import Verdict
 from reports.run_folder import Header, read_run_header
+from reports.run_verdicts import run_verdicts
 from reports.run_writer import suite_facts
 
 LAST_LINES = 12
@@ -23,6 +25,8 @@ WORDLESS_STATUSES = (0, 1, *ExitStatus)
 """Exit statuses that the records of a run explain; any other is shown with the run's last lines."""
 UNFINISHED_STATUSES = (ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE)
 """Another try may tell what these runs could not."""
+UNFINISHED_VERDICTS = frozenset({Verdict.INCONCLUSIVE, Verdict.NOT_RUN})
+"""The same of a run with any such cell, whatever its status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,7 @@ def finished_runs(
         except RunRefused:
             continue
         asked = header["tier"] == tier and seed in (None, header.get("seed"))
-        if asked and _is_done(header) and _is_of(header, suite):
+        if asked and _is_of(header, suite) and _is_done(path.parent, header):
             (facts,) = header["targets"]
             target = wanted.get(facts["id"])
             if target is not None and _was_started_so(target, facts, launcher):
@@ -87,13 +91,15 @@ def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> 
     )
 
 
-def _is_done(header: Header) -> bool:
-    """Tell whether a run judged all of one target; older runs do not say so, and are not."""
-    return (
-        len(header["targets"]) == 1
-        and header.get("whole") is True
-        and header["footer"]["exit_status"] not in UNFINISHED_STATUSES
-    )
+def _is_done(folder: Path, header: Header) -> bool:
+    """Tell whether a run judged every cell of one target; older runs do not say so, and are not.
+
+    The status of a run that found a violation does not say whether other cells were left open.
+    """
+    is_asked_for = len(header["targets"]) == 1 and header.get("whole") is True
+    if not is_asked_for or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
+        return False
+    return UNFINISHED_VERDICTS.isdisjoint(run_verdicts(folder, header).values())
 
 
 def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:

@@ -1,12 +1,14 @@
 """The files of a failure, written beside its page from the roll-up's table.
 
-Names of files are ours; of what came from a run only the contents are kept, and only up to a bounded size.
+Names of files are ours; of what came from a run only the contents are kept, and only up to a bounded size. A script that
+reads `failure.json` is left out with it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from reports.failures import READS_FACTS
 from reports.history_tables import KeptFailure
 from reports.site import addresses
 
@@ -26,6 +28,8 @@ def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], .
         "example.txt": failure.example.encode(),
         "failure.json": failure.facts.encode(),
     }
+    if len(contents["failure.json"]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
+        del contents["reproducer.py"]
     written = []
     for name, content in contents.items():
         if not content or len(content) > _LARGEST_FILE_BYTES:

@@ -48,6 +48,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
 LONGEST_REPRODUCER_BYTES = 32 * 1024
 """A script that would be longer reads what is sent and recorded from the `failure.json` of the same folder."""
+READS_FACTS = '.with_name("failure.json")'
+"""What such a script has in it, and no other: quotes of what a target sent are replaced."""
 NO_FRAME = "no frame"
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
@@ -220,6 +222,7 @@ def _render_script(failure: Failure, steps: list[dict[str, Any]] | None) -> str:
         message=_harmless(failure.first_line[:_LONGEST_MESSAGE]),
         silence_s=REPRODUCER_SILENCE_S,
         steps=steps,
+        reads_facts=READS_FACTS,
         tls=any(step.tls for step in failure.steps),
         other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
     )

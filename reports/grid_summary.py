@@ -12,7 +12,7 @@ from reports.grid_view import FoldedCell, FoldedGrid
 from reports.records import Verdict
 from reports.words import SYMBOLS
 
-_UNSETTLED = (Verdict.INCONCLUSIVE, Verdict.FLAKY, Verdict.NOT_RUN)
+_UNSETTLED = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +71,18 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
     # One that comes and goes is violated, as in the exit status.
     broken = (Verdict.VIOLATES, Verdict.FLAKY)
     violated = [cell for cell in binding if cell.verdict in broken]
+    unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
+    open_cells = _counted(len(unsettled), "MUST cell")
+    not_judged = f" {open_cells} could not be judged." if unsettled else ""
     if violated:
         rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
         of_all = _counted(len(folded.columns), "target")
-        return Verdict.VIOLATES, f"{rows} violated on {_targets(violated)} of {of_all}."
+        text = f"{rows} violated on {_targets(violated)} of {of_all}."
+        return Verdict.VIOLATES, text + not_judged
     gone = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if gone:
         text = f"{_counted(len(gone), 'declared violation', verb=True)} gone."
-        return Verdict.UNEXPECTED_PASS, text
-    unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
+        return Verdict.UNEXPECTED_PASS, text + not_judged
     if unsettled:
         cells = _counted(len(unsettled), "cell")
         text = f"No MUST clause is violated, but {cells} could not be judged."

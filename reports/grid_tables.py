@@ -67,6 +67,13 @@ class GridCell:
     previous_verdict: Verdict | None = None
 
     @property
+    def why(self) -> str:
+        """Why it has its verdict: a declaration does not say why it could not be judged."""
+        if self.verdict is Verdict.INCONCLUSIVE:
+            return self.reason
+        return self.known_violation or self.reason
+
+    @property
     def violations(self) -> tuple[CellFailure, ...]:
         """Those of its failures that violate the clause."""
         return self.failures[: self.distinct_failures]

@@ -142,6 +142,8 @@ def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) 
 
 def said_of(cell: ListenerCell) -> str:
     """Say why a cell has its verdict, in a few words."""
+    if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
+        return cell.reason
     if cell.row is not None and cell.found:
         return f"{cell.found} in {cell.row.examples} examples"
     if cell.row is not None and not cell.reason:
@@ -296,10 +298,9 @@ class FoldedGrid:
     def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
         row = self._rows.get((clause, target, listener))
         if row is not None:
-            reason = row.known_violation or row.reason
             rate = self.grid.flake_rates.get((clause, target, listener))
             return ListenerCell(
-                listener=listener, verdict=row.verdict, reason=reason, row=row, flake_rate=rate
+                listener=listener, verdict=row.verdict, reason=row.why, row=row, flake_rate=rate
             )
         reason = self._why_not_applicable(clause, target, listener)
         return ListenerCell(

@@ -151,6 +151,7 @@ class KeptFailure:
     Attributes:
         facts: the text of its `failure.json`.
         pcap: the same bytes as a capture; None where none was kept.
+        known_violation: the declarations that describe just this failure; empty if none does.
     """
 
     run_id: str
@@ -168,6 +169,7 @@ class KeptFailure:
     hex_dump: str
     reproducer: str
     pcap: bytes | None
+    known_violation: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +243,7 @@ _TEXTS_OF_FAILURES = (
     "facts",
     "hex_dump",
     "reproducer",
+    "known_violation",
 )
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "from_verdict": lambda text: None if text is None else Verdict(text),

@@ -9,7 +9,8 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause, catalogue
 from reports.exit_status import ExitStatus, exit_status_of
 from reports.recorder import RunRecorder
-from reports.terminal import summary_markdown, verdict_table
+from reports.run_summary import summary_markdown
+from reports.terminal import verdict_table
 from reports.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()

@@ -48,6 +48,7 @@ class Cell:
         verdicts: judged examples by verdict, in the generate phase.
         failures: its distinct failures and notes by signature, each with the smallest example so far.
         problems: why it is inconclusive, each reason once.
+        left_out: what it is judged without, each text once; several properties may leave something out.
     """
 
     planned: PlannedCell
@@ -55,6 +56,7 @@ class Cell:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     failures: dict[str, Failure] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
+    left_out: dict[str, None] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -180,6 +182,15 @@ class RunRecorder:
         self._tier = tier
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
+    @property
+    def problems(self) -> dict[str, list[CellKey]]:
+        """Each reason why a property could not be judged, with the cells that it leaves open."""
+        affected: dict[str, list[CellKey]] = {}
+        for key, cell in self.cells.items():
+            for problem in cell.problems:
+                affected.setdefault(problem, []).append(key)
+        return affected
+
     def plan(
         self,
         cells: Iterable[tuple[PlannedCell, str]],
@@ -218,6 +229,11 @@ class RunRecorder:
     def left_out(self, key: CellKey, reason: str) -> None:
         """Note what a cell is judged without; its verdict is about all the rest."""
         cell = self.cells[key]
+        cell.left_out.setdefault(reason)
+        self._applies(cell)
+
+    def _applies(self, cell: Cell) -> None:
+        reason = "; ".join(cell.left_out)
         cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
 
     def not_covered(self, key: CellKey) -> None:
@@ -255,7 +271,7 @@ class RunRecorder:
         """Take one judged example."""
         cell = self.cells[example.key]
         if not cell.planned.applicable:
-            cell.planned = dataclasses.replace(cell.planned, applicable=True, reason="")
+            self._applies(cell)
         if example.phase is Phase.GENERATE:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:

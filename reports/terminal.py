@@ -1,4 +1,4 @@
-"""The verdicts of a run in the terminal and as Markdown: a compact table with the page's words, readable in 80 columns.
+"""The verdicts of a run in the terminal: a compact table with the page's words, readable in 80 columns.
 
 `terminal_failures` gives what stands below it.
 """
@@ -6,18 +6,20 @@
 from __future__ import annotations
 
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
 from reports.grid_summary import summarise
 from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
 from reports.recorded_grid import recorded_grid
-from reports.recorder import CellKey, RunRecorder
+from reports.recorder import RunRecorder
 from reports.records import Verdict
 from reports.words import SYMBOLS
 
@@ -57,6 +59,26 @@ def printable(text: str) -> str:
         else character.encode("unicode_escape").decode()
         for character in text
     )
+
+
+def shortened(text: str, most: int, *, complete_in: str) -> str:
+    """Return a text without its line ends, cut to what fits into some columns of a terminal.
+
+    Args:
+        text: the text; what does not print is escaped.
+        most: how many columns it may take, over all rows.
+        complete_in: the file that has the complete text; a text that was cut names it.
+    """
+    shown = " ".join(printable(text[: most + 1]).split("\n"))
+    if cell_len(shown) <= most:
+        return shown
+    end = f"… (complete in {complete_in})"
+    return set_cell_size(shown, most - cell_len(end)).rstrip() + end
+
+
+def rows_of(text: str, width: int) -> int:
+    """Return how many rows a line takes in a terminal of some width."""
+    return max(1, math.ceil(cell_len(text) / width))
 
 
 def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
@@ -181,29 +203,3 @@ def _table_lines(
         console.print(table)
     for line in captured.get().splitlines():
         yield Line(line.rstrip(), markup.get(line.partition(" ")[0], {}))
-
-
-def summary_markdown(recorder: RunRecorder) -> str:
-    """Return the verdict table as Markdown."""
-    columns = list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
-    names = [_column_name(*column) for column in columns]
-    lines = [
-        f"# Run {recorder.writer.run_id}",
-        "",
-        "| clause | level | " + " | ".join(names) + " |",
-        "|---|---|" + "---|" * len(names),
-    ]
-    for clause in dict.fromkeys(key.clause for key in recorder.cells):
-        cells = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
-        level = next((cell.level for cell in cells if cell is not None), "")
-        texts = (
-            "" if cell is None else verdict_text(cell.verdict, len(cell.violations))
-            for cell in cells
-        )
-        lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _column_name(target: str, listener: str) -> str:
-    """Give the name of a column; one that a pipe or a line end would break cannot be a target's or HOST:PORT."""
-    return target if listener == "plaintext" else f"{target} {listener}"

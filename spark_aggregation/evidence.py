@@ -111,7 +111,7 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
 
     Returns:
         One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
-        `failure.json` `property`, `kind`, `message`, `example`, `verdict`; and `facts` (its text), `hex_dump`,
+        `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text), `hex_dump`,
         `reproducer`, `pcap`. What the folder lacks is null.
     """
     named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
@@ -125,6 +125,7 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
         F.col("parsed.property_name").alias("property"),
         *(f"parsed.{name}" for name in ("kind", "message", "example", "verdict")),
         *("facts", "hex_dump", "reproducer", "pcap"),
+        "parsed.known_violation",
     )
 
 

@@ -145,6 +145,7 @@ FAILURE_FACTS = _optional(
     message=StringType(),
     example=StringType(),
     verdict=StringType(),
+    known_violation=StringType(),
 )
 """What is read of a failure's `failure.json`."""
 

@@ -221,6 +221,7 @@ TABLES: Mapping[str, StructType] = {
             "hex_dump": _TEXT,
             "reproducer": _TEXT,
             "pcap": BinaryType(),
+            "known_violation": _TEXT,
         },
     ),
     "neighbours": _schema(

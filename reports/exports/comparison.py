@@ -174,8 +174,8 @@ def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:
 def _why(cell: GridCell | None) -> str:
     if cell is None:
         return ""
-    if cell.known_violation or cell.reason:
-        return cell.known_violation or cell.reason
+    if cell.why:
+        return cell.why
     count = cell.distinct_failures
     return (
         f"{counted(count, 'distinct failure')} in {counted(cell.examples, 'example')}"

@@ -107,11 +107,18 @@ def _case(
 
 
 def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) -> str:
-    reason = cell.known_violation or cell.reason
+    reason = _declared(cell, seen) or cell.why
     words = [WORDS[cell.verdict], reason or "; ".join(first_line(each) for each in seen[:3])]
     if cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and clause.level not in GATING_LEVELS:
         words[0] = f"{words[0]}, but a {clause.level} fails no run"
     return one_line(": ".join(word for word in words if word))
+
+
+def _declared(cell: GridCell, seen: Sequence[KeptFailure]) -> str:
+    """Return the declarations that describe the failures of a known violation; its cell may have others."""
+    if cell.verdict is not Verdict.KNOWN_VIOLATION:
+        return ""
+    return "; ".join(dict.fromkeys(each.known_violation for each in seen if each.known_violation))
 
 
 def _detail(clause: GridClause, seen: Sequence[KeptFailure]) -> str:

@@ -188,11 +188,13 @@ def failures_of_run(folder: Path, grid: Grid) -> tuple[KeptFailure, ...]:
 
 
 def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFailure:
-    facts = _text(place / "failure.json")
+    # The complete file, however long: with the bytes of a long input in it, it is longer than what a person reads.
+    facts = (place / "failure.json").read_text(encoding="utf-8", errors="backslashreplace")
     try:
         known = json.loads(facts)
         texts = {name: str(known[name]) for name in ("kind", "message", "example", "verdict")}
         property_name = str(known["property_name"])
+        known_violation = str(known.get("known_violation", ""))
     except (ValueError, KeyError, TypeError) as error:
         detail = f"failures/{place.name}/failure.json is damaged: {error}"
         raise RunRefused(place.parent.parent, Refusal.INVALID_ROWS, detail) from error
@@ -208,6 +210,7 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         hex_dump=_text(place / "exchange.txt"),
         reproducer=_text(place / "reproducer.py"),
         pcap=_whole(place / "exchange.pcap"),
+        known_violation=known_violation,
         **texts,
     )
 

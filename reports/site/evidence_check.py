@@ -9,7 +9,10 @@ from reports.grid_tables import Grid, GridCell
 from reports.history_tables import HistoryTables
 from reports.records import Verdict
 
-_NEED_A_NOTE = (Verdict.NOT_APPLICABLE, Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS)
+_NEED_A_NOTE = (
+    *(Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE),
+    *(Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS),
+)
 _NEED_EVIDENCE = (
     *(Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.FLAKY),
     Verdict.INFORMATIONAL,
@@ -34,7 +37,7 @@ def check_statements(grid: Grid, history: HistoryTables) -> None:
 
 def _faults(cell: GridCell, kept: set[tuple[str, str]] | None) -> Iterator[str]:
     where = f"{cell.clause} on {cell.target}, {cell.listener}: {cell.verdict}"
-    if cell.verdict in _NEED_A_NOTE and not (cell.known_violation or cell.reason):
+    if cell.verdict in _NEED_A_NOTE and not cell.why:
         yield f"{where} without a note"
     if cell.verdict in _NEED_EVIDENCE and kept is not None:
         shown = (each for each in cell.failures if (cell.run_id, each.signature) in kept)

@@ -109,6 +109,8 @@ def _write_failure(
     target = targets[failure.target, failure.listener]
     parts = read_dump(failure.hex_dump)
     comparisons = compare(parts, _expected(failure, target))
+    files = write_files(failure, site.out_dir)
+    has_script = any(name == "reproducer.py" for name, _ in files)
     site.render(
         addresses.failure_page(failure.signature),
         "failure",
@@ -119,8 +121,8 @@ def _write_failure(
         column=columns[failure.target],
         parts=_with_marks(parts, comparisons),
         comparisons=comparisons,
-        script=failure.reproducer[:_LONGEST_SCRIPT],
-        files=write_files(failure, site.out_dir),
+        script=failure.reproducer[:_LONGEST_SCRIPT] if has_script else "",
+        files=files,
         groups=None
         if site.history.neighbours is None
         else answer_groups(failure, neighbours, columns),

@@ -156,7 +156,7 @@ def _distinct_notes(site: Site, cells: list[GridCell]) -> Iterator[tuple[str, st
     seen = set()
     for cell in cells:
         observed = next(iter(site.seen_in(cell)), "")
-        note = cell.known_violation or cell.reason or observed
+        note = cell.why or observed
         if cell.verdict is Verdict.NOT_APPLICABLE or (cell.verdict, without_links(note)) in seen:
             continue
         seen.add((cell.verdict, without_links(note)))

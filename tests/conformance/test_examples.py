@@ -459,11 +459,36 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.M
 
     for value in range(3):
         case.run(late, value)
-    assert case.recorder.cells[case.key].planned.reason == ""
-    case.run(late, 3)
+    case.judge.raise_first()
+    assert case.recorder.cells[case.key].reason == ""
+    for value in range(3, 7):
+        case.run(late, value)
+    case.judge.raise_first()
     assert ran == [0, 1, 2]
-    assert "drawn examples" in case.recorder.cells[case.key].planned.reason
+    assert case.recorder.cells[case.key].reason == (
+        "0 of 4 drawn examples: more than 1 s had passed on this listener by then; "
+        "every pinned example was run"
+    )
     assert case.verdict is Verdict.CONFORMS
+
+
+def test_cell_says_how_many_drawn_examples_were_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many were drawn is known at the end alone; what is judged again one by one is counted again."""
+    now = [0.0]
+    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_brief=True, pinned=1)
+
+    def slow(value: int) -> None:
+        now[0] += 0.4 * BRIEF_S
+
+    for _ in range(2):
+        case.judge.begin_again(None)
+        for value in range(11):
+            case.run(slow, value)
+    case.judge.raise_first()
+    assert case.recorder.cells[case.key].reason.startswith("2 of 10 drawn examples: ")
 
 
 def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:

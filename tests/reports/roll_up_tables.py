@@ -153,7 +153,7 @@ _HISTORY_SCHEMAS = {
     "failures": pa.schema(
         [
             *_texts("run_id", "signature", *_CELL, "property", "kind", "message", "example"),
-            *_texts("verdict", "facts", "hex_dump", "reproducer"),
+            *_texts("verdict", "facts", "hex_dump", "reproducer", "known_violation"),
             ("smallest_example", pa.int32()),
             ("pcap", pa.binary()),
         ]
@@ -255,6 +255,7 @@ def failure_row(signature: str, clause: str, target: str, **changes: Any) -> dic
         ),
         "reproducer": "print('again')\n",
         "pcap": None,
+        "known_violation": None,
     } | changes
 
 

@@ -212,3 +212,15 @@ def test_one_deterministic_failure_makes_a_cell_violate(tmp_path: Path, first: s
     for signature in sorted(repeats, key=lambda each: each != first):
         recorder.repeated(key_of(), signature, repeats[signature])
     assert recorder.cells[key_of()].verdict is Verdict.VIOLATES
+
+
+def test_all_that_a_cell_leaves_out_is_kept(tmp_path: Path) -> None:
+    """Each property of a clause may leave something out; why another one does not apply takes no part in it."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.not_applicable(key_of(), "no v3 is advertised")
+    for reason in ("2 of 10 drawn examples", "12 of 20 drawn examples", "2 of 10 drawn examples"):
+        recorder.left_out(key_of(), reason)
+    recorder.judged(example_of(Verdict.CONFORMS))
+    recorder.finish(0)
+    (cell,) = header_of(recorder)["planned_cells"]
+    assert cell["reason"] == "2 of 10 drawn examples; 12 of 20 drawn examples"

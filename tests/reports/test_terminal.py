@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from reference_model.listeners import LISTENERS
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
 from reports.repeats import Repeats, Tally
-from reports.terminal import MARKUP, printable, summary_markdown, verdict_table
+from reports.run_summary import summary_markdown
+from reports.terminal import MARKUP, printable, verdict_table
 from reports.terminal_failures import MOST_TOLD, failure_lines
 from tests.reports.recorders import (
     CLAUSE,
@@ -249,6 +252,7 @@ def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
         "",
         "? 2 cells on reference are inconclusive:",
         "  BrokerGone: it ended",
+        "  clauses: KIP-35.keys-unique, KIP-511.names-accepted",
     ]
 
 
@@ -292,17 +296,90 @@ def test_summary_is_a_markdown_table(tmp_path: Path) -> None:
     )
 
 
-def test_a_failure_takes_twelve_lines_at_most(tmp_path: Path) -> None:
-    """Of many exchanges the last ones are shown. What is declared has its reason in place of the repeats."""
+def test_summary_says_why_cells_are_inconclusive(tmp_path: Path) -> None:
+    """Each reason stands once below the table, with its clauses; a violated cell shows its failures instead."""
+    keys = [key_of(), key_of(OTHER), key_of("KIP-35.ranges-ordered")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        recorder.inconclusive(key, "test_something", "BrokerGone: it *ended*")
+    recorder.judged(example_of(Verdict.VIOLATES, keys[2], message="seen"))
+    recorder.inconclusive(keys[1], "test_other", "x" * 10_000)
+    _, _, below = summary_markdown(recorder).partition("✕ violates 1 |\n")
+    first, second = below.strip().splitlines()
+    assert first == (
+        "- ? KIP-35.keys-unique, KIP-511.names-accepted on reference: BrokerGone: it \\*ended\\*"
+    )
+    assert second.startswith("- ? KIP-511.names-accepted on reference: xxx")
+    assert len(second) < 600
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+@pytest.mark.parametrize(
+    "message", ["seen", "seen " + "x" * 10_000, "\x1b" * 10_000, "日" * 10_000]
+)
+def test_a_failure_takes_twelve_rows_at_most(message: str, width: int, tmp_path: Path) -> None:
+    """However long its texts are; of many exchanges the last ones are shown, as far as there is room."""
+    keys = [CellKey(CLAUSE, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        example = example_of(Verdict.VIOLATES, key, message=message)
+        assert example.failure is not None
+        failure = dataclasses.replace(
+            example.failure,
+            statement="The clause says so. " * 12,
+            steps=(answered_step(),) * 50,
+            repeats=Repeats(used=Tally(1, 1), fresh=Tally(1, 1), loaded=Tally(1, 1)),
+        )
+        recorder.judged(dataclasses.replace(example, failure=failure))
+    lines = [line for line in _failures(recorder, width) if line]
+    assert sum(math.ceil(cell_len(line) / width) for line in lines) <= 12
+    assert any("see exchange.txt" in line for line in lines)
+    assert lines[-1].endswith("/failures/0123456789abcdef")
+    (seen,) = (line for line in lines if line.startswith("  seen: "))
+    assert seen.endswith("… (complete in failure.json)") == (message != "seen")
+
+
+def test_as_many_exchanges_are_shown_as_fit(tmp_path: Path) -> None:
+    """In a wide terminal there is room for the last three."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     example = example_of(Verdict.VIOLATES, message="seen")
     assert example.failure is not None
-    failure = dataclasses.replace(
-        example.failure,
-        steps=(answered_step(),) * 50,
-        repeats=Repeats(used=Tally(1, 1), fresh=None, loaded=None),
-    )
+    failure = dataclasses.replace(example.failure, steps=(answered_step(),) * 50)
     recorder.judged(dataclasses.replace(example, failure=failure))
-    lines = [line for line in _failures(recorder) if line]
-    assert len(lines) == 12
+    lines = _failures(recorder, 300)
     assert "  47 exchanges before these: see exchange.txt" in lines
+    assert sum(line.startswith("  got ") for line in lines) == 3
+
+
+def test_long_declaration_and_reasons_are_shortened(tmp_path: Path) -> None:
+    """Of a declaration, a doubt and what a cell leaves out, two rows or a few lines are shown."""
+    keys = [key_of(f"KIP-1.clause-{number}") for number in range(100)]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"), known_violation="k" * 10_000)
+    example = example_of(Verdict.VIOLATES, keys[0], message="seen")
+    assert example.failure is not None
+    declared = dataclasses.replace(example.failure, known_violation="k" * 10_000)
+    recorder.judged(dataclasses.replace(example, failure=declared))
+    recorder.judged(example_of(Verdict.CONFORMS, keys[1]))
+    recorder.left_out(keys[2], "v" * 10_000)
+    for key in keys[3:]:
+        recorder.inconclusive(key, "test_something", "w" * 10_000 + "\nline" * 100)
+    blocks = "\n".join(_failures(recorder)).split("\n\n")
+    assert len(blocks) == 4
+    for block in blocks:
+        assert sum(math.ceil(cell_len(line) / 80) for line in block.split("\n") if line) <= 12
+    assert blocks[-2].endswith("KIP-1.clause-9, KIP-1.clause-10 and 89 more")
+
+
+def test_what_a_cell_leaves_out_is_told_by_listener(tmp_path: Path) -> None:
+    """A clause that is judged in part on several listeners is one entry."""
+    keys = [CellKey(CLAUSE, "reference", name) for name in ("ssl", "sasl_ssl")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key, reason in zip(keys, ("one", "other"), strict=True):
+        recorder.judged(example_of(Verdict.CONFORMS, key))
+        recorder.left_out(key, reason)
+    assert _failures(recorder) == [
+        "",
+        f"✓ {CLAUSE} on reference (ssl, sasl_ssl) is judged in part:",
+        "  ssl: one",
+        "  sasl_ssl: other",
+    ]

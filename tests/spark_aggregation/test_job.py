@@ -110,18 +110,20 @@ def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path) -> None:
-    """From run folder to page: the violation leads to its bytes."""
+    """From run folder to page: the violation leads to its bytes, and to the declaration that describes it."""
     header = run_header([planned_cell()])
     failing = example_row(header, verdict="violates", failure_signature="0123456789abcdef")
     folder = write_run(tmp_path / "a run", header, [failing])
     failure = folder / "failures" / "0123456789abcdef"
     failure.mkdir(parents=True)
     (failure / "exchange.txt").write_text("00 12 00 03")
+    (failure / "failure.json").write_text(json.dumps({"known_violation": "open as KAFKA-1"}))
     assert _run(tmp_path / "a run", "--out", tmp_path / "out") == 0
     summary = write_grid(tmp_path / "out")
     assert summary.cells == {Verdict.VIOLATES: 1}
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]
     assert any("00 12 00 03" in page for page in pages)
+    assert any("<dt>Expectation entry</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
 
 
 def test_packets_of_a_run_come_to_table_and_site(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,21 @@ STARTED_WITHIN_S = 60
 
 
 def write_finished_run(
-    runs: Path, target: str, *, status: int = 0, tier: str = "smoke", **changes: Any
+    runs: Path,
+    target: str,
+    *,
+    status: int = 0,
+    tier: str = "smoke",
+    verdicts: Sequence[str] = ("conforms",),
+    **changes: Any,
 ) -> Path:
-    """Write the folder of a whole run of this suite against one target; changes are of its header."""
-    cell = planned_cell(target=target)
+    """Write the folder of a whole run of this suite against one target; changes are of its header.
+
+    The first cell has an example for each of `verdicts`; "not_run" stands for a second cell without one.
+    """
+    not_run = [planned_cell("KIP-35.v0-always-served", target)] * ("not_run" in verdicts)
     header = run_header(
-        [cell],
+        [planned_cell(target=target), *not_run],
         run_id=f"20261121T143000Z-{target.replace('+', '.')}",
         **{
             "suite": dict(suite_facts(catalogue())),
@@ -48,7 +57,12 @@ def write_finished_run(
         | changes,
     )
     header["footer"]["exit_status"] = status
-    return write_run(runs / header["run_id"], header, [example_row(header)])
+    rows = [
+        example_row(header, number, verdict=verdict)
+        for number, verdict in enumerate(verdicts)
+        if verdict != "not_run"
+    ]
+    return write_run(runs / header["run_id"], header, rows)
 
 
 def finished(
@@ -105,6 +119,12 @@ SUITE_FACTS = dict(suite_facts(catalogue()))
     [
         pytest.param({}, True, id="equal"),
         pytest.param({"status": 1}, True, id="violated"),
+        pytest.param(
+            {"status": 1, "verdicts": ("inconclusive",)}, False, id="violated-and-inconclusive"
+        ),
+        pytest.param(
+            {"status": 1, "verdicts": ("violates", "not_run")}, False, id="violated-and-not-run"
+        ),
         pytest.param({"status": 10}, False, id="could-not-judge"),
         pytest.param({"status": 11}, False, id="cells-not-run"),
         pytest.param({"tier": "standard"}, False, id="tier"),

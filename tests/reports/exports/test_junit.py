@@ -7,10 +7,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from reports.exports.junit import result_of
+from reports.exports.junit import junit_document, result_of
 from reports.exports.links import JUNIT
+from reports.grid_tables import read_grid
+from reports.history_tables import read_history_tables
 from reports.records import Verdict
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
+from tests.reports.roll_up_tables import (
+    cell_row,
+    clause_row,
+    failure_row,
+    target_row,
+    write_tables,
+)
 
 CHILDREN = {
     "testsuites": {"testsuite"},
@@ -78,3 +87,20 @@ def test_each_cell_is_a_case(small: Path) -> None:
 def test_failed_is_what_fails_a_run(verdict: str, level: str, result: str) -> None:
     """A case fails where the cell would fail a run, and is an error where nobody could tell."""
     assert result_of(Verdict(verdict), level) == result
+
+
+def test_known_violation_is_explained_by_the_declaration_that_matched(tmp_path: Path) -> None:
+    """A cell may have declarations that describe none of the failures that were seen."""
+    signature = "a" * 16
+    declared = {"known_violation": "Produce is closed on; StreamsGroup is not served"}
+    matched = {"known_violation": "StreamsGroup is not served"}
+    write_tables(
+        tmp_path,
+        targets=[target_row(NEW)],
+        clauses=[clause_row(CLAUSE)],
+        cells=[cell_row(CLAUSE, NEW, "known_violation", failures=[signature], **declared)],
+        failures=[failure_row(signature, CLAUSE, NEW, **matched)],
+    )
+    failures = read_history_tables(tmp_path).failures or ()
+    (skipped,) = junit_document(read_grid(tmp_path), failures).iter("skipped")
+    assert skipped.get("message") == "known: StreamsGroup is not served"

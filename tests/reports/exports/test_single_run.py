@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.failures import write_failure
 from reports.records import Verdict
+from tests.reports.recorders import answered_step, failure_of, key_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
 SIGNATURE, NOTE = "0123456789abcdef", "00000000000000ab"
@@ -73,6 +76,22 @@ def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
     (failure,) = failures_of_run(folder, grid_of_run(folder))
     assert (failure.property, failure.hex_dump, failure.reproducer) == ("test_x", "00 12 \\xff", "")
     assert failure.pcap is None
+
+
+def test_failure_with_long_bytes_is_read(tmp_path: Path) -> None:
+    """Its failure.json is longer than a file that a person reads, and still complete."""
+    folder = _run(tmp_path / "run")
+    step = answered_step()
+    (exchange,) = step.exchanges
+    stray = replace(exchange, stray=bytes(600_000))
+    long = replace(
+        failure_of(key_of(), "seen", SIGNATURE), steps=(replace(step, exchanges=(stray,)),)
+    )
+    place = write_failure(folder / "failures", replace(long, known_violation="open as KAFKA-1"))
+    assert (place / "failure.json").stat().st_size > 2**20
+    (failure,) = failures_of_run(folder, grid_of_run(folder))
+    assert (failure.message, failure.known_violation) == ("seen", "open as KAFKA-1")
+    assert json.loads(failure.facts)["steps"]
 
 
 def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:

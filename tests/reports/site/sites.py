@@ -58,7 +58,7 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
         ],
         "failures": [
             failure_row(SIGNATURE, NAMES, HOSTILE, message=HOSTILE, example=HOSTILE, pcap=b"pcap"),
-            failure_row(KNOWN_SIGNATURE, NAMES, NEW),
+            failure_row(KNOWN_SIGNATURE, NAMES, NEW, known_violation=DECLARED),
             failure_row(FLAKY_SIGNATURE, ORDER, MIDDLE),
             failure_row(NOTE, ORDER, HOSTILE, verdict="informational"),
         ],
@@ -69,7 +69,7 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
 def _cells() -> list[dict[str, Any]]:
     return [
         *(cell_row(KEYS, target) for target in TARGETS),
-        cell_row(ORDER, NEW, "inconclusive"),
+        cell_row(ORDER, NEW, "inconclusive", reason="it kept us waiting"),
         cell_row(ORDER, MIDDLE, "flaky", failures=[FLAKY_SIGNATURE]),
         cell_row(ORDER, OLD, "not_run", examples=0),
         cell_row(ORDER, OTHER, "unexpected_pass", known_violation="declared, but gone"),

@@ -17,6 +17,7 @@ from tests.reports.site.sites import (
     NEW,
     OLD,
     ORDER,
+    site_tables,
     write_small_site,
 )
 
@@ -30,6 +31,23 @@ def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
     assert ids[f"{OLD}-plaintext"] == "– n/a no v3 is advertised"
     assert NEW in ids
     assert "no such listener" in text_of(page)
+
+
+def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
+    """It has no page of its own, so that the text stands next to the count of its examples."""
+    note = "2 of 10 drawn examples: more than 1 s had passed"
+    cells = [
+        cell | {"reason": note}
+        if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, NEW, "ssl")
+        else cell
+        for cell in site_tables()["cells"]
+    ]
+    write_small_site(tmp_path, cells=cells)
+    for address in (addresses.clause_page(NAMES), addresses.target_page(NEW)):
+        assert note in text_of(parse(tmp_path / address))
+    page = parse(tmp_path / addresses.clause_page(NAMES))
+    (cell,) = all_of(page, "td", id=f"{NEW}-ssl")
+    assert text_of(cell) == f"✓ conforms 100 {note}"
 
 
 def test_clause_page_says_what_it_is_and_what_was_done(small_site: Path) -> None:

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from reports.failures import READS_FACTS
 from reports.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
 from reports.site import addresses
 from reports.site.byte_tables import read_dump, rows_of
@@ -153,6 +154,47 @@ def test_message_example_and_script_are_shown(page: Element) -> None:
         "Expectation entry It is so on purpose. (KAFKA-1)",
     ):
         assert part in text, part
+
+
+def test_declaration_stands_under_the_failure_that_it_describes(tmp_path: Path) -> None:
+    """Not under every failure of a cell that has several declarations."""
+    tables = site_tables()
+    cells = [
+        cell | {"known_violation": f"Produce is closed on; {DECLARED}"}
+        if cell["known_violation"] == DECLARED
+        else cell
+        for cell in tables["cells"]
+    ]
+    write_small_site(tmp_path, cells=cells)
+    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    assert "Expectation entry It is so on purpose. (KAFKA-1)" in text
+    assert "Produce is closed on" not in text
+
+
+LONG_FACTS = json.dumps({"sent": [], "steps": ["00" * 2**19]})
+
+
+@pytest.mark.parametrize(
+    ("reproducer", "facts", "is_there"),
+    [
+        pytest.param(f"json = Path(__file__){READS_FACTS}", "{}", True, id="reads-short-facts"),
+        pytest.param(f"json = Path(__file__){READS_FACTS}", LONG_FACTS, False, id="reads-long"),
+        pytest.param("print('again')", LONG_FACTS, True, id="stands-alone"),
+    ],
+)
+def test_script_is_offered_with_the_bytes_that_it_reads(
+    reproducer: str, facts: str, is_there: bool, tmp_path: Path
+) -> None:
+    """A script without the failure.json that it needs is no use; the page says where both are."""
+    known = failure_row(KNOWN_SIGNATURE, NAMES, NEW, reproducer=reproducer, facts=facts)
+    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
+    write_small_site(tmp_path, failures=[*others, known])
+    files = tmp_path / "failures" / KNOWN_SIGNATURE
+    assert (files / "reproducer.py").exists() == is_there
+    assert (files / "failure.json").exists() == (facts != LONG_FACTS)
+    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    assert (reproducer in text) == is_there
+    assert ("is too large for this site. The run folder has both." in text) == (not is_there)
 
 
 def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
