@@ -12,12 +12,15 @@ from reports.recorder import CellKey
 from reports.records import Verdict
 from reports.run_folder import read_run_header
 from reports.run_verdicts import run_verdicts
+from reports.terminal import shortened
 from reports.words import SYMBOLS, WORDS
 
 UNEXPECTED = WORST_FIRST[: WORST_FIRST.index(Verdict.KNOWN_VIOLATION)]
 """Verdicts that end a run with another status than 0, or would at another level of the clause."""
 MOST_TOLD = 20
 """Lines of one run: a target that violates everything is better read in its folder."""
+LONGEST_SEEN = 156
+"""Columns of a message: two rows of most terminals, indented as they are."""
 
 Verdicts = Mapping[CellKey, Verdict]
 
@@ -55,5 +58,6 @@ def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
         failure = read_failure(folder)
         key = CellKey(failure.clause, failure.target, failure.listener)
         again = shlex.join(["kafka-conformance", "replay", str(folder)])
-        seen.setdefault(key, []).extend([f"  seen: {failure.first_line}", f"  again: {again}"])
+        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in="failure.json")
+        seen.setdefault(key, []).extend([told, f"  again: {again}"])
     return seen

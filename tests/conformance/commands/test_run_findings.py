@@ -10,9 +10,19 @@ from click.testing import CliRunner
 
 from conformance.commands import run_findings
 from conformance.commands.replay import replay
-from conformance.commands.run_findings import finding_lines, verdicts_of
+from conformance.commands.run_findings import LONGEST_SEEN, finding_lines, verdicts_of
 from conformance.target_runs import TargetRun
+from reports.failures import write_failure
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from tests.reports.recorders import failure_of, key_of
+from tests.run_folders import (
+    DEFAULT_CLAUSE,
+    DEFAULT_TARGET,
+    example_row,
+    planned_cell,
+    run_header,
+    write_run,
+)
 
 DEFECT = "reference+tags-descend"
 CLAUSE = "KIP-482.tags-ascending-in-answers"
@@ -52,6 +62,19 @@ def test_many_lines_are_cut_off_and_counted(
         every[0],
         f"and {len(every) - 1} lines more: see {defect_run.folder}",
     ]
+
+
+def test_long_message_takes_two_rows(tmp_path: Path) -> None:
+    """Its file has it complete."""
+    header = run_header([planned_cell()])
+    signature = "0123456789abcdef"
+    rows = [example_row(header, verdict="violates", failure_signature=signature)]
+    folder = write_run(tmp_path / "run", header, rows)
+    key = key_of(DEFAULT_CLAUSE, DEFAULT_TARGET)
+    write_failure(folder / "failures", failure_of(key, "m" * 10_000, signature))
+    _, seen, _ = lines_of(folder)
+    assert len(seen) <= LONGEST_SEEN
+    assert seen.endswith("mm… (complete in failure.json)")
 
 
 def test_a_run_without_a_folder_has_no_findings() -> None:
