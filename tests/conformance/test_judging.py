@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -51,7 +52,8 @@ ANSWER = ApiVersionsResponse(
 def test_one_other_level_is_another_answer(field: str, changes: dict[str, object]) -> None:
     """Two answers differ if one range, level or name of one entry differs."""
     first, *others = getattr(ANSWER, field)
-    other = replace(ANSWER, **{field: (replace(first, **changes), *others)})
+    entries: Any = {field: (replace(first, **changes), *others)}
+    other = replace(ANSWER, **entries)
     assert stable_part(other) != stable_part(ANSWER)
 
 
