@@ -246,7 +246,10 @@ class Figures:
             self.table.add_column(column)
 
     def add_times(self, name: str, seconds: Ratio, goal: Goal | None = None) -> None:
-        """Add the medians of two times and of their ratio; only a goal in seconds is about the first time."""
+        """Add the medians of two times and of their ratio.
+
+        A goal in seconds is for the first time, any other goal for the ratio.
+        """
         over, under = (statistics.median(times) for times in zip(*seconds, strict=True))
         ratio = statistics.median(a / b for a, b in seconds)
         figures = (f"{over:.1f} s / {under:.1f} s", f"{ratio:.2f}")

@@ -137,7 +137,7 @@ def _write_run(root: Path, run: SyntheticRun) -> int:
             folder / "examples" / f"part-{part:05}.parquet",
             use_dictionary=[*dictionary_columns(EXAMPLE_FIELDS), *_FEW_VALUES],
             column_encoding={"example_number": "DELTA_BINARY_PACKED"},
-            # Otherwise the files would mention Arrow's dictionaries, which the suite does not write.
+            # Otherwise the files would describe Arrow's dictionaries to readers, which the suite's files do not.
             store_schema=False,
         )
     rows = int(per_cell.sum())
