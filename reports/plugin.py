@@ -13,7 +13,7 @@ from reports.terminal import summary_markdown, verdict_table
 from reports.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()
-"""The run's recorder; there is none where nothing is judged."""
+"""The run's recorder; absent if nothing is judged."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -89,14 +89,14 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     )
     (recorder.writer.folder / "summary.md").write_text(summary_markdown(recorder))
     if recorder.stopped:
-        # Cut off: what was judged is kept, and without a footer no reader takes it for a whole run.
+        # Keep what was judged; without a footer no reader takes the folder for a complete run.
         recorder.writer.flush()
     else:
         recorder.finish(int(session.exitstatus))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the verdict table, the failures, and where the records lie."""
+    """Print the verdict table, the failures, and the path of the records."""
     recorder = terminalreporter.config.stash.get(RECORDER, None)
     if recorder is None:
         return
