@@ -84,7 +84,7 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
         try:
             run_id = read_run_header(folder)["run_id"]
         except RunRefused as refused:
-            # If the published grid does not name the run, it refused the folder as well.
+            # If the published grid does not name the run, it may have refused the folder as well.
             if folder.name in named:
                 at_hand[folder.name].add("")
                 yield Difference("run", f"{folder.name} counts no more: {refused.detail}")

@@ -62,5 +62,5 @@ def counted(number: int, noun: str) -> str:
 
 
 def percent(rate: float) -> str:
-    """Return a rate of 0 to 1 in whole percent; a small rate is "<1%", never "0%"."""
+    """Return a rate of 0 to 1 in whole percent; a small rate above 0 is "<1%", never "0%"."""
     return "<1%" if 0 < rate < 0.01 else f"{rate:.0%}"
