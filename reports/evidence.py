@@ -1,7 +1,7 @@
-"""The files of a failure, written beside its page from the roll-up's table.
+"""The files of a failure, written next to its page from the roll-up's table.
 
-Names of files are ours; of what came from a run only the contents are kept, and only up to a bounded size. A script that
-reads `failure.json` is left out with it.
+The suite chooses the file names. Only the contents come from a run, and their size is limited. A script that reads
+`failure.json` is left out with it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _LARGEST_FILE_BYTES = 1024 * 1024
 
 
 def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], ...]:
-    """Write what was kept of a failure as files.
+    """Write the stored contents of a failure as files.
 
     Returns:
-        Name and address (from the site's root) of each; what is empty or too large has no file.
+        Name and address (from the site's root) of each file. Empty and too large contents get no file.
     """
     contents = {
         "reproducer.py": failure.reproducer.encode(),

@@ -1,4 +1,4 @@
-"""What a run's exit status says; 0 to 5 keep pytest's meaning."""
+"""Exit statuses of a run; 0 to 5 keep pytest's meaning."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ class ExitStatus(enum.IntEnum):
 
 
 def gates(cell: Cell, *, strict: bool) -> bool:
-    """Tell whether a violated cell fails the run.
+    """Return whether a violated cell fails the run.
 
-    A MUST does; a SHOULD with `--strict-should`; a PIN too, as only a target that is bound by it gets `violates`.
+    A MUST does, and a SHOULD with `--strict-should`. A PIN does too: only targets that it binds get
+    `violates`.
     """
     return cell.level in ("MUST", "PIN") or (cell.level == "SHOULD" and strict)
 
 
 def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:
-    """Return the exit status: the gravest of what the cells say.
+    """Return the exit status of the gravest result among the cells.
 
     Args:
         recorder: the run.

@@ -1,4 +1,4 @@
-"""The verdict of a whole grid in one sentence, the same on the page, in Markdown and in the terminal."""
+"""The verdict of a complete grid in one sentence, the same on the page, in Markdown and in the terminal."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _UNSETTLED = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridSummary:
-    """What a grid says as a whole.
+    """The summary of a complete grid.
 
     Attributes:
         sentence: the verdict in one sentence, with its symbol in front.
-        verdict: the verdict that the sentence is about: the gravest that any MUST cell has.
-        cells: how many clauses on how many targets have which verdict, in the order of `Verdict`; a target's
-            listeners count once, by the worst.
+        verdict: the verdict that the sentence is about: the gravest of the MUST cells.
+        cells: the number of cells with each verdict, in the order of `Verdict`. A cell is a clause on a target;
+            the target's listeners count once, by their worst verdict.
         targets: how many columns the grid has.
-        clauses: how many rows.
+        clauses: how many rows it has.
         refused: how many run folders did not count.
-        page: the rendered grid.
+        page: the path of the rendered home page.
     """
 
     sentence: str
@@ -40,7 +40,7 @@ class GridSummary:
 
 
 def summarise(grid: Grid, page: Path) -> GridSummary:
-    """Count a grid's cells and say the one thing that matters most."""
+    """Count a grid's cells and put the most important result into one sentence."""
     folded = FoldedGrid(grid)
     counts = Counter(
         cell.verdict
@@ -68,7 +68,7 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
         for cell in row
         if clause in must and cell.verdict is not Verdict.NOT_APPLICABLE
     ]
-    # One that comes and goes is violated, as in the exit status.
+    # A flaky cell counts as violated, as it does for the exit status.
     broken = (Verdict.VIOLATES, Verdict.FLAKY)
     violated = [cell for cell in binding if cell.verdict in broken]
     unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
@@ -100,7 +100,7 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
 
 
 def _all_hold(binding: list[FoldedCell], left_out: int, columns: int) -> str:
-    """Say that all hold, and how much was not asked.
+    """Return the sentence that all MUST clauses hold, with how many cells were not judged.
 
     Args:
         binding: the cells of MUST clauses that apply.

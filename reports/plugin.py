@@ -14,7 +14,7 @@ from reports.terminal import verdict_table
 from reports.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()
-"""The run's recorder; there is none where nothing is judged."""
+"""The run's recorder; absent if nothing is judged."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -104,7 +104,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     summary = recorder.writer.folder / "summary.md"
     recorder.writer.attempt(lambda: summary.write_text(summary_markdown(recorder)))
     if recorder.stopped:
-        # Cut off: what was judged is kept, and without a footer no reader takes it for a whole run.
+        # Keep what was judged; without a footer no reader takes the folder for a complete run.
         recorder.writer.flush()
     else:
         recorder.finish(int(status))
@@ -114,7 +114,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the verdict table, the failures, and where the records lie."""
+    """Print the verdict table, the failures, and the path of the records."""
     recorder = terminalreporter.config.stash.get(RECORDER, None)
     if recorder is None:
         return

@@ -1,6 +1,6 @@
 """The verdicts of a run in the terminal: a compact table with the page's words, readable in 80 columns.
 
-`terminal_failures` gives what stands below it.
+`terminal_failures` has what follows below the table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from reports.records import Verdict
 from reports.words import SYMBOLS
 
 BESIDE_VERDICTS = 51
-"""Characters that the columns of clause and level take where the clauses' ids are as long as ours are."""
+"""Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
 WIDEST_VERDICT = 14
 MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.VIOLATES: {"red": True, "bold": True},
@@ -35,12 +35,12 @@ MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.KNOWN_VIOLATION: {"cyan": True},
     Verdict.CONFORMS: {"green": True},
 }
-"""How pytest's writer shows a line of a verdict; it does so in a terminal alone, and heeds NO_COLOR."""
+"""Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of output, and how it is shown where colours are."""
+    """One line of output, with its markup for terminals with colours."""
 
     text: str
     markup: Mapping[str, bool] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Line:
 def printable(text: str) -> str:
     """Return a text with everything but printable characters and line ends escaped.
 
-    Messages quote what a target sent; on a terminal a control character would act.
+    Messages quote what a target sent, and a terminal would act on control characters.
     """
     if text.isprintable():
         return text
@@ -82,10 +82,11 @@ def rows_of(text: str, width: int) -> int:
 
 
 def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
-    """Give the lines of a table of clauses by targets, what they count to, and the sentence of the page.
+    """Yield the lines of a table of clauses by targets, the counts per verdict, and the page's sentence.
 
-    A target's listeners are one column, the worst speaking; one target has them side by side, a symbol each. Many
-    targets are a line each, and below them only what not all of them plainly keep is shown, by symbols.
+    A target's listeners share a column, which shows the worst verdict. A single target also has a symbol for each
+    listener. If the targets do not fit side by side, each has a line of counts. Below these, a table of symbols shows
+    only the clauses that some target does not plainly keep.
     """
     folded = FoldedGrid(recorded_grid(recorder))
     names = [column.target for column in folded.columns]

@@ -1,6 +1,7 @@
-"""What failed or was not judged, for the end of a run: the gravest last, each with clause, sentence, bytes and command.
+"""What failed or was not judged, for the end of a run: the gravest last, with clause, statement, bytes and command.
 
-Listeners on which a target fails alike are told once. All that a target sent is escaped, and what is long is shortened.
+Equal failures on several listeners of a target are shown once. Everything that a target sent is escaped, and long
+texts are shortened.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from reports.terminal import MARKUP, Line, printable, rows_of, shortened
 from reports.words import CRASHES, SYMBOLS, WORDS, counted
 
 MOST_TOLD = 60
-"""Failures that are told of one verdict; a target that violates everything would else fill the terminal's memory."""
+"""Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
 MOST_ROWS = 12
-"""Rows of the terminal that a failure takes, unless the path of its records is extremely long."""
+"""Maximum number of terminal rows per failure, unless the path of its records is extremely long."""
 MOST_EXCHANGES = 3
-"""Exchanges that are shown of a failure, if there are rows for them."""
+"""Maximum number of exchanges shown per failure, if there are rows left for them."""
 ROWS_OF_TEXT = 2
-"""Rows that a text of a failure may take, such as its message."""
+"""Maximum number of rows for one text of a failure, such as its message."""
 MOST_LINES_OF_PROBLEM = 7
 ADDRESS = "address"
-"""The launcher of a target that somebody else started: it can be judged again at its address alone."""
+"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
 _BESIDE_BYTES = 22
 _FEWEST_BYTES = 16
 _WITH_FAILURES = (
@@ -37,7 +38,7 @@ _WITH_FAILURES = (
 
 @dataclass(slots=True)
 class _Told:
-    """Failures of one target that are alike but for the listener: the first, and where."""
+    """Failures of one target that differ only in their listener: the first failure, and all listeners."""
 
     cell: Cell
     failure: Failure
@@ -45,7 +46,7 @@ class _Told:
 
 
 def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
-    """Give the lines, from what a reader may want to know to what must not be overlooked."""
+    """Yield the lines, from the least important to the most important."""
     yield from _left_out(recorder, width)
     for stale in recorder.stale_expectations:
         yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
@@ -132,7 +133,7 @@ def _short(data: bytes, most_bytes: int) -> str:
 
 
 def _command(recorder: RunRecorder, failure: Failure) -> str:
-    """Give the command that judges it again; the script beside it needs a broker that somebody has started."""
+    """Return the command that judges it again; the stored script would need a broker that already runs."""
     place = recorder.writer.folder / "failures" / failure.signature
     words = ["kafka-conformance", "replay", str(place)]
     facts = recorder.targets.get(failure.target)
@@ -185,7 +186,7 @@ def _as_many_as_fit(names: Sequence[str], width: int) -> str:
 
 
 def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
-    """Tell what applies and is judged in part."""
+    """Yield the lines about cells that apply but are judged only in part."""
     reasons: dict[tuple[str, str, Verdict], dict[str, list[str]]] = {}
     for key, cell in recorder.cells.items():
         if cell.planned.applicable and cell.planned.reason:

@@ -1,7 +1,7 @@
-"""Says whether a published grid is what its runs make it: files, inputs, every row of every table, what was refused.
+"""Checks that a published grid follows from its runs: files, inputs, every row of every table, refused folders.
 
-Where run folders lie is not compared, and tables that are taken over from other reports (`GIVEN_TABLES`) only where
-those are given. `page_verification` has the pages and exports.
+The paths of run folders are not compared. Tables from other reports (`GIVEN_TABLES`) are compared only if those
+reports are given. `page_verification` checks the pages and exports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from reports.table_rows import inputs_sha256
 GIVEN_TABLES: Mapping[str, str] = MappingProxyType(
     {"mutation": "mutation", "release_changes": "changes", "inputs_left_out": "changes"}
 )
-"""Tables that come from other reports, and the option that gives the report."""
+"""Maps each table that comes from another report to the option that names the report."""
 _WHERE_IT_LAY = frozenset({"folder"})
 _SHOWN_CHARACTERS = 60
 
@@ -37,10 +37,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing in which a published grid is not what its runs make it.
+    """One difference between a published grid and the grid that its runs produce.
 
     Attributes:
-        place: what differs: "file", "run", or the name of a table.
+        place: what differs: "file", "run", "page", or the name of a table or list.
         sentence: which one, and how.
     """
 
@@ -52,7 +52,7 @@ def differing_files(published: Path) -> Iterator[Difference]:
     """Compare a published folder with the list of hashes in it.
 
     Raises:
-        InvalidHashList: the list is not one.
+        InvalidHashList: a line of the list is not a hash and a name.
     """
     if not (published / HASH_LIST).is_file():
         yield Difference("file", f"{HASH_LIST} is missing: no file can be told from a changed one")
@@ -66,13 +66,13 @@ def differing_files(published: Path) -> Iterator[Difference]:
 
 
 def run_folders(roots: Iterable[Path]) -> list[Path]:
-    """Find run folders: the roots themselves, or what lies in them at any depth."""
+    """Find run folders: the roots themselves, or folders below them at any depth."""
     found = {path.parent for root in roots for path in root.rglob(HEADER_FILE)}
     return sorted(found)
 
 
 def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Difference]:
-    """Compare the runs that a published grid names with those at hand.
+    """Compare the runs that a published grid names with those in the given folders.
 
     Args:
         published: the folder that `grid` wrote.
@@ -85,7 +85,7 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
         try:
             run_id = read_run_header(folder)["run_id"]
         except RunRefused as refused:
-            # The published grid may well have refused it, too; whether it did not, its own run says.
+            # If the published grid does not name the run, it may have refused the folder as well.
             if folder.name in named:
                 at_hand[folder.name].add("")
                 yield Difference("run", f"{folder.name} counts no more: {refused.detail}")
@@ -105,11 +105,11 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
 def differing_rows(
     published: Path, recomputed: Path, taken_over: Collection[str] = GIVEN_TABLES
 ) -> Iterator[Difference]:
-    """Compare the tables of two grids row by row, whatever the order of rows.
+    """Compare the tables of two grids row by row, ignoring the order of rows.
 
     Args:
-        published: the folder of one.
-        recomputed: the folder of the other.
+        published: the folder of the published grid.
+        recomputed: the folder of the recomputed grid.
         taken_over: tables that are not compared.
     """
     for table, key in ROW_KEYS.items():
@@ -157,13 +157,13 @@ def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str
 def differing_lists(
     published: Path, recomputed: Path, *, of_last_roll_up: bool
 ) -> Iterator[Difference]:
-    """Compare what two grids say of run folders that do not count, and of those that do, by the folders' names.
+    """Compare two grids' lists of refused and noticed run folders, by the folders' names.
 
     Args:
-        published: the folder of one.
-        recomputed: the folder of the other.
-        of_last_roll_up: whether the published grid has a history: it then lists what was given to the last
-            roll-up alone, and says nothing of earlier ones.
+        published: the folder of the published grid.
+        recomputed: the folder of the recomputed grid.
+        of_last_roll_up: whether the published grid has a history. Its lists then cover only the folders of
+            the last roll-up, not those of earlier ones.
     """
     for name in (REFUSED_FILE, NOTICES_FILE):
         ours, theirs = (_entries(folder / name) for folder in (recomputed, published))
@@ -182,7 +182,7 @@ def _entries(path: Path) -> Counter[str]:
 
 def _said(entry: Mapping[str, str]) -> Iterator[str]:
     yield entry["folder"].rstrip("/").rpartition("/")[2]
-    # The reason names another folder, and which of the two it is depends on where they lie.
+    # The reason names the other folder with this run id, and which one that is depends on their paths.
     hidden = (
         {"folder", "reason"} if entry.get("refusal") == Refusal.DUPLICATE_RUN_ID else {"folder"}
     )

@@ -1,8 +1,8 @@
-"""The grid as the home page shows it, for programs and for other documents: grid.json, grid.csv and grid.md.
+"""The grid of the home page, for programs and for other documents: grid.json, grid.csv and grid.md.
 
 `grid.json` holds every table of the grid; the other two have a row per clause and a column per target, its listeners
 folded into the worst verdict. In `grid.csv` a cell that could not be judged has its reason after the verdict.
-`table_files` has each table by itself.
+`table_files` exports each table separately.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write_whole_grid(
 
 
 def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Path) -> None:
-    """Write one object, its schema version first, and in it the grid's tables with one row a line."""
+    """Write one JSON object: its schema version first, then the grid's tables with one row per line."""
     head = {
         "grid_schema_version": GRID_SCHEMA_VERSION,
         "inputs_sha256": next(table.inputs_sha256 for table in tables if table.name == "cells"),
@@ -50,7 +50,7 @@ def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Pat
 
 
 def _rows(folded: FoldedGrid, *, with_reasons: bool) -> Iterator[list[str]]:
-    """Yield the lines of the table, the head first."""
+    """Yield the rows of the table, the header first."""
     yield ["clause", "level", *(column.name for column in folded.columns)]
     for clause in folded.grid.clauses:
         cells = (cell.speaking for cell in folded.cells[clause.clause])
@@ -71,7 +71,7 @@ def _write_csv(folded: FoldedGrid, path: Path) -> None:
 
 
 def markdown_lines(folded: FoldedGrid, summary: GridSummary) -> Iterator[str]:
-    """Give the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, what was refused."""
+    """Yield the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, refused folders."""
     yield f"**{markdown_text(summary.sentence)}**"
     yield ""
     head, *rows = (

@@ -1,4 +1,4 @@
-"""A range statement that says "but not there" says why, and shows it: else no site is written."""
+"""Checks that every exception to a range statement is explained and shown: else no site is written."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NEED_EVIDENCE = (
 
 
 def check_statements(grid: Grid, history: HistoryTables) -> None:
-    """Look at every cell that makes a range statement partial.
+    """Check every cell that makes a range statement partial.
 
-    Where failures are not recorded at all (a grid folder of an older suite), notes alone are asked for.
+    If failures are not recorded at all (a grid folder of an older suite), only notes are required.
 
     Raises:
-        StatementWithoutEvidence: a note or the evidence is missing; all such cells are named.
+        StatementWithoutEvidence: a note or the evidence is missing; the error names all such cells.
     """
     kept = None
     if history.failures is not None:
