@@ -57,7 +57,8 @@ _LOCAL_SETTINGS = {
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-# With few cores, the stop-the-world collector takes less processor time: a fifth of a roll-up of 10^8 rows.
+# With few cores, the stop-the-world collector takes less processor time; the difference was a fifth of a roll-up of
+# 10^8 rows.
 # The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to
 # 20 s). Its code runs too briefly to pay off, because the rows themselves are read in Python. `rejudge_job` reads them
 # in Java; this was not measured for it.
