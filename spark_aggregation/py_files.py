@@ -2,7 +2,7 @@
 
     python -m spark_aggregation.py_files suite.zip
 
-The same sources give the same bytes.
+Packing the same sources again produces the same bytes.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from spark_aggregation.partials import parent
 from spark_aggregation.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 
 LARGEST_FILE_BYTES = 2**28
-"""Larger files are not read, because a file is held completely in memory, more than once. Usual files have 100 kB."""
+"""Larger files are not read: a file is held completely in memory, more than once. The suite's have about 100 kB."""
 _TABLES = "/(examples|exchanges|answers|failures)/"
 
 

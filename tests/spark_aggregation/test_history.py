@@ -1,4 +1,4 @@
-"""A history is the same in whatever order its runs arrived, and whichever roll-ups were killed meanwhile."""
+"""A history is the same in whatever order its runs arrived, and whichever roll-ups were killed."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
 
 
 def assert_history_knows(runner: Runner, runs: set[str]) -> None:
-    """The archive holds a history, and the site shows the night's runs."""
+    """The archive contains a history, and the site shows the night's runs."""
     with tarfile.open(runner.folder / "kept" / "history.tar") as archive:
         assert any(name.startswith("history/") for name in archive.getnames())
     shown = (runner.folder / "site" / "grid.json").read_text()
