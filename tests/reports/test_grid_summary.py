@@ -1,4 +1,4 @@
-"""A grid's sentence says the gravest thing that any MUST clause shows."""
+"""A grid's sentence states the gravest verdict of any MUST clause."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_sentence_says_the_gravest(
 
 
 def test_sentence_counts_the_must_cells_that_were_not_asked(tmp_path: Path) -> None:
-    """A reader sees that "every MUST clause" is not every one in the catalogue."""
+    """Readers see that "every MUST clause" does not mean every one in the catalogue."""
     write_tables(
         tmp_path,
         targets=[target_row(target) for target in TARGETS],

@@ -1,4 +1,4 @@
-"""What a run keeps on disk as it goes."""
+"""The records that a run writes to disk as it goes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.reports.recorders import (
 
 
 def header_of(recorder: RunRecorder) -> dict[str, Any]:
-    """Return what `run.json` says by now."""
+    """Return the current content of `run.json`."""
     content: dict[str, Any] = json.loads((recorder.writer.folder / "run.json").read_text())
     return content
 
@@ -44,7 +44,7 @@ def test_latency_is_a_logarithm(latency_us: int, bucket: int) -> None:
 
 
 def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
-    """The planned cells stand in `run.json` as soon as they are planned."""
+    """The planned cells are in `run.json` as soon as they are planned."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     (cell,) = header_of(recorder)["planned_cells"]
     assert cell == {
@@ -59,7 +59,7 @@ def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
 
 
 def test_started_target_is_on_disk_at_once(tmp_path: Path) -> None:
-    """A target's facts stand in `run.json` as soon as it runs."""
+    """A target's facts are in `run.json` as soon as it runs."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.target_started(facts_of())
     (target,) = header_of(recorder)["targets"]
@@ -98,7 +98,7 @@ def test_example_is_one_row(tmp_path: Path) -> None:
 
 
 def test_shrinking_does_not_count(tmp_path: Path) -> None:
-    """Examples that only make a failure smaller have rows, and do not change a cell's count."""
+    """Examples of shrinking have rows, but do not change a cell's count."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, phase=Phase.SHRINK, message="seen"))
@@ -109,7 +109,7 @@ def test_shrinking_does_not_count(tmp_path: Path) -> None:
 
 
 def test_note_does_not_make_a_flaky_cell_violate(tmp_path: Path) -> None:
-    """A cell is flaky where all that violates it comes and goes, whatever else was noted."""
+    """A cell is flaky if all its violations are flaky, whatever else was noted."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
     recorder.judged(replace(example_of(Verdict.INFORMATIONAL), failure=note))
@@ -122,7 +122,7 @@ def test_note_does_not_make_a_flaky_cell_violate(tmp_path: Path) -> None:
 
 
 def test_reason_of_a_doubt_is_kept_once(tmp_path: Path) -> None:
-    """The same reason counts once for a cell, and the cell is inconclusive."""
+    """A repeated reason is kept once per cell, and the cell is inconclusive."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for _ in range(3):
         recorder.inconclusive(key_of(), PROPERTY, "it ended")
@@ -131,7 +131,7 @@ def test_reason_of_a_doubt_is_kept_once(tmp_path: Path) -> None:
 
 
 def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
-    """The first examples of a property and every failure keep their bytes; equal answers stand once."""
+    """The first examples of a property and every failure keep their bytes; equal responses are stored once."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for number in range(1, 11):
         recorder.judged(example_of(Verdict.CONFORMS, number=number))
@@ -147,7 +147,7 @@ def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
 
 
 def test_footer_is_written_last(tmp_path: Path) -> None:
-    """The footer counts the rows, and there is none before the end."""
+    """The footer counts the rows, and is not written before the end of the run."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     assert "footer" not in header_of(recorder)
@@ -157,7 +157,7 @@ def test_footer_is_written_last(tmp_path: Path) -> None:
 
 
 def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
-    """A failure that is found again, smaller, replaces the one before it in its folder."""
+    """A failure that is found again with a smaller example replaces the earlier one in its folder."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for message in ("assert 100 == 0", "assert 1 == 0"):
         recorder.judged(example_of(Verdict.VIOLATES, message=message))
@@ -168,7 +168,7 @@ def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
 
 
 def test_an_inconclusive_cell_says_why(tmp_path: Path) -> None:
-    """Every export takes the reason from the header; a cell that is violated as well speaks by its failures."""
+    """Exports take the reason from the header; a cell that is also violated has no reason, only its failures."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.inconclusive(key_of(), "test_something", "it kept us waiting")
     recorder.finish(10)

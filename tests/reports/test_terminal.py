@@ -1,4 +1,4 @@
-"""What the terminal shows: the table, the failures, the doubts."""
+"""The terminal output: the table, the failures, and the reasons of inconclusive cells."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _failures(recorder: RunRecorder, width: int = 80) -> list[str]:
 
 
 def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
-    """One target's verdicts have symbol, word and count, the examples are counted, the sentence is the page's."""
+    """One target's verdicts have symbol, word and count; examples are counted; the sentence is that of the page."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "SHOULD"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
@@ -55,7 +55,7 @@ def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
 
 
 def test_five_listeners_stay_readable(tmp_path: Path) -> None:
-    """A target's listeners are a symbol each below their numbers; the worst one speaks, and 80 columns suffice."""
+    """Each listener is a symbol below its number, the verdict is that of the worst, and 80 columns suffice."""
     clause = "KIP-482.header-version-from-request-version"
     keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
     recorder = recorder_for(
@@ -78,7 +78,7 @@ def test_five_listeners_stay_readable(tmp_path: Path) -> None:
 
 
 def test_few_targets_stand_side_by_side_where_they_fit(tmp_path: Path) -> None:
-    """Two targets have a column of words each in a wide terminal, and a line each in a narrow one."""
+    """Two targets get a column of words each in a wide terminal, and a line each in a narrow one."""
     keys = [key_of(target="reference"), key_of(target="other")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     recorder.judged(example_of(Verdict.CONFORMS, keys[0]))
@@ -93,7 +93,7 @@ def test_few_targets_stand_side_by_side_where_they_fit(tmp_path: Path) -> None:
 
 
 def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None:
-    """Many targets have a line each; only what not all of them keep is shown, in as many tables as it takes."""
+    """Many targets have a line each; only clauses that some target does not keep are shown, in several tables."""
     targets = [f"target-{number}" for number in range(1, 13)]
     keys = [key_of(clause, target) for clause in (CLAUSE, OTHER) for target in targets]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
@@ -122,7 +122,7 @@ def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("width", [40, 80, 100, 140, 400])
 def test_forty_targets_lose_no_column(width: int, tmp_path: Path) -> None:
-    """However narrow the terminal, every target's number stands above a symbol."""
+    """However narrow the terminal is, every target's number is above a symbol."""
     targets = [f"target-{number}" for number in range(1, 41)]
     recorder = recorder_for(tmp_path, {key_of(target=target): "MUST" for target in targets})
     lines = _table(recorder, width)
@@ -133,7 +133,7 @@ def test_forty_targets_lose_no_column(width: int, tmp_path: Path) -> None:
 
 
 def test_colour_follows_the_verdict(tmp_path: Path) -> None:
-    """A row that is not plain has the colour of its worst verdict, and so have the sentence and a failure's head."""
+    """A row with a finding has the colour of its worst verdict, and so do the sentence and a failure's heading."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS, key_of(OTHER)))
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
@@ -144,7 +144,7 @@ def test_colour_follows_the_verdict(tmp_path: Path) -> None:
 
 
 def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
-    """A failure is shown with the clause's sentence, what was seen, the bytes and the command that judges it again."""
+    """A failure is shown with the clause's sentence, the observation, the bytes and the command to judge it again."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="assert [18] == []\nmore"))
     place = recorder.writer.folder / "failures" / "0123456789abcdef"
@@ -163,7 +163,7 @@ def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
 
 
 def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
-    """The same failure on several listeners is one entry, which names them."""
+    """The same failure on several listeners is one entry that names them."""
     keys = [CellKey(CLAUSE, "reference", name) for name in LISTENERS]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
@@ -173,7 +173,7 @@ def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
 
 
 def test_gravest_failures_come_last(tmp_path: Path) -> None:
-    """Differences that are no violation stand before doubts, and violations behind everything."""
+    """Differences that are not violations come first, then inconclusive cells, then violations."""
     keys = [key_of(target=name) for name in ("violates", "doubts", "differs")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     recorder.judged(example_of(Verdict.VIOLATES, keys[0], message="seen"))
@@ -184,7 +184,7 @@ def test_gravest_failures_come_last(tmp_path: Path) -> None:
 
 
 def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
-    """What is only information is not called a violation for what else was found in its cell, and not counted."""
+    """A note is neither called a violation nor counted as one, whatever else was found in its cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
@@ -199,7 +199,7 @@ def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
 
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:
-    """Beyond a number of failures the rest is counted, and the records are named."""
+    """Above a limit, further failures are only counted, and the location of the records is named."""
     keys = [key_of(target=f"target-{number}") for number in range(MOST_TOLD + 3)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
@@ -212,7 +212,7 @@ def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None
 
 
 def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
-    """The command for a broker that somebody else started says where it is."""
+    """The command for a broker that the suite did not start contains its address."""
     key = key_of(target="127.0.0.1:9092")
     recorder = recorder_for(tmp_path, {key: "MUST"})
     recorder.target_started(dataclasses.replace(facts_of("127.0.0.1:9092"), launcher="address"))
@@ -221,7 +221,7 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
 
 
 def test_known_violation_says_why(tmp_path: Path) -> None:
-    """A declared violation is shown with the reason of its own declaration, whatever else the cell declares."""
+    """A declared violation is shown with the reason of its own declaration, whatever else is declared for the cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="one; reason (link)")
     example = example_of(Verdict.VIOLATES, message="seen")
     assert example.failure is not None
@@ -244,7 +244,7 @@ def test_unexpected_pass_is_news(tmp_path: Path) -> None:
 
 
 def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
-    """A reason why cells are inconclusive stands once, with how many cells it affects."""
+    """A reason why cells are inconclusive is shown once, with the number of cells that it affects."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
     for key in recorder.cells:
         recorder.inconclusive(key, "test_something", "BrokerGone: it ended")
@@ -267,7 +267,7 @@ def test_stale_expectation_is_named(tmp_path: Path) -> None:
 
 
 def test_hostile_message_is_made_harmless(tmp_path: Path) -> None:
-    """Control characters of a message, and what turns text around, are shown and do not act."""
+    """Control characters and characters that reverse text direction are shown escaped, and have no effect."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     hostile = "\x1b]0;title\x07\x1b[2J\x00\x9b31m\u202egnp.exe [red]"
     recorder.judged(example_of(Verdict.VIOLATES, message=hostile))
@@ -280,7 +280,7 @@ def test_hostile_message_is_made_harmless(tmp_path: Path) -> None:
 
 
 def test_printable_text_is_left_alone() -> None:
-    """Letters of any script and line ends stay as they are."""
+    """Letters of any script and line breaks stay as they are."""
     assert printable("é ✕ Ω\n  日本") == "é ✕ Ω\n  日本"
 
 

@@ -1,4 +1,4 @@
-"""The archive of the history is whole whenever it is there."""
+"""Whenever the archive of the history exists, it is complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workflows.night_roll_up import ARCHIVE, main, pack, unpack
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: no code of the suite catches it."""
 
 
 def _write_history(kept: Path, text: str) -> None:
@@ -30,7 +30,7 @@ def _texts(history: Path) -> list[str]:
 
 
 def test_packed_history_is_unpacked_as_it_was(tmp_path: Path) -> None:
-    """Nothing but the archive is needed, and nothing else is left beside it."""
+    """Only the archive is needed, and nothing else is left next to it."""
     _write_history(tmp_path, "first night")
     pack(tmp_path)
     shutil.rmtree(tmp_path / "history")
@@ -41,7 +41,7 @@ def test_packed_history_is_unpacked_as_it_was(tmp_path: Path) -> None:
 def test_packing_that_was_killed_leaves_the_earlier_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next night finds the whole history of the night before, and can pack over what was left."""
+    """The next night finds the complete history of the night before, and overwrites what was left."""
     _write_history(tmp_path, "first night")
     pack(tmp_path)
     _write_history(tmp_path, "second night")

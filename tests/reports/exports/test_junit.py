@@ -1,4 +1,4 @@
-"""JUnit XML: a case per clause, target and listener, and the gate's meaning of failed."""
+"""JUnit XML: one case per clause, target and listener, which fails if it would fail a run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ATTRIBUTES = {
 
 @pytest.mark.parametrize("folder", ["small", "hostile"])
 def test_document_has_the_common_shape(folder: str, request: pytest.FixtureRequest) -> None:
-    """Elements, attributes and their places are those of the schema that Jenkins' plugin publishes; counts are true."""
+    """Elements, attributes and nesting follow the schema that Jenkins' plugin publishes, and counts are correct."""
     root = ET.parse(request.getfixturevalue(folder) / JUNIT).getroot()
     assert root.tag == "testsuites"
     for element in root.iter():
@@ -54,7 +54,7 @@ def test_document_has_the_common_shape(folder: str, request: pytest.FixtureReque
 
 
 def test_each_cell_is_a_case(small: Path) -> None:
-    """The name is the clause, the class target and listener; a known violation is skipped with its reason."""
+    """The name is the clause, the class is target and listener; a known violation is skipped with its reason."""
     root = ET.parse(small / JUNIT).getroot()
     cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
     assert len(cases) == 5
@@ -85,7 +85,7 @@ def test_each_cell_is_a_case(small: Path) -> None:
     ],
 )
 def test_failed_is_what_fails_a_run(verdict: str, level: str, result: str) -> None:
-    """A case fails where the cell would fail a run, and is an error where nobody could tell."""
+    """A case fails if the cell would fail a run, and is an error if the cell could not be judged."""
     assert result_of(Verdict(verdict), level) == result
 
 

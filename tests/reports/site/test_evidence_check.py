@@ -48,7 +48,7 @@ def test_missing_note_is_refused(
 
 @pytest.mark.parametrize("kept", ["no row", "no bytes"])
 def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
-    """A failure that nothing was kept of is no evidence."""
+    """A failure without any stored evidence does not count as evidence."""
     failures = site_tables()["failures"]
     if kept == "no row":
         failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]

@@ -1,4 +1,4 @@
-"""Shows a page as a text browser does."""
+"""Renders a page in a text browser."""
 
 from __future__ import annotations
 
