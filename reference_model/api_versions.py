@@ -1,4 +1,4 @@
-"""What a broker may do with a request that it handles itself: the rules of ApiVersions, and for other keys."""
+"""Reactions of a broker that serves the connection: the rules for ApiVersions and for other APIs."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def _answer(
 def reactions_of_broker(
     payload: bytes, profile: Profile, identity: Identity
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with one frame on a connection that it serves.
+    """Return all allowed reactions to one frame on a connection that the broker serves.
 
     Raises:
-        NotModelled: the request is one of another API of which we cannot tell whether it reads.
+        NotModelled: the request is for another API, and the model cannot decide whether Kafka can parse it.
     """
     traits = profile.traits
     if len(payload) < 2 and traits.short_frame_ignored:
@@ -95,7 +95,7 @@ def _answer_of_other_api(header: ParsedHeader) -> Reaction:
 
 
 def unsupported(profile: Profile) -> Reaction:
-    """Return UNSUPPORTED_VERSION in the form of the release."""
+    """Return the reaction UNSUPPORTED_VERSION in the form that the release uses."""
     listing = Listing.ITSELF if profile.traits.unsupported_names_range else Listing.NOTHING
     clause = "KIP-511.unsupported-version-answered-in-v0"
     return _answer(clause, ErrorCode.UNSUPPORTED_VERSION, 0, listing)
@@ -104,13 +104,13 @@ def unsupported(profile: Profile) -> Reaction:
 def reactions_to_served_version(
     data: memoryview, header: ParsedHeader, profile: Profile, identity: Identity | None
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with an ApiVersions request of a version that it serves.
+    """Return all allowed reactions to an ApiVersions request in a version that the broker supports.
 
     Args:
         data: the payload.
-        header: what was read of its header.
+        header: its parsed header.
         profile: the release.
-        identity: who the broker is; None where it does not check.
+        identity: the broker's ids; None if the broker does not check them.
     """
     if header.api_version < FIRST_FLEXIBLE_VERSION:
         return (_success(header),)

@@ -1,4 +1,4 @@
-"""What a broker may do with one request: a `Reaction`, the oracle's unit of speech."""
+"""`Reaction`: one response, or another way to treat a request, that the oracle allows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from wire.exchange import Outcome
 
 
 class NotModelled(Exception):
-    """The model has no word on a request: it is one of another API than ApiVersions, and may not read."""
+    """The model does not cover a request, such as one of another API that Kafka may be unable to parse."""
 
 
 class Listing(enum.Enum):
-    """Which entries the table of an answer has."""
+    """The entries in the version table of a response: none, only ApiVersions itself, or all."""
 
     NOTHING = "nothing"
     ITSELF = "itself"
@@ -26,7 +26,7 @@ class Listing(enum.Enum):
 
 
 class AnswerKind(enum.Enum):
-    """What an answer is an answer to."""
+    """The kind of request that a response answers."""
 
     API_VERSIONS = "ApiVersions"
     SASL_HANDSHAKE = "SaslHandshake"
@@ -37,13 +37,13 @@ class AnswerKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who a broker is, for the check of KIP-1242; None where we do not know."""
+    """A broker's cluster id and node id, for the check of KIP-1242; None if unknown."""
 
     cluster_id: str | None = None
     node_id: int | None = None
 
     def mismatch(self, body: ParsedBody) -> bool | None:
-        """Tell whether the ids of a request name another broker; None where we cannot know."""
+        """Return whether the ids of a request name another broker; None if that cannot be known."""
         if body.cluster_id is None:
             return False
         if self.cluster_id is None or self.node_id is None:
@@ -61,18 +61,18 @@ _EVENT_OF: Mapping[Outcome, ConnectionEvent] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
-    """One thing that a broker may do with a request.
+    """One way in which a broker may treat a request.
 
     Attributes:
-        outcome: whether it answers, closes, ignores the request, or falls silent for good.
-        clause: id of the clause that the reaction rests on.
-        error_code: of the answer.
-        kind: what the answer is an answer to.
-        layout: version of the API in which the answer's body is written.
-        listing: which entries the answer's table has; of a SaslHandshake answer, whether it lists the mechanisms.
-        before_authentication: whether the SASL authenticator answers, rather than the broker itself.
-        moves: what an answer does to the connection, where that is not nothing.
-        reason: why it is not the only one that is allowed; None if it is.
+        outcome: whether the broker answers, closes, ignores the request, or falls silent for good.
+        clause: id of the clause that the reaction follows from.
+        error_code: the error code of the response.
+        kind: the kind of request that the response answers.
+        layout: the version whose layout the response's body uses.
+        listing: the entries in the response's version table; in a SaslHandshake response, the mechanisms.
+        before_authentication: whether the SASL authenticator answers, not the broker itself.
+        moves: the event that a response causes on the connection; None if the state does not change.
+        reason: why other reactions are allowed too; None if this is the only one.
     """
 
     outcome: Outcome
@@ -87,7 +87,7 @@ class Reaction:
 
     @property
     def event(self) -> ConnectionEvent:
-        """What the reaction does to the connection."""
+        """The event that the reaction causes on the connection."""
         if self.outcome is Outcome.ANSWER and self.moves is not None:
             return self.moves
         return _EVENT_OF[self.outcome]
@@ -106,5 +106,5 @@ class Reaction:
 
 
 def closed(clause: str) -> Reaction:
-    """Return the reaction that closes the connection without a word."""
+    """Return the reaction that closes the connection without a response."""
     return Reaction(outcome=Outcome.CLOSED, clause=clause)

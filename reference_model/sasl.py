@@ -1,7 +1,8 @@
-"""What a broker may do before a connection is authenticated: the rules of Kafka's SASL authenticator.
+"""The rules of Kafka's SASL authenticator: allowed reactions before a connection is authenticated.
 
-It takes one ApiVersions (as often as it is refused, once served), then SaslHandshake, then tokens: bare ones
-after handshake v0, wrapped in SaslAuthenticate after v1. PLAIN is the one mechanism whose tokens are modelled.
+The authenticator accepts ApiVersions requests until one succeeds, then SaslHandshake, then tokens. After
+SaslHandshake v0 tokens are bare; after v1 they are wrapped in SaslAuthenticate. Only the tokens of PLAIN are
+modelled.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 PLAIN = "PLAIN"
 PLAIN_TOKEN_PARTS = 3
 CLAUSE = "MODEL.sequence-agrees"
-"""What the steps of SASL rest on; they are not what the suite is about."""
+"""The clause that reactions to the steps of SASL name; the suite has no clauses of its own for SASL."""
 _BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """The user whom PLAIN lets in."""
+    """The user that PLAIN accepts."""
 
     username: str
     password: str
 
     def match(self, token: bytes) -> bool:
-        """Tell whether a token of PLAIN is right. Source: RFC 4616, section 2; an identity to act as is not."""
+        """Return whether a PLAIN token is right and acts for no other user. Source: RFC 4616, section 2."""
         parts = token.decode("utf-8", "replace").split("\0")
         if len(parts) != PLAIN_TOKEN_PARTS:
             return False
@@ -60,12 +61,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token that a client gave.
+    """A token that a client sent.
 
     Attributes:
         data: its bytes.
-        kind: what an answer to it is an answer to.
-        layout: version of the API in which that answer is written.
+        kind: the kind of request that carried it.
+        layout: the version whose layout the response uses.
     """
 
     data: bytes
@@ -75,14 +76,14 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
-    """What the SASL authenticator knows of the broker: the mechanisms that it has, and who may come in."""
+    """The configuration of the SASL authenticator: the enabled mechanisms and the accepted user."""
 
     credentials: Credentials
     mechanisms: tuple[str, ...] = (PLAIN,)
 
 
 def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token | None:
-    """Return the token that a frame brings where tokens are awaited; None where it brings none."""
+    """Return the token in a frame; None if it contains none or no token is awaited in this state."""
     if state is ConnectionState.BARE_TOKENS:
         return Token(data=payload)
     if state is not ConnectionState.WRAPPED_TOKENS:
@@ -99,13 +100,13 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
 
 
 def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
-    """Return the answer to a token that is right, the last of its authentication or not."""
+    """Return the reaction to a right token; `is_last` means that it completes the authentication."""
     taken = _token_taken(token.kind, token.layout)
     return taken if is_last else replace(taken, moves=None)
 
 
 def refusal_of_token(token: Token) -> Reaction:
-    """Return what becomes of a token that is wrong."""
+    """Return the reaction to a wrong token."""
     if token.kind is AnswerKind.BARE_TOKEN:
         return closed(CLAUSE)
     error = ErrorCode.SASL_AUTHENTICATION_FAILED
@@ -118,7 +119,7 @@ def _brings_token(header: ParsedHeader, profile: Profile) -> bool:
 
 
 def illegal_state(kind: AnswerKind, layout: int, *, listing: Listing = Listing.NOTHING) -> Reaction:
-    """Return ILLEGAL_SASL_STATE, from a broker that awaits no step of SASL."""
+    """Return the reaction ILLEGAL_SASL_STATE of a broker that awaits no step of SASL."""
     return Reaction(
         outcome=Outcome.ANSWER,
         clause=CLAUSE,
@@ -130,9 +131,9 @@ def illegal_state(kind: AnswerKind, layout: int, *, listing: Listing = Listing.N
 
 
 def reaction_while_serving(payload: bytes, header: ParsedHeader, profile: Profile) -> Reaction:
-    """Return what a broker that serves a connection does with a SASL request of a version that it has.
+    """Return the reaction to a SASL request in a supported version on a connection that is already served.
 
-    Authenticating again is not modelled: a broker allows it where its sessions expire (`connections.max.reauth.ms`).
+    Re-authentication is not modelled. A broker allows it if its sessions expire (`connections.max.reauth.ms`).
     """
     data = memoryview(payload)
     try:
@@ -154,7 +155,7 @@ def reactions_of_authenticator(
     authentication: Authentication,
     state: ConnectionState,
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with one frame on a connection that is not authenticated yet."""
+    """Return all allowed reactions to one frame on a connection that is not authenticated yet."""
     token = token_in(payload, profile, state)
     if token is not None:
         if authentication.credentials.match(token.data):
@@ -232,16 +233,16 @@ def _to_handshake(
 def _after_handshake(
     data: memoryview, header: ParsedHeader, profile: Profile
 ) -> tuple[Reaction, ...]:
-    """Return what becomes of a frame without a token where tokens are awaited.
+    """Return all allowed reactions to a frame without a token when a token is awaited.
 
     Raises:
-        NotModelled: it is one of another API, and what the release reads is not recorded.
+        NotModelled: the request is one of another API, and it is not recorded what the release can parse.
     """
     if header.api_key == API_VERSIONS_KEY:
         return _to_late_api_versions(data, header, profile)
     if header.api_key == SASL_HANDSHAKE_KEY:
         return _to_second_handshake(data, header, profile)
-    # A token that does not read closes at any version that is served.
+    # A token that cannot be parsed closes the connection, in every supported version.
     if header.api_key == SASL_AUTHENTICATE_KEY:
         return (closed(CLAUSE),)
     if not profile.readable_keys:

@@ -113,7 +113,7 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
     Returns:
         One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
         `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text), `hex_dump`,
-        `reproducer`, `pcap`. What the folder lacks is null.
+        `reproducer`, `pcap`. Whatever the folder lacks is null.
     """
     named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
     facts = F.from_json("facts", FAILURE_FACTS)

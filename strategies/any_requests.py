@@ -1,4 +1,4 @@
-"""Everything that may be sent in one whole frame: well-formed, odd and broken."""
+"""A strategy for any request that fits in one complete frame, well-formed or broken."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wire.primitives import INT16_MAX
 
 
 def any_requests() -> st.SearchStrategy[Request]:
-    """ApiVersions requests of any version with any names, ids, client ids and tags, and malformed ones."""
+    """ApiVersions requests in any version with any names, ids, client ids and tags, and malformed requests."""
     return st.one_of(
         api_versions_requests(
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),

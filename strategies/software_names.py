@@ -1,4 +1,4 @@
-"""Client software names and versions: legal, with punctuation at an edge, and illegal.
+"""Strategies for client software names and versions: legal, with punctuation at an end, and illegal.
 
 Source: KIP-511, validation of the fields.
 """
@@ -17,7 +17,7 @@ _LEGAL = _ALPHANUMERIC + ".-"
 
 
 class Software(NamedTuple):
-    """A client software name and version, as ApiVersions v3 and later carry them."""
+    """The client software name and version in ApiVersions v3 and later."""
 
     name: str
     version: str
@@ -27,7 +27,7 @@ PLAIN_SOFTWARE = Software("kafka-conformance", "0.1.0")
 
 
 def legal_software_texts() -> st.SearchStrategy[str]:
-    """Texts that a broker must accept as name or version, up to 200 characters."""
+    """Texts of up to 200 characters that a broker must accept as name or version."""
     edge = st.sampled_from(_ALPHANUMERIC)
     marks = st.sampled_from(".-")
     short = st.text(st.sampled_from(_LEGAL), max_size=12)
@@ -49,7 +49,7 @@ def legal_software_texts() -> st.SearchStrategy[str]:
 
 
 def edge_punctuation_texts() -> st.SearchStrategy[str]:
-    """Texts of legal characters with a dot or a hyphen at the beginning, at the end, or at both."""
+    """Texts of legal characters that begin or end with a dot or hyphen."""
     mark = st.sampled_from(".-")
     middle = st.text(st.sampled_from(_LEGAL), max_size=8)
     return st.one_of(
@@ -60,7 +60,7 @@ def edge_punctuation_texts() -> st.SearchStrategy[str]:
 
 
 def illegal_software_texts() -> st.SearchStrategy[str]:
-    """The empty text, and texts with a character that is no letter, digit, dot or hyphen in them."""
+    """The empty text, and texts with a character that is not a letter, digit, dot or hyphen."""
     around = st.text(st.sampled_from(_LEGAL), max_size=6)
     common = st.sampled_from("_ /+@:,;='\"\\\n\0é")
     any_other = st.characters(codec="utf-8", exclude_characters=_LEGAL)
@@ -77,14 +77,14 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
 def software(
     *, names: st.SearchStrategy[str], versions: st.SearchStrategy[str] | None = None
 ) -> st.SearchStrategy[Software]:
-    """Name and version; both drawn from `names` where `versions` is not given."""
+    """Name and version; both are drawn from `names` if `versions` is not given."""
     return st.builds(Software, names, names if versions is None else versions)
 
 
 def software_with_one(
     texts: st.SearchStrategy[str],
 ) -> st.SearchStrategy[Software]:
-    """Name and version of which exactly one is drawn from `texts`, and the other is a plain legal one."""
+    """Name and version: one is drawn from `texts`, the other is a plain legal one."""
     return st.one_of(
         st.builds(Software, texts, st.just(PLAIN_SOFTWARE.version)),
         st.builds(Software, st.just(PLAIN_SOFTWARE.name), texts),

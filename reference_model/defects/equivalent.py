@@ -1,6 +1,6 @@
-"""Changes that look like defects and that nobody can see, or that no clause forbids: each with the reason.
+"""Changes that look like defects but are invisible from outside or forbidden by no clause, with the reasons.
 
-They are not planted, so that the mutation score counts nothing that cannot be caught.
+They are not planted, so that the mutation score counts only what can be detected.
 """
 
 from __future__ import annotations
@@ -35,4 +35,4 @@ EQUIVALENT_CHANGES: Mapping[str, str] = {
         "a broker may retire versions; what clients make of it is the client role's matter"
     ),
 }
-"""By what is changed."""
+"""Reasons by change."""

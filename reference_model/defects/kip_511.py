@@ -1,4 +1,4 @@
-"""Defects against KIP-511: the layout of answers to flexible versions."""
+"""Defects against KIP-511: the layout of responses in flexible versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def long_software_versions_are_answered_in_v2(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def long_software_names_get_a_flexible_response_header(handling: Handling) -> None:
-    """The answer to a flexible request with a long client software name has a tag section in its header."""
+    """The response to a flexible request with a long client software name has a tag section in its header."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_name) > 20:
         handling.answer = handling.encode_answer(header_version=1)
@@ -50,7 +50,7 @@ def one_letter_versions_get_int32_lengths(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def short_software_versions_get_a_flexible_response_header(handling: Handling) -> None:
-    """The answer to a flexible request with a client software version below three letters has header v1."""
+    """The response to a flexible request with a software version of fewer than three characters has header v1."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_version) < 3:
         handling.answer = handling.encode_answer(header_version=1)
@@ -63,7 +63,7 @@ def short_software_versions_get_a_flexible_response_header(handling: Handling) -
     listeners=OPEN_LISTENERS,
 )
 def digits_in_front_get_a_flexible_response_header(handling: Handling) -> None:
-    """The answer to a flexible request whose software name begins with a digit has header v1."""
+    """The response to a flexible request whose software name begins with a digit has header v1."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and body.client_software_name[:1].isdigit():
         handling.answer = handling.encode_answer(header_version=1)
