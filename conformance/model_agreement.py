@@ -1,4 +1,4 @@
-"""Whether what a target did is a reaction that the reference model allows."""
+"""Checks whether a target's response is one that the reference model allows."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ ERROR_CODE_BYTES = 2
 
 
 def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Broker) -> bool:
-    """Tell whether an answer is the one that a reaction gives.
+    """Return whether a response is the one that a reaction describes.
 
     Args:
-        reaction: of outcome "answer".
+        reaction: a reaction of outcome "answer".
         sent: the request's bytes, size prefix included.
-        exchange: in which the answer came.
+        exchange: the exchange with the response.
         broker: the target.
 
     Raises:
-        MalformedAnswer: it does not decode.
+        MalformedAnswer: the response does not decode.
     """
     payload = payload_of(exchange)
     if reaction.kind is AnswerKind.BARE_TOKEN:
@@ -46,9 +46,9 @@ def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Br
 
 
 def refuses(exchange: Exchange, error_code: ErrorCode) -> bool:
-    """Tell whether an answer of any API holds nothing but an error code, in the layout of its request.
+    """Return whether a response of any API holds nothing but an error code, in the layout of its request.
 
-    An API whose answers have no error code of their own, as Metadata, gives one that is empty.
+    An API without a top-level error code, such as Metadata, refuses with an empty response.
     """
     request = exchange.request
     api = api_catalogue().find(request.api_key, request.api_version)
