@@ -1,4 +1,4 @@
-"""Writes what running brokers advertise into the reference model's recorded tables."""
+"""Records what running brokers advertise in the reference model's tables."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalize
 RECORDED_LISTENERS = (PLAINTEXT, CONTROLLER)
 
 RECORDED = Path(str(FOLDER))
-"""Where the model reads what was recorded; only from a checkout can more be recorded there."""
+"""Where the model reads the recorded tables; only a checkout can be recorded to."""
 
 Row = Mapping[str, str | int]
 
 
 def advertised(broker: Broker) -> ApiVersionsResponse:
-    """Return what a broker answers at the highest version that it serves."""
+    """Return a broker's response at the highest version that it serves."""
     version = broker.max_version
     exchange = broker.exchange(probe_request(version))
     return decode_answer(exchange, api_version=version, exactly=True)
@@ -36,12 +36,12 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
     """Start a target and replace its rows in `advertised.csv` and `features.csv`.
 
-    A broker's listeners have one table, recorded from the plain one; a controller has its own.
+    All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table.
 
     Args:
         target: an Apache Kafka release of the registry.
         launcher: "auto", "process" or "container".
-        folder: where the two files stand.
+        folder: the folder of the two files.
     """
     chosen, _ = choose_launcher(target, launcher)
     with launch(target, chosen) as running:
