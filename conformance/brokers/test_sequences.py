@@ -1,4 +1,4 @@
-"""Sequences of requests on several connections, up to and after authentication, against the model step by step."""
+"""Sequences of requests on several connections, before and after authentication, checked against the model stepwise."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ WRONG_IDS = build_request(version=5, cluster_id="nobody", node_id=7)
 
 
 def one_by_one(*messages: Message, connection: int = 0) -> Conversation:
-    """Say messages on one connection, each behind the answer to the one before."""
+    """Return a conversation that sends messages on one connection, each after the response to the previous one."""
     return tuple(Say(connection=connection, messages=(message,)) for message in messages)
 
 
 def at_once(*messages: Message, ends: bool = False) -> Conversation:
-    """Say messages in one write."""
+    """Return a conversation that sends messages in one write."""
     return (Say(messages=messages, ends=ends),)
 
 
@@ -93,7 +93,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
     )
 )
 def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversation) -> None:
-    """Whatever several connections say in whatever order, each gets what the model allows for it."""
+    """Whatever requests several connections send in whatever order, each gets what the model allows."""
     with Player(broker) as player:
         player.play(conversation)
 
@@ -114,12 +114,12 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
 def test_other_apis_are_not_served_before_authentication(
     broker: Broker, sent: Request, before: list[Request]
 ) -> None:
-    """Wherever authentication stands, a request of another API is closed on or refused, and costs the connection."""
+    """At every stage of authentication, a request of another API is refused or not answered, and closes the connection."""
     if HANDSHAKE_V1 in before:
         assume(broker.profile.traits.sasl_handshake_max > 0)
     with broker.connect(authenticate=False) as connection:
         answers = connection.converse_in_turn(before) if before else ()
-        # A handshake in the wrong place costs the connection before.
+        # A handshake in the wrong place already closes the connection.
         assume(all(each.outcome is Outcome.ANSWER for each in answers))
         (exchange,) = connection.converse([sent])
         if exchange.outcome is Outcome.CLOSED:
@@ -144,7 +144,7 @@ def test_other_apis_are_not_served_before_authentication(
 @example(sent=build_request(version=NEWEST_VERSION))
 @example(sent=V99)
 def test_api_versions_after_the_handshake_is_refused(broker: Broker, sent: Request) -> None:
-    """Behind SaslHandshake v1 ApiVersions gets ILLEGAL_SASL_STATE in its own version, and then the close."""
+    """After SaslHandshake v1, ApiVersions gets ILLEGAL_SASL_STATE in its own version, followed by a close."""
     assume(sent.api_version >= 0)
     with broker.connect(authenticate=False) as connection:
         connection.converse([handshake_request(version=1)])
