@@ -41,7 +41,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(suite_version())
 def main() -> None:
-    """Judge how Kafka brokers keep the ApiVersions handshake.
+    """Judge how well Kafka brokers conform to the ApiVersions handshake.
 
     Brokers are judged by `pytest conformance/`; `pytest conformance/ --help` lists its options under
     "Kafka conformance".

@@ -239,7 +239,7 @@ class Player:
 
 
 def size_of(request: Request) -> int:
-    """Return the size that a request's frame announces."""
+    """Return the size in the prefix of a request's frame."""
     return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
 
 

@@ -98,7 +98,7 @@ class Place:
     sent_before: tuple[Request, ...] = ()
 
     def on(self, listener: str) -> str:
-        """Name the place on a listener."""
+        """Return the name of the state on a listener."""
         return f"{listener}, {self.name}" if self.name else listener
 
 

@@ -22,7 +22,7 @@ from fixtures.launchers.watchdog import watchdog
 
 POLL_S = 0.1
 END_TIMEOUT_S = 20.0
-"""An interrupted run ends its broker first; the slowest, a container, took 11 s."""
+"""Time for interrupted runs to end; they stop their brokers first, and the slowest, a container, took 11 s."""
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -54,7 +54,7 @@ class SuiteProcesses(Generic[Name]):
     """Runs of the suite by name, `jobs` at a time."""
 
     def __init__(self, *, jobs: int, variables: Mapping[str, str] | None = None) -> None:
-        """Start nothing yet.
+        """Set up without starting a run.
 
         Args:
             jobs: how many run at a time.

@@ -111,7 +111,7 @@ class TargetRuns:
     """Runs against targets, `jobs` at a time."""
 
     def __init__(self, runs: Path, *, options: Sequence[str], jobs: int) -> None:
-        """Start nothing yet.
+        """Set up without starting a run.
 
         Args:
             runs: folder for the run folders.

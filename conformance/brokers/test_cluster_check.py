@@ -73,7 +73,7 @@ def was_served(exchange: Exchange) -> bool:
 @example(earlier=(Given.WRONG_NODE,))
 @example(earlier=(Given.NODE_ALONE,))
 def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
-    """A broker serves a request that gives no ids, whatever ids came before it on the connection."""
+    """A broker serves a request without ids, whatever ids came before it on the connection."""
     exchange = exchange_behind(broker, earlier, build_request_with(Ids()))
     assert error_code_of(exchange) is ErrorCode.NONE
 
@@ -86,7 +86,7 @@ def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...
 @example(ids=Ids(None, 0))
 @example(ids=Ids(None, -2))
 def test_half_an_identity_is_refused(broker: Broker, ids: Ids) -> None:
-    """A broker answers a request that gives just one of the two ids with INVALID_REQUEST."""
+    """A broker answers a request with only one of the two ids with INVALID_REQUEST."""
     (exchange,) = broker.converse([build_request_with(ids)])
     assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
 

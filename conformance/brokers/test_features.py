@@ -149,7 +149,7 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
 @given(version=FLEXIBLE_VERSIONS, repeats=st.integers(2, 5))
 @example(version=3, repeats=2)
 def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: int) -> None:
-    """One version has the same features on every repeat on a connection, and on another connection."""
+    """A version returns the same features each time it is repeated on a connection, and on another connection."""
     assume(version <= broker.max_version)
     sent = [build_request(version=version, correlation_id=n) for n in range(repeats)]
     exchanges = (*broker.converse_in_turn(sent), *broker.converse(sent[:1]))

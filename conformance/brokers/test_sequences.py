@@ -78,7 +78,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(), Token(), Token()))
 @example(conversation=one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS, V3))
 @example(conversation=at_once(Handshake(), Token(), LIST_GROUPS, V3, METADATA))
-# Ends, and neighbours.
+# Ends of the stream, and other connections.
 @example(conversation=at_once(V0, V99, V0, ends=True))
 @example(conversation=at_once(V99, build_part(V0, 9), ends=True))
 @example(conversation=at_once(V99, build_with_size(-1)))

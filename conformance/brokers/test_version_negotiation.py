@@ -81,7 +81,7 @@ def test_unknown_version_is_answered_in_v0(broker: Broker, sent: Request) -> Non
 @given(sent=UNKNOWN_REQUESTS)
 @example(sent=UNKNOWN_EXAMPLES[0])
 def test_refusal_names_the_served_range(broker: Broker, sent: Request) -> None:
-    """A broker lists ApiVersions in its answer to a version that it does not know."""
+    """A broker lists ApiVersions in its response to a version that it does not know."""
     assume_unserved(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=0)
     assert answer.range_of(API_VERSIONS_KEY) is not None

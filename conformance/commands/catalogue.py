@@ -111,7 +111,7 @@ def targets(defects: bool) -> None:
 
 @click.command()
 def clauses() -> None:
-    """List the clauses of the catalogue."""
+    """List the clauses in the catalogue."""
     table = _plain_table("id", "level", "from version", "statement")
     for clause in catalogue():
         table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)

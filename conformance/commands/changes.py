@@ -1,4 +1,4 @@
-"""`changes`: the change log of releases."""
+"""`changes`: writes the change log of releases."""
 
 from __future__ import annotations
 

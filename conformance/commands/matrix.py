@@ -56,7 +56,7 @@ def worst_status(statuses: Sequence[int]) -> int:
 
 
 def words_of(counts: Counts) -> str:
-    """Return counts as symbols."""
+    """Return verdict counts as text, each count with its verdict's symbol."""
     return "  ".join(
         f"{counts[verdict]} {SYMBOLS[verdict]}" for verdict in WORDS if counts[verdict]
     )

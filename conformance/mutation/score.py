@@ -106,13 +106,13 @@ class Blame:
 
     @property
     def is_exact(self) -> bool:
-        """Whether exactly the broken clauses were found violated, and every property could judge."""
+        """Whether exactly the clauses that the defect breaks were found violated, and every property could judge it."""
         return not self.missed and not self.also and not self.problems
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """All that was measured.
+    """The complete mutation score.
 
     Attributes:
         clauses: the clauses that were judged.
