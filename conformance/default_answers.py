@@ -18,7 +18,7 @@ NO_TAGS = b"\0"
 
 
 def record_default_answers(folder: Path = RECORDED) -> None:
-    """Write `default_answers.csv`: for each version that the newest release serves, everything after the correlation id."""
+    """Write `default_answers.csv`: for each version of the newest release, what follows the correlation id."""
     served = sorted(set(_served()))
     with (folder / "default_answers.csv").open("w", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")

@@ -49,7 +49,7 @@ class MalformedAnswer(AssertionError):
 
 
 class Unjudged(AssertionError):
-    """Something that a clause covers is present, but no source says how to judge it: informational, never a violation."""
+    """Something that a clause covers cannot be judged by any source: informational, never a violation."""
 
 
 class TargetEnded(AssertionError):

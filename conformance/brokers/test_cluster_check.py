@@ -232,7 +232,7 @@ def test_versions_without_ids_are_never_refused_for_them(
 @example(ids=Given.WRONG_CLUSTER)
 @example(ids=Given.WRONG_NODE)
 def test_ids_are_checked_on_every_listener(broker: Broker, ids: Given) -> None:
-    """A controller, and a broker before SASL authentication, answer ids as the broker does on its plaintext listener."""
+    """A controller, and a broker before SASL authentication, answer ids as the broker's plaintext listener does."""
     sent = build_request_with(ids_given(ids, right_ids(broker)))
     elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
     seen = error_code_of(broker.exchange(sent))

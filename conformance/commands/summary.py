@@ -34,7 +34,7 @@ SUMMARY_SCHEMA_VERSION = 1
 def summary(path: Path, form: str, pages: str | None) -> None:
     """Say on one page what a run or a grid found: the worst first, details folded, at most 65,536 bytes.
 
-    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. Nothing is judged again, and the exit status is always 0.
+    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. Nothing is judged again: the exit status is 0.
     """
     results = read_results(path)
     folded = FoldedGrid(results.grid)
