@@ -49,7 +49,7 @@ class MalformedAnswer(AssertionError):
 
 
 class Unjudged(AssertionError):
-    """Something that a clause covers cannot be judged by any source: informational, never a violation."""
+    """No source says how to judge something that a clause covers: informational, never a violation."""
 
 
 class TargetEnded(AssertionError):

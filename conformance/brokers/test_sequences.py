@@ -114,7 +114,7 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
 def test_other_apis_are_not_served_before_authentication(
     broker: Broker, sent: Request, before: list[Request]
 ) -> None:
-    """At every stage before authentication succeeds, a request of another API is not served and closes the connection."""
+    """Until authentication succeeds, a request of another API is not served and closes the connection."""
     if HANDSHAKE_V1 in before:
         assume(broker.profile.traits.sasl_handshake_max > 0)
     with broker.connect(authenticate=False) as connection:

@@ -103,7 +103,7 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
 @example(version=3, behind="an illegal name")
 @example(version=3, behind="no name")
 def test_last_name_counts_for_the_connection(broker: Broker, version: int, behind: str) -> None:
-    """A connection counts under its last name; a refused one changes nothing, a version without names makes it unknown."""
+    """A connection counts under its last name; a refused one changes nothing, a nameless version makes it unknown."""
     assume(version <= broker.max_version)
     first, second = Software(fresh_name(), "1.0"), Software(fresh_name(), "2.0")
     sent, first_count, second_count = {
