@@ -1,4 +1,4 @@
-"""Writes what running brokers advertise, and what they can read, into the reference model's recorded tables."""
+"""Records what running brokers advertise and what they can parse in the reference model's tables."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ READABLE_COLUMNS = ("release", "api_key", "min_version", "max_version")
 
 RECORDED_LISTENERS = (PLAINTEXT, CONTROLLER)
 STEPS_OF_SASL = (API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
-"""What the SASL authenticator handles itself, so that the answer says nothing of other APIs."""
+"""Keys that the SASL authenticator handles itself, so that its response shows nothing about other APIs."""
 
 RECORDED = Path(str(FOLDER))
-"""Where the model reads what was recorded; only from a checkout can more be recorded there."""
+"""Where the model reads the recorded tables; only a checkout can be recorded to."""
 
 Row = Mapping[str, str | int]
 
 
 def advertised(broker: Broker) -> ApiVersionsResponse:
-    """Return what a broker answers at the highest version that it serves."""
+    """Return a broker's response at the highest version that it serves."""
     version = broker.max_version
     exchange = broker.exchange(probe_request(version))
     return decode_answer(exchange, api_version=version, exactly=True)
@@ -45,13 +45,13 @@ def advertised(broker: Broker) -> ApiVersionsResponse:
 def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
     """Start a target and replace its rows in `advertised.csv`, `features.csv` and `readable.csv`.
 
-    A broker's listeners have one table, recorded from the plain one; a controller has its own. What a release can read
-    is the same on every listener.
+    All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table. What
+    a release can parse is the same on every listener.
 
     Args:
         target: an Apache Kafka release of the registry.
         launcher: "auto", "process" or "container".
-        folder: where the files stand.
+        folder: the folder of the three files.
     """
     chosen, _ = choose_launcher(target, launcher)
     with launch(target, chosen) as running:
@@ -73,7 +73,7 @@ def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> Non
 
 
 def readable_versions(broker: Broker) -> list[Row]:
-    """Return what a release can read of other APIs than those of the handshake, as ranges of versions.
+    """Return the versions of other APIs that a release can parse, as ranges.
 
     After SaslHandshake v1 the broker refuses a request that it can read with ILLEGAL_SASL_STATE, and closes the
     connection without an answer otherwise. Releases before 1.0 do not have that version: no rows.

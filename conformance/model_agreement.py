@@ -1,4 +1,4 @@
-"""Whether what a target did is a reaction that the reference model allows."""
+"""Checks whether a target's response is one that the reference model allows."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ ERROR_CODE_BYTES = 2
 
 
 def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Broker) -> bool:
-    """Tell whether an answer is the one that a reaction gives.
+    """Return whether a response is the one that a reaction describes.
 
     Args:
-        reaction: of outcome "answer".
+        reaction: a reaction of outcome "answer".
         sent: the request's bytes, size prefix included.
-        exchange: in which the answer came.
+        exchange: the exchange with the response.
         broker: the target.
 
     Raises:
-        MalformedAnswer: it does not decode.
+        MalformedAnswer: the response does not decode.
     """
     payload = payload_of(exchange)
     if reaction.kind is AnswerKind.BARE_TOKEN:
@@ -67,7 +67,7 @@ def _is_handshake_of(reaction: Reaction, payload: bytes, broker: Broker) -> bool
 
 
 def refuses(exchange: Exchange, error_code: ErrorCode) -> bool:
-    """Tell whether an answer of any API holds nothing but an error code, in the layout of its request.
+    """Return whether a response of any API holds nothing but an error code, in the layout of its request.
 
     Lists are empty, or each of their entries carries the error code itself, as the groups of OffsetFetch v8 do. A
     response that has no error code of its own, such as Metadata's, has empty lists.

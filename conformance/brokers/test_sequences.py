@@ -1,4 +1,4 @@
-"""Sequences of requests on several connections, up to and after authentication, against the model step by step."""
+"""Sequences of requests on several connections, before and after authentication, checked against the model stepwise."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ WRONG_IDS = build_request(version=5, cluster_id="nobody", node_id=7)
 
 
 def one_by_one(*messages: Message, connection: int = 0) -> Conversation:
-    """Say messages on one connection, each behind the answer to the one before."""
+    """Return a conversation that sends messages on one connection, each after the response to the previous one."""
     return tuple(Say(connection=connection, messages=(message,)) for message in messages)
 
 
 def at_once(*messages: Message, ends: bool = False) -> Conversation:
-    """Say messages in one write."""
+    """Return a conversation that sends messages in one write."""
     return (Say(messages=messages, ends=ends),)
 
 
@@ -81,7 +81,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(), Token(), Token()))
 @example(conversation=one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS, V3))
 @example(conversation=at_once(Handshake(), Token(), LIST_GROUPS, V3, METADATA))
-# Ends, and neighbours.
+# Ends of the stream, and other connections.
 @example(conversation=at_once(V0, V99, V0, ends=True))
 @example(conversation=at_once(V99, build_part(V0, 9), ends=True))
 @example(conversation=at_once(V99, build_with_size(-1)))
@@ -96,7 +96,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
     )
 )
 def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversation) -> None:
-    """Whatever several connections say in whatever order, each gets what the model allows for it."""
+    """Whatever requests several connections send in whatever order, each gets what the model allows."""
     with Player(broker) as player:
         player.play(conversation)
 
@@ -115,7 +115,7 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
 @example(sent=build_request(version=NEWEST_VERSION))
 @example(sent=V99)
 def test_api_versions_after_the_handshake_is_refused(broker: Broker, sent: Request) -> None:
-    """Behind SaslHandshake v1 ApiVersions gets ILLEGAL_SASL_STATE in its own version, and then the close."""
+    """After SaslHandshake v1, ApiVersions gets ILLEGAL_SASL_STATE in its own version, followed by a close."""
     assume(sent.api_version >= 0)
     with broker.connect(authenticate=False) as connection:
         connection.converse([handshake_request(version=1)])

@@ -1,4 +1,4 @@
-"""`mutation`: does the suite see every planted defect, and blame just the clauses that it breaks?"""
+"""`mutation`: checks that the suite catches every planted defect, and blames only the clauses that it breaks."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ SEEDS = 30
 
 
 def selected_defects(patterns: Sequence[str]) -> list[str]:
-    """Return the defects that names or globs choose; all for none.
+    """Return the defects that match names or globs; all defects if there are no patterns.
 
     Raises:
-        UnknownName: one chooses nothing.
+        UnknownName: a pattern matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
     """
     wanted = [f"{REFERENCE}+{pattern}" for pattern in patterns or ("*",)]
@@ -45,11 +45,11 @@ def selected_defects(patterns: Sequence[str]) -> list[str]:
 def measured_score(
     names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, folder: Path
 ) -> Score:
-    """Try defects in memory and, where asked, over TCP; the records of the latter go below `folder`."""
+    """Try defects in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
     blames: list[Blame] = []
     kills: list[Kill] = []
     if sockets:
-        # First, since it is the part that a fault of this machine can end.
+        # First, because only this part can be stopped by a problem of the machine.
         with status_line("planted defects over TCP"):
             folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
             blames, catches = over_tcp.judge(folders)
@@ -107,8 +107,9 @@ def mutation(
 ) -> None:
     """Run the properties against the reference broker with each planted defect.
 
-    DEFECT is a name or glob ("tags-*"); all of them if none is given. Fails unless exactly the clauses that a
-    defect breaks are found violated and, for all of them, each clause has its defects and each property kills.
+    DEFECT is a name or glob ("tags-*"); all defects if none is given. The command fails unless exactly the clauses that
+    each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, and each
+    property must kill at least one.
     """
     names = selected_defects(patterns)
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-mutation-") as scratch:
@@ -123,7 +124,7 @@ def mutation(
         out.mkdir(parents=True, exist_ok=True)
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")
         (out / "mutation.md").write_text(markdown(score, EQUIVALENT_CHANGES))
-    # A line that a terminal wraps is better than a name that is cut.
+    # A wrapped line is better than a truncated name.
     Console(width=WIDEST_LINE).print(terminal_table(score))
     for finding in score.findings:
         click.echo(finding)

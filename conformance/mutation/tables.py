@@ -1,4 +1,4 @@
-"""The mutation score for people: a table of clauses and defects for the terminal, and the same as Markdown."""
+"""Formats the mutation score for readers: as a table of clauses and defects in the terminal, and as Markdown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ("clause", "defect", "seeds", "budget", "median", "95 %", "pinned", "r
 
 
 def rows(score: Score) -> Iterator[tuple[str, ...]]:
-    """Yield a row for every clause with every defect that breaks it, in the order of the catalogue."""
+    """Yield a row for each clause and defect that breaks it, in catalogue order."""
     inexact = {blame.defect: blame for blame in score.blames if not blame.is_exact}
     place = {clause.id: number for number, clause in enumerate(score.clauses)}
     for kill in sorted(score.kills, key=lambda kill: (place.get(kill.clause, -1), kill.defect)):
@@ -51,7 +51,7 @@ def terminal_table(score: Score) -> Table:
 
 
 def summary(score: Score) -> str:
-    """Say in one sentence how many defects were caught by exactly their clauses."""
+    """Return one sentence that says how many defects were caught by exactly their clauses."""
     return (
         f"mutation score: {score.exact_defects} of {len(score.defects)} planted defects "
         f"caught by exactly their clauses, with up to {score.seeds} seeds each"
@@ -62,8 +62,8 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     """Return the score as a Markdown document.
 
     Args:
-        score: what was measured.
-        equivalents: changes that no clause can see, each with the reason.
+        score: the score.
+        equivalents: changes that no clause can detect, each with the reason.
     """
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
