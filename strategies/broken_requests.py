@@ -28,7 +28,7 @@ LARGEST_HARMLESS_SIZE = 65536
 LARGEST_TAG_COUNT = 2**31 - 1
 SOCKET_REQUEST_MAX_BYTES = 104857600
 KEYS_NOBODY_HAS = range(2000, 10000)
-"""Unassigned keys: Kafka's are smaller, and those of vendors are larger (PEERS E21)."""
+"""Unassigned keys: Kafka's are smaller, and those of vendors are larger (grepplabs/kafka-proxy#185)."""
 KEYS_NOBODY_KNOWS = st.integers(min(KEYS_NOBODY_HAS), max(KEYS_NOBODY_HAS)) | st.integers(
     -32768, -1
 )

@@ -78,7 +78,7 @@ def change_own_entry(handling: Handling, **changes: Any) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
 def only_the_newest_version_is_listed(handling: Handling) -> None:
-    """The table lists only the newest version of ApiVersions, as nafka 0.1 does (PEERS E8)."""
+    """The table lists only the newest version of ApiVersions, as nafka 0.1 does."""
     change_own_entry(handling, min_version=NEWEST_VERSION)
 
 

@@ -162,7 +162,7 @@ def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Handlin
     listeners=OPEN_LISTENERS,
 )
 def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
-    """The version after the newest is answered as the newest, without an error, as by Tansu 0.6.0 (PEERS E1)."""
+    """The version after the newest is answered as the newest, without an error, as by Tansu 0.6.0."""
     if version_of(handling) == NEWEST_VERSION + 1:
         handling.reaction = success_in(NEWEST_VERSION)
 
@@ -184,7 +184,7 @@ def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def the_next_version_closes_the_connection(handling: Handling) -> None:
-    """The version after the newest closes the connection (PEERS E9, E12, E15; KoP#166, kroxylicious#1611)."""
+    """The version after the newest closes the connection (streamnative/kop#166, kroxylicious#1611)."""
     if version_of(handling) == NEWEST_VERSION + 1:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
@@ -203,14 +203,14 @@ def the_next_version_closes_the_connection(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def large_versions_get_no_answer(handling: Handling) -> None:
-    """A version from 256 up gets no response, and the connection stays usable (PEERS E23; KAFKA-3652)."""
+    """A version from 256 up gets no response, and the connection stays usable (KAFKA-3652)."""
     if is_refused_version(handling) and version_of(handling) >= 256:
         replace_reaction(handling, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.ANSWER, V0_LAYOUT, NAMES_RANGE, TRUE_RANGE, ONLY_ITSELF, listeners=OPEN_LISTENERS)
 def unsupported_versions_get_a_hybrid_layout(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION has a compact array without tag sections, as in librdkafka's mock (PEERS E6)."""
+    """UNSUPPORTED_VERSION has a compact array without tag sections, as in librdkafka's mock."""
     if is_refused_version(handling) and version_of(handling) > 0 and handling.header is not None:
         header = ResponseHeader(correlation_id=handling.header.correlation_id)
         body = b"\x00\x23\x01\x00\x12\x00\x00\x00\x02" + bytes(4)
@@ -240,7 +240,7 @@ def unsupported_versions_name_another_key(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, TRUE_RANGE)
 def unsupported_versions_name_themselves(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION names the requested version as the highest supported one (PEERS E32)."""
+    """UNSUPPORTED_VERSION names the requested version as the highest supported one."""
     if is_refused_version(handling):
         change_own_entry(handling, max_version=version_of(handling))
 

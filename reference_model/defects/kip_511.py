@@ -29,7 +29,7 @@ def long_software_names_get_a_flexible_response_header(handling: Handling) -> No
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible", listeners=OPEN_LISTENERS)
 def one_letter_names_get_a_null_table(handling: Handling) -> None:
-    """A flexible request with a client software name of one letter gets a null table (PEERS E10; redpanda#296)."""
+    """A flexible request with a client software name of one letter gets a null table (redpanda-data/redpanda#296)."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_name) == 1:
         handling.answer = handling.encode_answer(raw={"api_keys": b"\0"})

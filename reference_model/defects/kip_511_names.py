@@ -39,7 +39,7 @@ def one_letter_names_are_refused(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
 def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
-    """A client software version that does not begin with a digit gets INVALID_REQUEST (PEERS E17)."""
+    """A client software version that does not begin with a digit gets INVALID_REQUEST (Azure/azure-sdk#4652)."""
     body = body_of(handling)
     if body is not None and not body.client_software_version[:1].isdigit() and succeeds(handling):
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
@@ -54,7 +54,7 @@ def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def names_are_not_checked(handling: Handling) -> None:
-    """Any readable client software name and version is accepted, as by Tansu 0.6.0 (PEERS E2)."""
+    """Any readable client software name and version is accepted, as by Tansu 0.6.0."""
     body = body_of(handling)
     refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
     if body is not None and refused and not body.ids_are_half_given:

@@ -14,7 +14,7 @@ from wire.exchange import Outcome
 
 @defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
 def the_controller_hides_a_finalized_feature(handling: Handling) -> None:
-    """The controller listener lacks a finalized feature that the broker listener has (PEERS E25; KAFKA-18920)."""
+    """The controller listener lacks a finalized feature that the broker listener has (KAFKA-18920)."""
     if handling.response is not None and handling.response.finalized_features:
         replace_response(handling, finalized_features=handling.response.finalized_features[1:])
 

@@ -95,7 +95,7 @@ def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
     "KIP-511.unsupported-table-is-only-itself",
 )
 def unknown_versions_close_before_authentication(handling: Handling) -> None:
-    """Before authentication, an unknown version closes the connection (PEERS E13; KoP#688)."""
+    """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(handling):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from reports.records import Verdict
 from tests.clauses.properties import properties_in
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from tests.programs import require_program
 
 SERVED = "KIP-35.every-advertised-version-served"
 ANSWERED_IN_V0 = "KIP-511.unsupported-version-answered-in-v0"
@@ -69,8 +69,8 @@ def _without_bytes(runs: Iterable[SuiteRun]) -> list[Path]:
 @pytest.mark.parametrize("target", KNOWN_DEFECTS)
 def test_known_defects_of_other_brokers_appear(target: str, tmp_path: Path) -> None:
     """Each is seen in the cell of the clause that it breaks, and has the bytes that show it."""
-    if target.startswith("franz-go") and shutil.which("go") is None:
-        pytest.skip("kfake is built from its sources, and there is no go on the PATH")
+    if target.startswith("franz-go"):
+        require_program("go")
     known = KNOWN_DEFECTS[target].keys()
     runs = [_judged(target, (known or CORE) - {SERVED}, tmp_path / "handshake")]
     if SERVED in known:

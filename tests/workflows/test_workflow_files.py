@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from ruamel.yaml import YAML
 
 from reference_model.listeners import LISTENERS
 from tests.conformance.suite_runs import REPOSITORY
+from tests.programs import require_program
 from workflows.night_roll_up import KEEP_DAYS
 
 GITHUB = REPOSITORY / ".github"
@@ -90,14 +90,9 @@ def test_file_follows_its_schema(path: Path, schema: str) -> None:
     assert checked.returncode == 0, checked.stdout
 
 
-needs_go = pytest.mark.skipif(
-    shutil.which("go") is None, reason="actionlint is built with Go; CI's machines have it"
-)
-
-
-@needs_go
 def test_actionlint_finds_nothing() -> None:
     """Expressions, job dependencies and outputs of the workflows fit together."""
+    require_program("go")
     checked = lint(*WORKFLOWS)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
@@ -170,9 +165,9 @@ def test_a_wrong_workflow_is_caught(tmp_path: Path) -> None:
     assert check_schema(path, "vendor.github-workflows").returncode == 1
 
 
-@needs_go
 def test_actionlint_catches_a_wrong_workflow(tmp_path: Path) -> None:
     """It finds a needed job that does not exist, and an issue title that anyone can use to inject into a script."""
+    require_program("go")
     path = tmp_path / "wrong.yml"
     path.write_text(WRONG_WORKFLOW)
     checked = lint(path)
