@@ -1,4 +1,4 @@
-"""Other brokers: what is known to be wrong with them appears in the grid, though no property knows of them."""
+"""Other brokers: their known defects appear in the grid, although no property knows about them."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ KNOWN_DEFECTS: Mapping[str, Mapping[str, str]] = {
         ANSWERED_IN_V0: "so nothing is answered in v0",
         "KIP-511.names-refused": "no name is refused",
     },
-    # That its refusals list every API was true of its sources in August 2026.
+    # As of August 2026, its sources list every API in refusals.
     "franz-go-kfake-20260918": {},
     "noida-db-0.2.3": {},
 }
-"""Target, clause and what is wrong there."""
+"""By target and clause: what is wrong."""
 CORE = {
     "KIP-35.v0-always-served",
     "KIP-35.table-lists-itself",
     ANSWERED_IN_V0,
     "KIP-511.unsupported-table-is-only-itself",
 }
-"""What holds where nothing else is known."""
+"""Clauses that hold for targets without known defects."""
 SHOWN = (Verdict.VIOLATES, Verdict.INFORMATIONAL)
 
 
 def _judged(target: str, clauses: Collection[str], runs: Path) -> SuiteRun:
-    """Judge a target by some clauses; the others would use up the patience of one that is often silent."""
+    """Judge a target by some clauses; all of them would use up the patience of a target that is often silent."""
     chosen = [one.name for one in properties_in() if set(clauses).intersection(one.clauses)]
     return run_suite("--broker", target, "--tier", "smoke", "-k", " or ".join(chosen), runs=runs)
 

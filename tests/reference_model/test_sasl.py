@@ -1,4 +1,4 @@
-"""What happens on a SASL listener, frame by frame, against literals."""
+"""A SASL listener, frame by frame, compared with literals."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ WRONG_IDS = f"{V5} 00 {NAMES} 03 6d66 00000001 00"
 
 
 def walk(release: str, *frames: str, listener: str = "sasl_plaintext") -> list[str]:
-    """Return what the model allows for each frame, in words, going the preferred way."""
+    """Return the allowed reactions to each frame, in words, and the state after the preferred one."""
     profile = profile_of(release, quorum=QUORUMS[release], listener=listener)
     state = first_state(profile)
     told = []
@@ -181,25 +181,25 @@ IN, OUT = "authenticated", "closed"
     ],
 )
 def test_sasl_listener_of_the_newest_release(frames: list[str], expected: list[str]) -> None:
-    """Frame by frame, the newest release allows this and then stands there."""
+    """For each frame, the newest release allows these reactions and moves to this state."""
     assert walk("4.4.0", *frames) == expected
 
 
 def test_versions_may_be_asked_often_up_to_0_11() -> None:
-    """Before 1.0 any number of ApiVersions is served before the handshake."""
+    """Before 1.0, any number of ApiVersions requests is served before the handshake."""
     assert walk("0.11.0.3", V0, V0) == [f"0 v0 table, {TOLD}", f"0 v0 table, {TOLD}"]
     assert walk("1.1.1", V0, V0)[1] == f"closed, {OUT}"
 
 
 def test_steps_are_served_as_old_releases_have_them() -> None:
-    """There is no handshake v1 up to 0.11, no second authentication up to 2.1, no wrapped v1 up to 2.1."""
+    """Up to 0.11 there is no handshake v1; up to 2.1 no second authentication and no wrapped v1."""
     assert walk("0.11.0.3", HANDSHAKE_V1) == [f"closed, {OUT}"]
     assert walk("2.0.1", HANDSHAKE_V1, TOKEN_V1)[1] == f"closed, {OUT}"
     assert walk("2.0.1", HANDSHAKE_V0, RIGHT, HANDSHAKE_V0)[2] == f"SaslHandshake 34, {IN}"
 
 
 def test_steps_of_sasl_have_no_place_on_other_listeners() -> None:
-    """Where nobody asks for authentication its steps get ILLEGAL_SASL_STATE, or close where they do not read."""
+    """Without authentication, SASL steps get ILLEGAL_SASL_STATE, or close if they are unreadable."""
     assert walk("4.4.0", HANDSHAKE_V0, TOKEN_V0, TOKEN_V2, listener="plaintext") == [
         "SaslHandshake 34, open",
         "SaslAuthenticate 34, open",
@@ -256,7 +256,7 @@ def test_other_apis_are_not_modelled_after_the_handshake_of_an_unrecorded_releas
 
 
 def test_kip_text_checks_ids_before_authentication() -> None:
-    """By the text of KIP-1242 wrong ids are told at once, and do not use up the one ApiVersions."""
+    """By the text of KIP-1242, wrong ids are refused at once and do not use up the one ApiVersions."""
     profile = profile_of("4.4.0", listener="sasl_plaintext", follows=KIP_TEXT)
     (reaction,) = reactions(bytes.fromhex(WRONG_IDS), profile, IDENTITY)
     assert in_words(reaction) == "129 v5"
@@ -265,7 +265,7 @@ def test_kip_text_checks_ids_before_authentication() -> None:
 
 @pytest.mark.parametrize("frame", [METADATA, METADATA_V0_CUT])
 def test_other_apis_are_not_modelled_once_authenticated(frame: str) -> None:
-    """An authenticated connection is served like any other, and of most requests it is open whether they read."""
+    """Such a connection is served as any other; whether most requests are readable is unknown."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     with pytest.raises(NotModelled):
         reactions(bytes.fromhex(frame), profile, IDENTITY, state=ConnectionState.AUTHENTICATED)
@@ -335,7 +335,7 @@ def test_steps_have_their_literal_bytes(frames: list[str], answer: str) -> None:
 
 
 def test_reaction_says_that_it_closes_and_why_there_are_others() -> None:
-    """A reaction's text names the close behind an answer, and the reason why it is not the only one."""
+    """The text mentions that the answer is followed by a close, and why another reaction is allowed."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     allowed = reactions(
         bytes.fromhex(METADATA), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS
@@ -348,7 +348,7 @@ def test_reaction_says_that_it_closes_and_why_there_are_others() -> None:
 
 
 def test_frames_are_short_before_authentication() -> None:
-    """Until a connection is authenticated a frame has at most 512 KiB, then 100 MiB."""
+    """Before authentication a frame has at most 512 KiB, afterwards 100 MiB."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     broker = ReferenceBroker(profile=profile, identity=IDENTITY, authentication=AUTHENTICATION)
     early, late = broker.connect(), broker.connect()

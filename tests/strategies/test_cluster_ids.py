@@ -1,4 +1,4 @@
-"""Ids: wrong ones are wrong, half-given ones are half given, and node ids stay in an int32."""
+"""Ids: wrong ids differ, half-given ids lack one of two, and node ids fit an int32."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_variant_is_another_cluster_id(variant: str) -> None:
 
 @pytest.mark.parametrize("given_ids", Given, ids=lambda each: each.name)
 def test_ids_are_given_as_they_are_named(given_ids: Given) -> None:
-    """Ids are right, wrong or missing as their name says."""
+    """Ids are right, wrong or missing, as the name of the case says."""
     ids = ids_given(given_ids, RIGHT)
     missing = (ids.cluster_id is None, ids.node_id == NO_NODE)
     assert missing == {
@@ -43,13 +43,13 @@ def test_ids_are_given_as_they_are_named(given_ids: Given) -> None:
 
 @given(ids=half_given_ids())
 def test_half_given_ids_lack_exactly_one(ids: Ids) -> None:
-    """Of the two ids exactly one is given."""
+    """Exactly one of the two ids is given."""
     assert (ids.cluster_id is None) != (ids.node_id == NO_NODE)
 
 
 @given(node_id=INT32, offset=node_offsets())
 def test_another_node_id_fits_an_int32(node_id: int, offset: int) -> None:
-    """An offset leads to another node id, which wraps round where it has to."""
+    """An offset leads to another node id, which wraps around at the ends of int32."""
     other = node_id_at(node_id, offset)
     assert other != node_id
     assert -(2**31) <= other < 2**31

@@ -23,7 +23,7 @@ from strategies.conversations import (
 
 MOST_FOUND = 3
 TRIES = 8
-"""Hypothesis gives up shrinking with one seed in ten or so; each try has a seed of its own."""
+"""About one seed in ten makes Hypothesis give up shrinking, so each try has its own seed."""
 SEARCH = settings(
     max_examples=2000,
     database=None,
@@ -34,14 +34,14 @@ SEARCH = settings(
 
 
 def messages_of(conversation: Conversation) -> list[Message]:
-    """Return everything that is said."""
+    """Return all messages that are sent."""
     return [m for action in conversation if isinstance(action, Say) for m in action.messages]
 
 
 @given(conversation=conversations())
 @settings(max_examples=50)
 def test_conversations_are_short(conversation: Conversation) -> None:
-    """A few steps on a few connections, of which each but the first was there before it is spoken on."""
+    """A conversation has few actions, on few connections."""
     assert len(conversation) <= 2 * STEPS
     assert {action.connection for action in conversation} <= set(range(MAX_CONNECTIONS))
 
@@ -72,7 +72,7 @@ def test_conversations_are_short(conversation: Conversation) -> None:
     ],
 )
 def test_conversations_reach_and_shrink(wanted: object, minimal: tuple[Action, ...] | None) -> None:
-    """Each kind of action is drawn, and found alone or with little beside it."""
+    """Each kind of action is drawn, and shrinks to a conversation with few other actions or none."""
     assert callable(wanted)
 
     def is_found_small(seed: int) -> bool:
@@ -88,7 +88,7 @@ def test_conversations_reach_and_shrink(wanted: object, minimal: tuple[Action, .
 
 
 def test_tokens_and_broken_requests_meet() -> None:
-    """A right token and something broken come in one conversation."""
+    """One conversation contains both a right token and a broken request."""
     found = find(
         conversations(),
         lambda drawn: (

@@ -1,4 +1,4 @@
-"""Behind the table `matrix` tells what failing runs found: cell, what was seen, and the command that shows it again."""
+"""After its table, `matrix` lists findings of failing runs: cell, what was seen, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ CLAUSE = "KIP-482.tags-ascending-in-answers"
 
 @pytest.fixture(scope="module")
 def defect_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
-    """A run against a planted defect; what else it planned was not run."""
+    """A run against a planted defect; other planned properties were not run."""
     options = ("--broker", DEFECT, "--tier", "smoke", "-k", "test_tags_in_answers_ascend")
     return run_suite(*options, runs=tmp_path_factory.mktemp("defect") / "runs")
 
 
 def lines_of(folder: Path | None) -> list[str]:
-    """Return what is told of a run."""
+    """Return the lines about a run."""
     run = TargetRun(target=DEFECT, status=1, folder=folder)
     return list(finding_lines(run, verdicts_of(run)))
 
 
 def test_a_violated_cell_is_told_with_what_was_seen_and_its_command(defect_run: SuiteRun) -> None:
-    """The command that stands there shows the failure again."""
+    """The listed command reproduces the failure."""
     told, seen, again, *_ = lines_of(defect_run.folder)
     assert told == f"✕ {CLAUSE} (plaintext): violates"
     assert seen.startswith("  seen: ")
@@ -55,7 +55,7 @@ def test_a_violated_cell_is_told_with_what_was_seen_and_its_command(defect_run: 
 def test_many_lines_are_cut_off_and_counted(
     defect_run: SuiteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who reads it learns how many more there are, and where."""
+    """The last line says how many more lines there are, and where to find them."""
     every = lines_of(defect_run.folder)
     monkeypatch.setattr(run_findings, "MOST_TOLD", 1)
     assert lines_of(defect_run.folder) == [
@@ -78,5 +78,5 @@ def test_long_message_takes_two_rows(tmp_path: Path) -> None:
 
 
 def test_a_run_without_a_folder_has_no_findings() -> None:
-    """Its last lines tell of it instead."""
+    """The last lines of its output are shown instead."""
     assert lines_of(None) == []
