@@ -24,7 +24,7 @@ def any_requests() -> st.SearchStrategy[Request]:
         api_versions_requests(
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
-            client_ids=client_ids(max_bytes=300),
+            client_ids=client_ids(),
             software=software(
                 names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
             ),
