@@ -11,6 +11,7 @@ from strategies.header_fields import client_ids, correlation_ids, unknown_tagged
 from strategies.software_names import (
     edge_punctuation_texts,
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
 )
@@ -25,7 +26,8 @@ def any_requests() -> st.SearchStrategy[Request]:
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
             client_ids=client_ids(),
-            software=software(
+            software=legal_software()
+            | software(
                 names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
             ),
             header_tags=st.just(()) | unknown_tagged_fields(),

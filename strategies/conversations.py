@@ -28,6 +28,7 @@ from strategies.header_fields import correlation_ids, plain_client_ids
 from strategies.odd_frames import frames_with_negative_size, partial_frames
 from strategies.software_names import (
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
 )
@@ -96,7 +97,8 @@ def _requests() -> st.SearchStrategy[Request]:
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
             client_ids=plain_client_ids(),
-            software=software(names=legal_software_texts() | illegal_software_texts()),
+            software=legal_software()
+            | software(names=legal_software_texts() | illegal_software_texts()),
         )
         | requests_with_cluster_ids()
     )
