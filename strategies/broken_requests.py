@@ -27,6 +27,8 @@ from wire.primitives import write_compact_nullable_string, write_unsigned_varint
 LARGEST_HARMLESS_SIZE = 65536
 LARGEST_TAG_COUNT = 2**31 - 1
 SOCKET_REQUEST_MAX_BYTES = 104857600
+COMPACT_CLIENT_ID = "compact client id"
+"""What is said to be wrong with a request whose client id has a compact length."""
 LONGEST_COMPACT_CLIENT_ID = 300
 KEYS_NOBODY_HAS = range(2000, 10000)
 """Those of Kafka lie below, and those of vendors begin behind (PEERS E21)."""
@@ -138,7 +140,7 @@ def build_with_compact_client_id(version: int, client_id: str = PLAIN_CLIENT_ID)
         _header(version, client_id=client_id),
         _BODY,
         raw_header={"client_id": write_compact_nullable_string(client_id)},
-        broken="compact client id",
+        broken=COMPACT_CLIENT_ID,
     )
 
 

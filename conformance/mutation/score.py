@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from clauses.catalogue import Clause, Level
+from conformance.mutation.tails import Reach
 
 DEPARTS_FROM_MODEL = "MODEL."
 """Every defect departs from the model, so clauses of this source may be violated beside those that it breaks."""
@@ -121,6 +122,7 @@ class Score:
         kills_of_property: by property, how many defects it caught of those that break its clauses.
         seeds: how many seeds were tried.
         complete: whether all defects were tried, so that what is missing is wrong.
+        reaches: how a standard run reaches the tails of what requests vary in; empty if that was not measured.
     """
 
     clauses: Sequence[Clause]
@@ -130,6 +132,7 @@ class Score:
     kills_of_property: Mapping[str, int] = field(default_factory=dict)
     seeds: int
     complete: bool
+    reaches: Sequence[Reach] = ()
 
     @cached_property
     def findings(self) -> list[str]:
@@ -141,6 +144,7 @@ class Score:
             *self._wrong_blames(),
             *self._survivors(),
             *(self._gaps() if self.complete else ()),
+            *self._missed_tails(),
         ]
 
     def _wrong_blames(self) -> Iterable[str]:
@@ -170,6 +174,12 @@ class Score:
         for name, kills in self.kills_of_property.items():
             if not kills:
                 yield f"{name} KILLS NOTHING"
+
+    def _missed_tails(self) -> Iterable[str]:
+        for reach in self.reaches:
+            if not reach.is_certain:
+                missed = f"{reach.seeds - reach.reached_seeds} of {reach.seeds} seeds"
+                yield f"{reach.dimension}: {reach.tail} IS NOT REACHED in {missed}"
 
     @property
     def exact_defects(self) -> int:
@@ -214,6 +224,7 @@ class Score:
                 for blame in self.blames
             ],
             "properties": dict(self.kills_of_property),
+            "tails": [reach.as_json() for reach in self.reaches],
             "findings": self.findings,
         }
 
