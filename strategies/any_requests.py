@@ -11,6 +11,7 @@ from strategies.header_fields import client_ids, correlation_ids, unknown_tagged
 from strategies.software_names import (
     edge_punctuation_texts,
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
 )
@@ -24,8 +25,9 @@ def any_requests() -> st.SearchStrategy[Request]:
         api_versions_requests(
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
-            client_ids=client_ids(max_bytes=300),
-            software=software(
+            client_ids=client_ids(),
+            software=legal_software()
+            | software(
                 names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
             ),
             header_tags=st.just(()) | unknown_tagged_fields(),

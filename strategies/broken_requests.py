@@ -9,7 +9,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.header_fields import PLAIN_CLIENT_ID
+from strategies.header_fields import FIRST_TWO_BYTE_SIZE, PLAIN_CLIENT_ID
 from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
 from strategies.weights import as_one
 from wire.api_versions import (
@@ -27,6 +27,9 @@ from wire.primitives import write_compact_nullable_string, write_unsigned_varint
 LARGEST_HARMLESS_SIZE = 65536
 LARGEST_TAG_COUNT = 2**31 - 1
 SOCKET_REQUEST_MAX_BYTES = 104857600
+COMPACT_CLIENT_ID = "compact client id"
+"""The text in `broken` of a request whose client id has a compact length."""
+LONGEST_COMPACT_CLIENT_ID = 300
 KEYS_NOBODY_HAS = range(2000, 10000)
 """Unassigned keys: Kafka's are smaller, and those of vendors are larger (grepplabs/kafka-proxy#185)."""
 KEYS_NOBODY_KNOWS = st.integers(min(KEYS_NOBODY_HAS), max(KEYS_NOBODY_HAS)) | st.integers(
@@ -137,19 +140,24 @@ def build_with_compact_client_id(version: int, client_id: str = PLAIN_CLIENT_ID)
         _header(version, client_id=client_id),
         _BODY,
         raw_header={"client_id": write_compact_nullable_string(client_id)},
-        broken="compact client id",
+        broken=COMPACT_CLIENT_ID,
     )
 
 
 def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
     """Flexible requests whose client id has a compact length, which no header version uses.
 
-    The client id is never null: a compact null without tags would also parse as an old header's empty client id.
+    The client id is never null: a compact null without tags would also parse as an old header's empty client id. It has
+    at most `LONGEST_COMPACT_CLIENT_ID` bytes: a compact length of two bytes parses as a negative length, which means
+    null, and the following characters as at least 45 tags of at least 45 bytes. The frame must be too short for those.
     """
+    letters = st.sampled_from("abc-")
+    two_byte_lengths = st.integers(FIRST_TWO_BYTE_SIZE - 1, LONGEST_COMPACT_CLIENT_ID)
+    long = st.builds(lambda letter, count: letter * count, letters, two_byte_lengths)
     return st.builds(
         build_with_compact_client_id,
         FLEXIBLE_VERSIONS,
-        st.text(st.sampled_from("abc-"), max_size=60),
+        st.text(letters, max_size=60) | long,
     )
 
 

@@ -18,6 +18,8 @@ from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request
 
 NO_NODE = -1
+EDGES = (255, 256, 257, 65535, 65536, 65537)
+"""Numbers next to those from which a node id takes another byte: what is cut to one or two bytes goes wrong here."""
 _INT32_VALUES = 2**32
 
 
@@ -89,7 +91,12 @@ def cluster_id_variants() -> st.SearchStrategy[str]:
 def node_offsets() -> st.SearchStrategy[int]:
     """Differences between a wrong node id and the right one; ids with equal low bytes are drawn often."""
     near = st.integers(-3, 3).filter(bool)
-    return near | st.sampled_from((256, 65536, -256)) | st.integers(1, _INT32_VALUES - 1)
+    return near | _edges() | st.integers(1, _INT32_VALUES - 1)
+
+
+def _edges() -> st.SearchStrategy[int]:
+    """Numbers of `EDGES` and their negatives."""
+    return st.sampled_from((*EDGES, *(-edge for edge in EDGES)))
 
 
 def node_id_at(node_id: int, offset: int) -> int:
@@ -115,12 +122,12 @@ def half_given_ids() -> st.SearchStrategy[Ids]:
     """A cluster id (possibly empty) without a node id, or any node id without a cluster id."""
     cluster_ids = st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
     cluster_alone = st.builds(Ids, cluster_ids, st.just(NO_NODE))
-    node_ids = st.sampled_from((0, 1, 7, -2)) | st.integers(-(2**31), 2**31 - 1)
+    node_ids = st.sampled_from((0, 1, 7, -2)) | _edges() | st.integers(-(2**31), 2**31 - 1)
     return cluster_alone | st.builds(Ids, st.none(), node_ids.filter(lambda node: node != NO_NODE))
 
 
 def requests_with_cluster_ids() -> st.SearchStrategy[Request]:
     """Requests with an arbitrary cluster id and node id, with one of them, or with neither."""
     cluster_ids = st.none() | st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
-    node_ids = st.sampled_from((NO_NODE, 0, 1, 7, -2))
+    node_ids = st.just(NO_NODE) | st.sampled_from((0, 1, 7, -2)) | _edges()
     return st.builds(Ids, cluster_ids, node_ids).map(build_request_with)

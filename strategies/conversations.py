@@ -24,10 +24,11 @@ from strategies.api_versions import INT16_MIN, api_versions_requests
 from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.header_fields import correlation_ids
+from strategies.header_fields import correlation_ids, plain_client_ids
 from strategies.odd_frames import frames_with_negative_size, partial_frames
 from strategies.software_names import (
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
 )
@@ -95,7 +96,9 @@ def _requests() -> st.SearchStrategy[Request]:
         api_versions_requests(
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
-            software=software(names=legal_software_texts() | illegal_software_texts()),
+            client_ids=plain_client_ids(),
+            software=legal_software()
+            | software(names=legal_software_texts() | illegal_software_texts()),
         )
         | requests_with_cluster_ids()
     )

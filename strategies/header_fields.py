@@ -14,6 +14,9 @@ FIRST_TAG_NOBODY_KNOWS = 100
 
 
 SHORT_VALUE_BYTES = 40
+SHORT_CLIENT_ID_BYTES = 40
+FEW_BYTES = 300
+"""Longer client ids are drawn half as often, because they take time."""
 FIRST_TWO_BYTE_SIZE = 128
 """The smallest value size, in bytes, that takes a varint of two bytes."""
 
@@ -36,11 +39,12 @@ def client_ids(*, max_bytes: int = INT16_MAX) -> st.SearchStrategy[str | None]:
     return st.one_of(st.none(), st.just(""), short, long)
 
 
-def plain_client_ids(*, max_size: int = 40) -> st.SearchStrategy[str | None]:
+def plain_client_ids(*, max_size: int = INT16_MAX) -> st.SearchStrategy[str | None]:
     """Client ids that every release handles: null, empty, or letters, digits, dots and hyphens."""
     letters = st.sampled_from("abcXYZ019.-")
-    long = st.builds(lambda letter, count: letter * count, letters, st.integers(1, max_size))
-    return st.none() | st.text(letters, max_size=max_size) | long
+    short = st.text(letters, max_size=min(SHORT_CLIENT_ID_BYTES, max_size))
+    sizes = st.integers(1, min(FEW_BYTES, max_size)) | st.integers(1, max_size)
+    return st.none() | short | st.builds(lambda letter, count: letter * count, letters, sizes)
 
 
 def unknown_tagged_fields(

@@ -25,6 +25,25 @@ class Software(NamedTuple):
 
 PLAIN_SOFTWARE = Software("kafka-conformance", "0.1.0")
 
+KNOWN_CLIENTS = (
+    Software("apache-kafka-java", "4.3.0"),
+    Software("apache-kafka-java", "2.4.0"),
+    Software("librdkafka", "2.16.0"),
+    Software("librdkafka", "1.4.0"),
+    Software("confluent-kafka-python", "2.16.1-rdkafka-2.16.0"),
+    Software("confluent-kafka-javascript", "v1.6.0-librdkafka-2.12.0"),
+    Software("karafka", "v2.5.0-rdkafka-ruby-v0.19.5-librdkafka-v2.8.0"),
+    Software("kafka-python", "3.0.12"),
+    Software("sarama", "v1.46.3"),
+    Software("sarama", "dev"),
+    Software("kgo", "v1.22.0"),
+    Software("kgo", "unknown"),
+    Software("platformatic-kafka", "1.35.0"),
+    Software("kafka-ts", "unknown"),
+    Software("rskafka", "0.6.0"),
+)
+"""Names and versions as well-known clients send them. Brokers treat some of these specially, to work round their bugs."""
+
 
 def legal_software_texts() -> st.SearchStrategy[str]:
     """Texts of up to 200 characters that a broker must accept as name or version."""
@@ -46,6 +65,17 @@ def legal_software_texts() -> st.SearchStrategy[str]:
             ),
         )
     )
+
+
+def known_clients() -> st.SearchStrategy[Software]:
+    """Name and version of a client that is in wide use."""
+    return st.sampled_from(KNOWN_CLIENTS)
+
+
+def legal_software() -> st.SearchStrategy[Software]:
+    """Name and version that a broker must accept; those of a well-known client in a third of the examples."""
+    drawn = software(names=legal_software_texts())
+    return as_one(st.one_of(drawn, as_one(drawn), known_clients()))
 
 
 def edge_punctuation_texts() -> st.SearchStrategy[str]:

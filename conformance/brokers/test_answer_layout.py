@@ -22,8 +22,7 @@ from strategies.api_versions import (
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
 from strategies.software_names import (
     Software,
-    legal_software_texts,
-    software,
+    legal_software,
     software_with_one,
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -77,11 +76,7 @@ def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-511.v3-body-flexible")
-@given(
-    sent=api_versions_requests(
-        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
-    )
-)
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=3, software=Software("name", "v" * 30)))
 def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
@@ -92,11 +87,7 @@ def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-511.response-header-fixed")
-@given(
-    sent=api_versions_requests(
-        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
-    )
-)
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=3, software=Software("n" * 30, "1")))
 def test_response_header_has_no_tag_section(broker: Broker, sent: Request) -> None:

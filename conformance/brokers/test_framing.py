@@ -21,7 +21,7 @@ from fixtures.errors import HarnessError
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
-from strategies.software_names import Software, legal_software_texts, software
+from strategies.software_names import Software, legal_software
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import TaggedField
@@ -128,7 +128,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
     sent=api_versions_requests(
         versions=st.integers(0, 5) | unknown_versions(),
         client_ids=plain_client_ids(),
-        software=software(names=legal_software_texts()),
+        software=legal_software(),
         header_tags=st.just(()) | unknown_tagged_fields(),
         body_tags=st.just(()) | unknown_tagged_fields(),
     )

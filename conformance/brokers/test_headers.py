@@ -36,6 +36,7 @@ LONG_CLIENT_ID = 1000
 @example(sent=build_request(version=0, correlation_id=-1))
 @example(sent=build_request(version=0, correlation_id=-(2**31)))
 @example(sent=build_request(version=0, correlation_id=2**31 - 2))
+@example(sent=build_request(version=0, correlation_id=2**31 - 1))
 def test_correlation_id_comes_back(broker: Broker, sent: Request) -> None:
     """A broker returns any correlation id in the first four bytes of its response."""
     echoed = int.from_bytes(payload_of(broker.exchange(sent))[:4], signed=True)

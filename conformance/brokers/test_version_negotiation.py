@@ -47,6 +47,7 @@ def test_unknown_version_gets_unsupported_version(broker: Broker, sent: Request)
 @pytest.mark.clause("KIP-35.negative-version-gives-35")
 @given(sent=api_versions_requests(versions=negative_versions()))
 @example(sent=build_request(version=-1))
+@example(sent=build_request(version=-32768))
 def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request) -> None:
     """A broker answers a negative version with UNSUPPORTED_VERSION."""
     assert error_code_of(broker.exchange(sent)) is ErrorCode.UNSUPPORTED_VERSION

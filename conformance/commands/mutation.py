@@ -21,7 +21,9 @@ from conformance.mutation import in_memory, over_tcp
 from conformance.mutation.kills_over_tcp import counted_kills
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
-from conformance.mutation.tables import markdown, summary, terminal_table
+from conformance.mutation.tables import markdown, summary, terminal_tables
+from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
+from conformance.mutation.trials import FIRST_SEED
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import REFERENCE
 from reference_model.defects import DEFECTS
@@ -71,6 +73,8 @@ def measured_score(
         if sockets
         else in_memory.clauses_in_memory()
     )
+    complete = set(names) == set(DEFECTS)
+    seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
     return Score(
         clauses=[clause for clause in catalogue() if clause.id in judged],
         reference=found.reference,
@@ -78,7 +82,9 @@ def measured_score(
         blames=[*found.blames, *blames],
         kills_of_property=caught,
         seeds=seeds,
-        complete=set(names) == set(DEFECTS),
+        complete=complete,
+        # They are those of the suite, whatever a defect is.
+        reaches=measured_reaches(seeds_of_tails) if complete else (),
     )
 
 
@@ -108,8 +114,8 @@ def mutation(
     """Run the properties against the reference broker with each planted defect.
 
     DEFECT is a name or glob ("tags-*"); all defects if none is given. The command fails unless exactly the clauses that
-    each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, and each
-    property must kill at least one.
+    each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
+    property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
     """
     names = selected_defects(patterns)
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-mutation-") as scratch:
@@ -125,7 +131,10 @@ def mutation(
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")
         (out / "mutation.md").write_text(markdown(score, EQUIVALENT_CHANGES))
     # A wrapped line is better than a truncated name.
-    Console(width=WIDEST_LINE).print(terminal_table(score))
+    console = Console(width=WIDEST_LINE)
+    for table in terminal_tables(score):
+        console.print(table)
+        console.print()
     for finding in score.findings:
         click.echo(finding)
     click.echo(summary(score))

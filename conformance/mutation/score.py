@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from clauses.catalogue import Clause, Level
+from conformance.mutation.tails import Reach
 
 DEPARTS_FROM_MODEL = "MODEL."
 """Every defect departs from the model, so it may also violate clauses of this source."""
@@ -122,6 +123,7 @@ class Score:
         kills_of_property: by property, how many of the defects that break its clauses it caught.
         seeds: how many seeds were tried.
         complete: whether all defects were tried. Only then are gaps findings.
+        reaches: how a standard run reaches the rare values of each dimension; empty if that was not measured.
     """
 
     clauses: Sequence[Clause]
@@ -131,6 +133,7 @@ class Score:
     kills_of_property: Mapping[str, int] = field(default_factory=dict)
     seeds: int
     complete: bool
+    reaches: Sequence[Reach] = ()
 
     @cached_property
     def findings(self) -> list[str]:
@@ -142,6 +145,7 @@ class Score:
             *self._wrong_blames(),
             *self._survivors(),
             *(self._gaps() if self.complete else ()),
+            *self._missed_tails(),
         ]
 
     def _wrong_blames(self) -> Iterable[str]:
@@ -171,6 +175,12 @@ class Score:
         for name, kills in self.kills_of_property.items():
             if not kills:
                 yield f"{name} KILLS NOTHING"
+
+    def _missed_tails(self) -> Iterable[str]:
+        for reach in self.reaches:
+            if not reach.is_certain:
+                missed = f"{reach.seeds - reach.reached_seeds} of {reach.seeds} seeds"
+                yield f"{reach.dimension}: {reach.tail} IS NOT REACHED in {missed}"
 
     @property
     def exact_defects(self) -> int:
@@ -215,6 +225,7 @@ class Score:
                 for blame in self.blames
             ],
             "properties": dict(self.kills_of_property),
+            "tails": [reach.as_json() for reach in self.reaches],
             "findings": self.findings,
         }
 

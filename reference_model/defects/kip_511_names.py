@@ -45,6 +45,14 @@ def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def librdkafka_is_refused(handling: Handling) -> None:
+    """Clients that name librdkafka as their software get INVALID_REQUEST, as a broker may do to work round a bug."""
+    body = body_of(handling)
+    if body is not None and body.client_software_name == "librdkafka" and succeeds(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
 @defect(
     Stage.REACTION,
     "KIP-511.names-refused",

@@ -220,6 +220,11 @@ def test_mutation_is_the_one_that_the_note_names(sent: Request) -> None:
             lambda sent: len(sent.header.client_id) > 20,
             id="long-compact-client-id",
         ),
+        pytest.param(
+            requests_with_compact_client_id(),
+            lambda sent: len(sent.header.client_id) >= 127,
+            id="compact-client-id-length-in-two-bytes",
+        ),
         pytest.param(frames_with_wrong_size(), _in("prefix -1 "), id="size-minus-1"),
         pytest.param(frames_with_wrong_size(), _in("prefix -2147483648 "), id="size-minimum"),
         pytest.param(frames_with_wrong_size(), _in("prefix 104857601 "), id="size-above-the-limit"),

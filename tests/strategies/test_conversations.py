@@ -20,6 +20,7 @@ from strategies.conversations import (
     Token,
     conversations,
 )
+from wire.exchange import Request
 
 MOST_FOUND = 3
 TRIES = 8
@@ -36,6 +37,12 @@ SEARCH = settings(
 def messages_of(conversation: Conversation) -> list[Message]:
     """Return all messages that are sent."""
     return [m for action in conversation if isinstance(action, Say) for m in action.messages]
+
+
+def client_ids_of(action: Action) -> list[str | None]:
+    """Return the client ids of the requests that an action says."""
+    said = action.messages if isinstance(action, Say) else ()
+    return [each.header.client_id for each in said if isinstance(each, Request)]
 
 
 @given(conversation=conversations())
@@ -69,6 +76,12 @@ def test_conversations_are_short(conversation: Conversation) -> None:
             lambda action: isinstance(action, Say) and action.ends, None, id="end-of-stream"
         ),
         pytest.param(lambda action: action.connection == 2, None, id="third-connection"),
+        pytest.param(lambda action: None in client_ids_of(action), None, id="null-client-id"),
+        pytest.param(
+            lambda action: any(len(each or "") >= 128 for each in client_ids_of(action)),
+            None,
+            id="long-client-id",
+        ),
     ],
 )
 def test_conversations_reach_and_shrink(wanted: object, minimal: tuple[Action, ...] | None) -> None:

@@ -79,10 +79,24 @@ def test_plain_client_id_is_one_that_every_release_likes(drawn: str | None) -> N
     assert drawn is None or (len(drawn) <= 9 and drawn.isascii() and not trouble & {*drawn})
 
 
-def test_plain_client_ids_reach_null_empty_and_full_length() -> None:
-    """Null, the empty client id and one of the maximum length are drawn."""
-    assert find_any(plain_client_ids(), lambda drawn: drawn is None) is None
-    assert find_any(plain_client_ids(), lambda drawn: drawn == "") == ""
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda drawn: drawn is None, id="null"),
+        pytest.param(lambda drawn: drawn == "", id="empty"),
+        pytest.param(lambda drawn: drawn and len(set(drawn)) > 3, id="several-characters"),
+        pytest.param(lambda drawn: 128 <= len(drawn or "") < 256, id="more-than-127-bytes"),
+        pytest.param(lambda drawn: 256 <= len(drawn or "") < 300, id="two-byte-length"),
+        pytest.param(lambda drawn: len(drawn or "") == 32767, id="longest"),
+    ],
+)
+def test_plain_client_ids_reach(condition: Callable[[str | None], bool]) -> None:
+    """Null, the empty one, and every length that int16 allows are drawn."""
+    assert condition(find_any(plain_client_ids(), condition))
+
+
+def test_plain_client_ids_reach_their_bound() -> None:
+    """One of the greatest length that is asked for is drawn."""
     assert find_any(plain_client_ids(max_size=8), lambda drawn: len(drawn or "") == 8)
 
 
@@ -116,6 +130,8 @@ def test_no_known_tag_is_as_large_as_the_first_unknown_one() -> None:
         pytest.param(lambda drawn: drawn[-1].tag == 2**31 - 1, id="largest-number"),
         pytest.param(lambda drawn: drawn[0].data == b"", id="no-data"),
         pytest.param(lambda drawn: len(drawn[0].data) >= 20, id="much-data"),
+        pytest.param(lambda drawn: len(drawn[0].data) >= 128, id="size-in-two-bytes"),
+        pytest.param(lambda drawn: len(drawn[0].data) == 1000, id="most-data"),
     ],
 )
 def test_tagged_fields_reach(condition: Callable[[tuple[TaggedField, ...]], bool]) -> None:
@@ -132,6 +148,7 @@ def test_values_shrink_to_the_plainest() -> None:
     assert minimal(client_ids(), lambda drawn: bool(drawn)) == "0"
     assert minimal(plain_client_ids()) is None
     assert minimal(plain_client_ids(), lambda drawn: bool(drawn)) == "0"
+    assert minimal(plain_client_ids(), lambda drawn: len(drawn or "") >= 1000) == "a" * 1000
     assert minimal(unknown_tagged_fields()) == (TaggedField(100, b""),)
     assert minimal(unknown_tagged_fields(), lambda drawn: len(drawn) == 2) == (
         TaggedField(100, b""),

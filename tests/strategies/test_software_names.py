@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies.software_names import (
+    KNOWN_CLIENTS,
     PLAIN_SOFTWARE,
     Software,
     edge_punctuation_texts,
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
     software_with_one,
@@ -29,6 +31,20 @@ def test_legal_text_is_one_that_kafka_accepts(text: str) -> None:
     """A legal text matches Kafka's regular expression and has at most 200 characters."""
     assert KAFKAS_EXPRESSION.fullmatch(text)
     assert len(text) <= 200
+
+
+@given(drawn=legal_software())
+def test_legal_software_is_one_that_kafka_accepts(drawn: Software) -> None:
+    """Name and version of legal software match Kafka's expression, also those of well-known clients."""
+    assert KAFKAS_EXPRESSION.fullmatch(drawn.name)
+    assert KAFKAS_EXPRESSION.fullmatch(drawn.version)
+
+
+@pytest.mark.parametrize("known", KNOWN_CLIENTS, ids="-".join)
+def test_well_known_clients_are_drawn(known: Software) -> None:
+    """Legal software is often what a well-known client sends, and is unknown software too."""
+    assert find_any(legal_software(), lambda drawn: drawn == known)
+    assert find_any(legal_software(), lambda drawn: drawn.name != known.name)
 
 
 @given(text=edge_punctuation_texts())

@@ -9,7 +9,8 @@ import pytest
 
 from clauses.catalogue import catalogue
 from conformance.mutation.score import Blame, Kill, Score
-from conformance.mutation.tables import markdown, rows, summary
+from conformance.mutation.tables import markdown, rows, summary, tail_rows
+from conformance.mutation.tails import Reach
 
 ECHOED = catalogue()["PROTOCOL.correlation-id-echoed"]
 PINNED = catalogue()["KIP-35.trailing-bytes"]
@@ -24,6 +25,12 @@ def blame(defect: str, breaks: str = ECHOED.id, violated: tuple[str, ...] = (ECH
 def kill(*examples: int | None, defect: str = "one", pinned: bool = False) -> Kill:
     """Return how the clause caught a defect."""
     return Kill(clause=ECHOED.id, defect=defect, examples=examples, pinned=pinned, cap=100)
+
+
+def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
+    """How a standard run reaches a tail with three seeds."""
+    seeds = {name: frozenset(each) for name, each in drawn.items()}
+    return Reach(dimension="client id", tail="null", pinned=pinned, drawn=seeds, seeds=3)
 
 
 def score(*blames: Blame, kills: tuple[Kill, ...] = (), **changes: object) -> Score:
@@ -99,13 +106,17 @@ def test_pinned_example_makes_up_for_unlucky_seeds() -> None:
             "test_b KILLS NOTHING",
         ),
         (
+            score(reaches=[reach(test_a={1, 3})]),
+            "client id: null IS NOT REACHED in 1 of 3 seeds",
+        ),
+        (
             score(reference=blame("", violated=("MODEL.agrees-with-reference",))),
             "the plain reference VIOLATES MODEL.agrees-with-reference",
         ),
     ],
 )
 def test_what_is_wrong_is_found(made: Score, finding: str) -> None:
-    """Survivors, wrong blame, gaps, idle properties and an unsound reference are findings, one per line."""
+    """Survivors, wrong blame, gaps, idle properties, missed tails and an unsound reference are findings."""
     assert finding in made.findings
 
 
@@ -131,3 +142,25 @@ def test_rows_follow_the_catalogue() -> None:
         (ECHOED.id, "z"),
         (PINNED.id, "a"),
     ]
+
+
+def test_tails_are_written_for_machines_and_people() -> None:
+    """Each tail names its properties, the pinned ones and the frequent ones first; the terminal names a few."""
+    reached = reach(pinned=("test_c",), test_a={1}, test_b={1, 2}, test_c={3})
+    made = score(reaches=[reached])
+    assert made.findings == []
+    assert made.as_json()["tails"] == [
+        {
+            "dimension": "client id",
+            "tail": "null",
+            "pinned": ["test_c"],
+            "drawn": {"test_a": 1, "test_b": 2, "test_c": 1},
+            "seeds": 3,
+            "reached_seeds": 3,
+        }
+    ]
+    names = "test_c (pinned), test_b (2 of 3), test_a (1 of 3)"
+    assert f"| client id | null | yes | 3 of 3 seeds | {names} |" in markdown(made, {})
+    (row,) = tail_rows(made, most=2)
+    assert row[-1] == "test_c (pinned), test_b (2 of 3), 1 more"
+    assert "Tails" not in markdown(score(), {})
