@@ -15,6 +15,7 @@ from hypothesis import assume
 
 from fixtures.broker import Broker
 from fixtures.errors import ConnectionFailed
+from fixtures.patience import SMALL_ANSWER_BYTES
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -148,12 +149,20 @@ def decode_answer(
         ) from error
 
 
-@functools.lru_cache(maxsize=1024)
 def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
-    """Decode the body of an answer; a target gives the same few ones all the time."""
+    """Decode the body of an answer; what takes little memory is kept decoded."""
+    decode_once = _decode_small_body if len(body) <= SMALL_ANSWER_BYTES else _decode_any_body
+    return decode_once(body, api_version, exactly=exactly)
+
+
+def _decode_any_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
     if exactly:
         return decode(ApiVersionsResponse, body, version=api_version)
     return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
+
+
+_decode_small_body = functools.lru_cache(maxsize=1024)(_decode_any_body)
+"""A target gives the same few ones all the time."""
 
 
 def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
