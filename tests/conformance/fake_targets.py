@@ -31,10 +31,10 @@ COUNTS = 20_000
 """How many of them follow each other in one answer."""
 BYTES_OF_AN_ENTRY = 6
 """In a table up to v2; later ones have a byte more."""
-PREPARATORY_CONNECTIONS = 3 + CALIBRATION_EXCHANGES + 1
-"""What a run opens before its first example: preflight, cluster and node id, calibration, the table."""
-PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 3
-"""The same on a TLS listener, where nobody asks for readiness or for ids."""
+PREPARATORY_TLS_CONNECTIONS = CALIBRATION_EXCHANGES + 1
+"""What a run opens before its first example on a TLS listener: calibration, the table."""
+PREPARATORY_CONNECTIONS = 2 + 3 + PREPARATORY_TLS_CONNECTIONS
+"""The same on a plaintext listener, with preflight before it, and the questions for cluster and node id."""
 
 
 @dataclass(slots=True, kw_only=True)
