@@ -15,6 +15,7 @@ from hypothesis import assume
 
 from fixtures.broker import Broker
 from fixtures.errors import ConnectionFailed
+from fixtures.patience import SMALL_ANSWER_BYTES
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -150,12 +151,20 @@ def decode_answer(
         ) from error
 
 
-@functools.lru_cache(maxsize=1024)
 def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
-    """Decode the body of a response; cached, because a target sends the same few bodies again and again."""
+    """Decode the body of a response; small bodies are cached."""
+    decode_once = _decode_small_body if len(body) <= SMALL_ANSWER_BYTES else _decode_any_body
+    return decode_once(body, api_version, exactly=exactly)
+
+
+def _decode_any_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
     if exactly:
         return decode(ApiVersionsResponse, body, version=api_version)
     return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
+
+
+_decode_small_body = functools.lru_cache(maxsize=1024)(_decode_any_body)
+"""Cached, because a target sends the same few bodies again and again."""
 
 
 def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
