@@ -61,7 +61,7 @@ class Clause:
         statement: what must hold, in one sentence.
         location: where the source says so.
         meaning: what breaks for a user when it is violated.
-        not_tested: why it cannot be judged from outside; empty for a clause that is judged.
+        not_tested: why no run of one target judges it, and what does; empty for a clause that runs judge.
     """
 
     id: str
