@@ -31,6 +31,11 @@ class Unreadable(Exception):
     """Kafka's parser gives up; the connection is closed."""
 
 
+def is_valid_name(text: str) -> bool:
+    """Whether a software name or version matches Kafka's expression."""
+    return _NAME.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedHeader:
     """What Kafka reads of a request header, and where the body begins."""
@@ -56,7 +61,7 @@ class ParsedBody:
     @property
     def name_is_valid(self) -> bool:
         """Whether name and version match Kafka's expression. Source: KIP-511, as Kafka has it."""
-        return all(map(_NAME.fullmatch, (self.client_software_name, self.client_software_version)))
+        return all(map(is_valid_name, (self.client_software_name, self.client_software_version)))
 
     @property
     def ids_are_half_given(self) -> bool:

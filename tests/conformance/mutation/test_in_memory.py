@@ -23,7 +23,8 @@ def test_a_deep_property_alone_kills_nothing() -> None:
 
 def test_a_standard_run_judges_every_clause() -> None:
     """No clause has only deep properties, whose kills would not be counted."""
-    deep, standard = set(), set()
+    deep: set[str] = set()
+    standard: set[str] = set()
     for name, clauses in judged_in_memory().items():
         (deep if all_properties()[name].is_deep else standard).update(clauses)
     assert deep
