@@ -89,9 +89,9 @@ def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
 
 @contextmanager
 def naming_input(place: str, value: str) -> Iterator[None]:
-    """Prefix the message of a violation inside the block with the kind of input, and append the value on its own line.
+    """Add to a violation inside the block where the input stood, and in a second line what it was.
 
-    The first line is the same for every input that fails in the same way, because it identifies the failure.
+    The first line stays the same for all inputs that fail alike, because it distinguishes one failure from another.
 
     Args:
         place: what was unusual, for example "an unknown tag in the body".
@@ -100,7 +100,8 @@ def naming_input(place: str, value: str) -> Iterator[None]:
     try:
         yield
     except AssertionError as error:
-        error.args = (f"{place}: {error}\n{value}",)
+        what, *details = str(error).split("\n", 1)
+        error.args = ("\n".join((f"{place}: {what}", value, *details)),)
         raise
 
 

@@ -77,7 +77,7 @@ def check_item(broker: Broker, item: Item, check: Check) -> None:
     try:
         check(broker, item)
     except Problem as problem:
-        raise AssertionError(_message([item], problem)) from problem
+        raise AssertionError(message_of([item], problem)) from problem
 
 
 def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check) -> None:
@@ -116,8 +116,8 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
         if silent == SILENT_ITEMS:
             break
     for alike in _alike(failed):
-        message = _message([each.item for each in alike], alike[0].problem)
-        # The smallest item comes last, because only a failure's last example is kept.
+        message = message_of([each.item for each in alike], alike[0].problem)
+        # The smallest item comes last, since a failure's last example is the one that is kept.
         for each in reversed(alike):
             again = partial(check_item, check=check)
             example = FailingExample(again, {"broker": broker, "item": each.item})
@@ -166,7 +166,8 @@ def _alike(failed: Sequence[_Failed]) -> list[list[_Failed]]:
     return list(groups.values())
 
 
-def _message(items: Sequence[Item], problem: Problem) -> str:
+def message_of(items: Sequence[Item], problem: Problem) -> str:
+    """Name the items that fail alike, and what is wrong with them."""
     first_line = f"{names_of(items)}: {problem.what}"
     return f"{first_line}\n{problem.details}" if problem.details else first_line
 
