@@ -49,7 +49,8 @@ def load_profile(tier: str, *, seed: int | None = None) -> None:
     """Register the profiles and load the one for this place, changed as the tier asks.
 
     Args:
-        tier: "smoke" runs the pinned examples alone; "deep" draws ten times as many as the others.
+        tier: "smoke" runs the pinned examples alone; "deep" draws 1000 examples instead of 100 for each property that
+            does not set a number of its own.
         seed: where one is given, it decides what is drawn, whatever the profile says.
     """
     settings.register_profile("dev", parent=_COMMON)
