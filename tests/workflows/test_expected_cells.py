@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,11 @@ from click.testing import CliRunner, Result
 from clauses.catalogue import catalogue
 from fixtures.targets import load_targets
 from tests.run_folders import DEFAULT_CLAUSE, example_row, planned_cell, run_header, write_run
-from workflows.expected_cells import main, read_expected
+from workflows.expected_cells import Verdicts, main, read_expected
 
 CI = Path(__file__).parents[2] / ".ci"
 LIST = CI / "other_brokers.json"
-EXPECTED_VERDICTS = ("violated", "inconclusive")
+EXPECTED_VERDICTS = ("violated", "inconclusive", "sometimes_inconclusive")
 
 
 def write_verdict(
@@ -46,6 +47,9 @@ def compare(tmp_path: Path, expected: str, *options: str) -> Result:
         ("violates", "violated", ""),
         ("conforms", "", ""),
         ("inconclusive", "inconclusive", ""),
+        ("inconclusive", "sometimes_inconclusive", ""),
+        ("conforms", "sometimes_inconclusive", ""),
+        ("violates", "sometimes_inconclusive", "violated"),
         ("violates", "", "violated"),
         ("violates", "inconclusive", "violated"),
         ("inconclusive", "", "inconclusive"),
@@ -92,10 +96,18 @@ def test_the_list_is_written(tmp_path: Path) -> None:
     """The target that was judged gets its new entry; one that was not judged keeps its own."""
     write_verdict(tmp_path / "runs", "inconclusive")
     assert compare(tmp_path, "violated", "--write").exit_code == 0
-    assert json.loads((tmp_path / "expected.json").read_text()) == {
-        "a": {"violated": [], "inconclusive": [DEFAULT_CLAUSE]},
-        "b": {"violated": [DEFAULT_CLAUSE], "inconclusive": []},
+    assert read_expected(tmp_path / "expected.json") == {
+        "a": Verdicts(violated=[], inconclusive=[DEFAULT_CLAUSE]),
+        "b": Verdicts(violated=[DEFAULT_CLAUSE], inconclusive=[]),
     }
+
+
+def test_what_depends_on_the_machine_stays_in_the_list(tmp_path: Path) -> None:
+    """A run cannot show that a clause is only sometimes inconclusive."""
+    write_verdict(tmp_path / "runs", "inconclusive")
+    compare(tmp_path, "sometimes_inconclusive", "--write")
+    expected = read_expected(tmp_path / "expected.json")["a"]
+    assert (expected.inconclusive, expected.sometimes_inconclusive) == ([], [DEFAULT_CLAUSE])
 
 
 def test_the_list_of_ci_names_targets_and_clauses_that_exist() -> None:
@@ -103,8 +115,9 @@ def test_the_list_of_ci_names_targets_and_clauses_that_exist() -> None:
     expected = read_expected(LIST)
     assert expected.keys() <= {target.id for target in load_targets()}
     for verdicts in expected.values():
-        assert {*verdicts.violated, *verdicts.inconclusive} <= {c.id for c in catalogue()}
-        assert not {*verdicts.violated} & {*verdicts.inconclusive}
+        named = [clause for clauses in asdict(verdicts).values() for clause in clauses]
+        assert set(named) <= {clause.id for clause in catalogue()}
+        assert len(set(named)) == len(named)
 
 
 def test_ci_demands_a_complete_run_of_every_target_of_the_list() -> None:
