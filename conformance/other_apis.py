@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from conformance.judging import MalformedAnswer, decode_answer, payload_of
+from conformance.judging import MalformedAnswer, Unjudged, decode_answer, payload_of
 from conformance.sweeping import Item, Problem
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError
@@ -177,12 +177,19 @@ def check_served(broker: Broker, item: Item) -> Exchange:
     Seen in one run of several: 3.4.1 refused LeaveGroup v0-v2, and served it in all other runs.
 
     Raises:
-        Problem: the version is refused, gets no response in its own layout, or closes the connection.
+        Problem: it is refused each time, is not answered in its own layout, or costs the connection.
+        Unjudged: it is served only when it is asked for again.
     """
-    for _ in range(ASKED_AGAIN):
-        with suppress(RefusedAsUnsupported):
-            return _check_served_once(broker, item)
-    return _check_served_once(broker, item)
+    try:
+        return _check_served_once(broker, item)
+    except RefusedAsUnsupported:
+        for _ in range(ASKED_AGAIN):
+            with suppress(RefusedAsUnsupported):
+                _check_served_once(broker, item)
+                raise Unjudged(
+                    "answered with UNSUPPORTED_VERSION, and served when asked again"
+                ) from None
+        raise
 
 
 def _begins_authentication(broker: Broker, item: Item) -> bool:

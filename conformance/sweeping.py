@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from conformance.examples import PropertyJudge
-from conformance.judging import TargetEnded, crash_in_words
+from conformance.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.repeating import FailingExample
 from fixtures.broker import Broker
 from fixtures.errors import BrokerGone, HarnessError
@@ -58,7 +58,7 @@ class Deadly(Problem):
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Requests one item and returns the exchange; raises `Problem` if something is wrong."""
+"""Asks one item, returns the exchange, and raises `Problem` if something is wrong, `Unjudged` if it is only to be noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ def check_item(broker: Broker, item: Item, check: Check) -> None:
         AssertionError: the item fails.
     """
     try:
-        check(broker, item)
+        with suppress(Unjudged):
+            check(broker, item)
     except Problem as problem:
         raise AssertionError(message_of([item], problem)) from problem
 
@@ -99,6 +100,8 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
             judge.conforms([check(broker, item)])
             # Silence that was allowed does not count against the target's patience.
             broker.patience.forgive(before)
+        except Unjudged as note:
+            judge.notes(Unjudged(f"{names_of([item])}: {note}"), tuple(broker.journal))
         except Problem as problem:
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += was_silent(broker.journal)
@@ -115,6 +118,14 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
             trouble = None
         if silent == SILENT_ITEMS:
             break
+    _report(judge, broker, failed, check)
+    if trouble is not None:
+        # What was judged before counts all the same.
+        raise trouble
+    judge.raise_first()
+
+
+def _report(judge: PropertyJudge, broker: Broker, failed: Sequence[_Failed], check: Check) -> None:
     for alike in _alike(failed):
         message = message_of([each.item for each in alike], alike[0].problem)
         # The smallest item comes last, since a failure's last example is the one that is kept.
@@ -123,10 +134,6 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
             example = FailingExample(again, {"broker": broker, "item": each.item})
             kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
             judge.differs(kind(message), each.steps, example)
-    if trouble is not None:
-        # Everything judged before this point has been recorded.
-        raise trouble
-    judge.raise_first()
 
 
 def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
@@ -141,7 +148,7 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
         broker.restart()
         broker.forget()
         try:
-            with suppress(Problem):
+            with suppress(Problem, Unjudged):
                 check(broker, item)
             # After its response or close, a process may take a moment to end.
             broker.await_end()

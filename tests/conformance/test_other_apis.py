@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 from conformance import other_apis
+from conformance.judging import Unjudged
 from conformance.other_apis import ASKED_AGAIN, check_not_served, check_served
 from conformance.sweeping import Item, Problem
 from fixtures.broker import Broker
@@ -39,10 +40,22 @@ def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> No
     monkeypatch.setattr(other_apis, "send", send)
 
 
-def test_one_other_answer_shows_that_a_version_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier UNSUPPORTED_VERSION does not count then."""
-    answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE]))
+def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A served version is no news."""
+    codes = iter([ErrorCode.NONE, ErrorCode.NONE])
+    answering(monkeypatch, codes)
     assert check_served(NOBODY, LIST_GROUPS).outcome is Outcome.ANSWER
+    assert len(list(codes)) == 1
+
+
+@pytest.mark.parametrize("refused", [1, ASKED_AGAIN])
+def test_a_version_that_is_served_when_asked_again_is_noted(
+    monkeypatch: pytest.MonkeyPatch, refused: int
+) -> None:
+    """That is no violation, but readers of the grid are told."""
+    answering(monkeypatch, iter([*[ErrorCode.UNSUPPORTED_VERSION] * refused, ErrorCode.NONE]))
+    with pytest.raises(Unjudged, match="served when asked again"):
+        check_served(NOBODY, LIST_GROUPS)
 
 
 def test_a_version_that_is_always_refused_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from conformance.judging import Unjudged
 from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
 from fixtures.errors import BrokerGone
 from fixtures.patience import Patience
@@ -42,11 +43,17 @@ class Verdicts:
 
     def __init__(self) -> None:
         self.conforming = 0
+        self.noted: list[str] = []
         self.failures: list[tuple[str, Item]] = []
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Count the exchanges."""
         self.conforming += len(exchanges)
+
+    def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
+        """Keep one."""
+        assert steps
+        self.noted.append(str(error))
 
     def differs(self, error: AssertionError, steps: tuple[Step, ...], example: Any) -> None:
         """Record the failure."""
@@ -67,6 +74,8 @@ def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdi
         exchange = broker.note(Outcome.SILENT if what == "silent" else Outcome.ANSWER)
         if what == "gone":
             raise BrokerGone("it ended")
+        if what.startswith("noted"):
+            raise Unjudged(what)
         if what:
             raise Problem(what, "details")
         return exchange
@@ -98,6 +107,13 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
     ]
     assert judge.conforming == 1
     assert ended.startswith("AssertionError")
+
+
+def test_what_is_noted_is_no_failure() -> None:
+    """The note names its item, and all other items are judged."""
+    judge, ended = run({ITEMS[1]: "noted: served late"})
+    assert judge.noted == ["Produce v1: noted: served late"]
+    assert (judge.conforming, judge.failures, ended) == (len(ITEMS) - 1, [], "")
 
 
 def test_target_that_is_silent_is_not_asked_for_ever() -> None:
