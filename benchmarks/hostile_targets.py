@@ -110,7 +110,8 @@ def cost_of(behaviour: Behaviour, *options: str) -> Cost:
         threading.Thread(target=process.stdout.read, daemon=True).start()
         mib = 0.0
         while process.poll() is None:
-            mib = max(mib, peak_mib(process.pid))
+            # The last one counts: before the process has begun its program it is a copy of this one.
+            mib = peak_mib(process.pid) or mib
             time.sleep(POLL_S)
         seconds = time.monotonic() - started
     return Cost(status=process.returncode, seconds=seconds, mib=mib)
