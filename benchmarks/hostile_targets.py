@@ -67,7 +67,7 @@ HOSTILE: Mapping[str, Behaviour] = {
     "counts of 2^31 - 1": answer_bombs,
     "the same as varints": answer_flexible_bombs,
     "tables of 16 MiB": answering_tables(16 << 20),
-    "tables of 900 kB": answering_tables(900_000),
+    "tables of 50 kB": answering_tables(50_000),
     "tables of 20 kB": answering_tables(20_000),
 }
 HOSTILE_ON_TLS: Mapping[str, Behaviour] = {
