@@ -220,11 +220,15 @@ answer_flexible_bombs = answering_bombs(b"")
 
 
 def answering_tables(table_bytes: int) -> Behaviour:
-    """Answer every request with a table of so many bytes, which has some keys many times."""
-    keys = [(key % 32768).to_bytes(2) for key in range(table_bytes // BYTES_OF_AN_ENTRY)]
+    """Answer every request with a table of about so many bytes, which has some keys many times."""
+    count = table_bytes // BYTES_OF_AN_ENTRY
+    keys = [key.to_bytes(2) for key in range(min(count, 32768))]
+    times = count // len(keys)
     tables = {
-        False: len(keys).to_bytes(4) + b"".join(key + b"\0\0\0\5" for key in keys),
-        True: write_compact_array_length(len(keys)) + b"".join(k + b"\0\0\0\5\0" for k in keys),
+        False: (times * len(keys)).to_bytes(4)
+        + b"".join(key + b"\0\0\0\5" for key in keys) * times,
+        True: write_compact_array_length(times * len(keys))
+        + b"".join(key + b"\0\0\0\5\0" for key in keys) * times,
     }
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
