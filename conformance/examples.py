@@ -21,7 +21,7 @@ from conformance.overlapping import EndedBesideOthers
 from conformance.repeating import FailingExample, Repeater, run_body
 from conformance.shrinking import Shrinking
 from fixtures.broker import Broker
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.standing_aside import is_aside
 from reports.failures import Failure, signature_of
 from reports.recorder import CellKey, JudgedExample, RunRecorder
@@ -45,6 +45,7 @@ TOO_SLOW = (
     f"drawn examples behind the first ones, which took more than {BRIEF_S:g} s on this listener; "
     "every pinned example was run"
 )
+OUT_OF_PATIENCE = "what comes after the first failures: the target kept the property waiting for responses until its time was used up"
 ENOUGH_DIFFERENCES = 3
 """Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
 the difference is silence each costs the silence bound."""
@@ -92,6 +93,7 @@ class PropertyJudge:
         self._number = 0
         self._shrinking = Shrinking()
         self._differences = 0
+        self._has_found = False
         self._sequences = sequences
         self.failed_elsewhere: set[str] = set()
         self._lender = None if sequences is None else broker.lender()
@@ -129,6 +131,11 @@ class PropertyJudge:
                 self._first_error = self._first_error or error
             elif self._is_to_raise(error, FailingExample(body, values)):
                 raise
+        except OutOfPatience as error:
+            if not self._has_found:
+                self._harness_error = error
+                raise
+            self.leaves_out(OUT_OF_PATIENCE)
         except HarnessError as error:
             self._harness_error = error
             raise
@@ -363,6 +370,7 @@ class PropertyJudge:
         declared = {} if isinstance(error, Unjudged) else self._declared(error)
         is_declared = len(declared) == len(self._clauses)
         self._differences += not binding
+        self._has_found |= not isinstance(error, Unjudged)
         self._record(
             Verdict.VIOLATES if binding else Verdict.INFORMATIONAL,
             error=error,

@@ -19,7 +19,7 @@ from hypothesis.strategies import DataObject
 from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.judging import StoppedServing
 from fixtures.broker import Broker, probe_request
-from fixtures.errors import HarnessError
+from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.lent_connections import Lender, LentConnection
 from fixtures.spare_target import SpareTarget
 from reports.repeats import Repeats, Tally
@@ -194,7 +194,8 @@ class Repeater:
             example: what failed there, as small as it was made.
 
         Returns:
-            None where it cannot be repeated: it drew its values as it went, or this target's time is used up.
+            None where it cannot be repeated: it drew its values as it went, or the target has used up
+            its time.
         """
         interactive = any(isinstance(value, DataObject) for value in example.values.values())
         if interactive or self._spent_s > self._budget_s:
@@ -202,6 +203,8 @@ class Repeater:
         started = time.monotonic()
         try:
             return self._tallies(broker, example)
+        except OutOfPatience:
+            return None
         finally:
             self._spent_s += time.monotonic() - started
 
@@ -215,6 +218,8 @@ class Repeater:
             if used.failed == 0 and (fresh is None or fresh.failed == 0):
                 with _load(broker):
                     loaded = _tally(broker, example)
+        except OutOfPatience:
+            raise
         except HarnessError as error:
             trouble = f"{type(error).__name__}: {error}"
             return Repeats(used=used, fresh=fresh, loaded=loaded, trouble=trouble)

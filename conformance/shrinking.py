@@ -7,8 +7,8 @@ import time
 SHRINK_BUDGET_S = 3.0
 """Wall time for making a failure smaller. Seen: requests of one kind are minimal after 0.3 s; a target that
 falls silent costs a silence bound per try, so that a few tries must do."""
-SHARE_OF_PATIENCE = 1 / 10
-"""Share of a target's patience that making one failure smaller may cost, so that the others have some too."""
+SHARE_OF_PATIENCE = 1 / 3
+"""Share of the property's patience that making one failure smaller may cost, so that some is left for repeating it."""
 
 
 class Shrinking:

@@ -14,11 +14,11 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from conformance.examples import PropertyJudge
+from conformance.examples import OUT_OF_PATIENCE, PropertyJudge
 from conformance.judging import TargetEnded, crash_in_words
 from conformance.repeating import FailingExample
 from fixtures.broker import Broker
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from wire.exchange import Exchange, Outcome, Step
 
 SILENT_ITEMS = 8
@@ -102,6 +102,12 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
         except Problem as problem:
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += was_silent(broker.journal)
+        except OutOfPatience as error:
+            if failed:
+                judge.leaves_out(OUT_OF_PATIENCE)
+            else:
+                trouble = type(error)(f"asked for {names_of([item])}: {error}")
+            break
         except HarnessError as error:
             trouble = type(error)(f"asked for {names_of([item])}: {error}")
             deadly = None

@@ -215,9 +215,12 @@ class RunRecorder:
             cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
 
     def left_out(self, key: CellKey, reason: str) -> None:
-        """Note what a cell is judged without; its verdict is about all the rest."""
+        """Note what a cell is judged without, next to what was noted before; its verdict is about all the rest."""
         cell = self.cells[key]
-        cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
+        before = cell.planned.reason
+        if reason not in before:
+            reason = f"{before}; {reason}" if before else reason
+            cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
 
     def not_covered(self, key: CellKey) -> None:
         """Note that a cell fails in another way than the one that is declared for it."""

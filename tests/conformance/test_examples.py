@@ -23,7 +23,7 @@ from conformance.expectations import stale_expectations
 from conformance.judging import TargetEnded, Unjudged
 from conformance.overlapping import EndedBesideOthers
 from fixtures.broker import Broker, probe_request
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.patience import Patience
 from fixtures.standing_aside import Aside
 from fixtures.targets import KnownViolation, Target
@@ -474,3 +474,30 @@ def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         case.run(wait, 1)
     assert broker.patience.left_s == whole - 1
+
+
+def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
+    """A difference is the verdict, which says what it leaves out; without one there is no verdict."""
+
+    def wait(value: int) -> None:
+        broker.patience.check()
+        broker.patience.wait_in_vain(broker.patience.left_s)
+        raise AssertionError("silent")
+
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, pin=True, pinned=3)
+    for value in range(3):
+        case.run(wait, value)
+    assert case.verdict is Verdict.INFORMATIONAL
+    reason = case.recorder.cells[case.key].planned.reason
+    assert reason.count("what comes after the first failures") == 1
+
+
+def test_patience_that_ends_before_anything_was_found_is_a_doubt(tmp_path: Path) -> None:
+    """Examples that held say nothing about those that were not run."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, pin=True, pinned=2)
+    case.run(hold, 0)
+    broker.patience.left_s = 0.0
+    with pytest.raises(OutOfPatience):
+        case.run(lambda value: broker.patience.check(), 1)
