@@ -1,6 +1,6 @@
-"""Sessions for developers and CI; `nox -l` lists them. CI runs the same ones by name.
+"""Nox sessions for developers and CI; `nox -l` lists them. CI runs the same sessions by name.
 
-Every session works in its own environment, made from the pinned and hashed requirements.
+Every session has its own environment, built from the pinned and hashed requirements.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PURE_CORE = ("wire", "clauses", "reference_model")
 
 
 def install(session: nox.Session) -> None:
-    """Install the pinned requirements and the project itself; with --no-venv they are there already."""
+    """Install the pinned requirements and the project itself; with --no-venv they are already there."""
     if not session.virtualenv.is_sandboxed:
         return
     session.install("--no-deps", "--require-hashes", "-r", DEVELOPMENT)
@@ -40,7 +40,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Judge the newest Apache Kafka release, or what the arguments say."""
+    """Judge the newest Apache Kafka release, or the targets that the arguments choose."""
     install(session)
     session.run("pytest", "conformance", *session.posargs)
 
@@ -54,7 +54,7 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure examples and requests per second, and what hostile targets cost, as ratios of one run."""
+    """Measure judging, corpus replay, hostile targets and the roll-up, as ratios of one run."""
     install(session)
     session.run("python", "-m", "benchmarks.throughput", *session.posargs)
     session.run("python", "-m", "benchmarks.corpus_replay", *session.posargs)
@@ -79,6 +79,6 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def layers(session: nox.Session) -> None:
-    """Check who imports whom."""
+    """Check which layers import which."""
     install(session)
     session.run("lint-imports")

@@ -1,12 +1,12 @@
-"""How fast the corpus is replayed, as ratios measured in one run on one machine.
+"""Speed of replaying the corpus, as ratios measured in one run on one machine.
 
-`python -m benchmarks.corpus_replay [TARGET]` starts the target once and takes, in turns, over the same bytes:
+`python -m benchmarks.corpus_replay [TARGET]` starts the target once and measures in turns, on the same bytes:
 
-- plain: a loop that writes the entries that keep the connection, many at a time, and counts frames;
-- replayed: the same entries as the corpus property replays them, each asked of the model and compared;
+- plain: a loop that writes the entries that keep the connection open, many at a time, and counts frames;
+- replayed: the corpus property's replay of the same entries, each compared with the model's response;
 - judged: the same again, with a record of every entry.
 
-The rates depend on the machine and on what else it does; their ratios are what is compared.
+The rates depend on the machine and its load, so their ratios are compared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CLAUSE = "MODEL.agrees-with-reference"
 
 
 def _numbered(entry: Entry, number: int) -> Entry:
-    """Return an entry with correlation ids of its own, so that no two are the same bytes."""
+    """Return a copy of an entry with its own correlation ids, so that no two have the same bytes."""
     frames = cut_frames(entry.data).whole
     cid = number.to_bytes(4)
     data = b"".join(frame.data[:8] + cid + frame.data[12:] for frame in frames)
@@ -48,7 +48,7 @@ def _numbered(entry: Entry, number: int) -> Entry:
 
 
 def many_entries(broker: Broker) -> list[Stored]:
-    """Return the corpus' entries that keep the connection many times, the few very long ones left out."""
+    """Return many copies of the corpus entries that keep the connection open, except the few very long ones."""
     replay = Replay(broker)
     keeping = list(replay.keeping(load_corpus(), Remaining()))
     numbered = (
@@ -61,7 +61,7 @@ def many_entries(broker: Broker) -> list[Stored]:
 
 
 def plain_loop(broker: Broker, stored: Sequence[Stored]) -> None:
-    """Write the entries and read as many frames as they ask for, with nothing looked at."""
+    """Write the entries and read the expected number of frames without looking at them."""
     connection = open_tcp(broker.running.addresses[broker.listener])
     try:
         for batch in batches(stored):
@@ -72,7 +72,7 @@ def plain_loop(broker: Broker, stored: Sequence[Stored]) -> None:
 
 
 def replayed(broker: Broker, stored: Sequence[Stored], agreed: Agreed) -> None:
-    """Replay the entries, the model asked anew."""
+    """Replay the entries; the model is asked again for each."""
     remaining = Replay(broker).pipelined([each.entry for each in stored], agreed)
     assert not remaining.different
 
@@ -93,7 +93,7 @@ def _rate(measured: Callable[[], None], frames: int) -> float:
 
 
 def measure(broker: Broker, runs: Path) -> dict[str, list[float]]:
-    """Return frames per second of each kind, round by round."""
+    """Return frames per second for each kind, round by round."""
     stored = many_entries(broker)
     frames = sum(len(each.allowed.frames.whole) for each in stored)
     judge = _judge(broker, runs)

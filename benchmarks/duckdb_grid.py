@@ -1,4 +1,4 @@
-"""Tables of a grid by another engine: what the roll-up is measured against, and checked with."""
+"""A grid's tables computed by DuckDB, to measure the roll-up against and to check it."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ _OF_CELLS = (
     *("clause", "target", "listener", "run_id", "verdict", "examples", "conforms", "violates"),
     *("informational", "inconclusive", "distinct_failures", "failures"),
 )
-"""What both engines say of a cell; the roll-up knows more, which is not from rows."""
+"""The columns of a cell that both engines compute; the roll-up has more, which do not come from rows."""
 
 COUNTED_TABLES = tuple(_QUERIES)
-"""The tables of a grid for which every example row is looked at."""
+"""The tables of a grid that are computed from every example row."""
 Rows: TypeAlias = Mapping[tuple[str | int, ...], Mapping[str, Any]]
 """The rows of a table by its key."""
 
@@ -92,12 +92,12 @@ Rows: TypeAlias = Mapping[tuple[str | int, ...], Mapping[str, Any]]
 def duckdb_tables(
     runs: Path, *, threads: int, names: Sequence[str] = COUNTED_TABLES
 ) -> Mapping[str, pa.Table]:
-    """Compute tables of runs of which every one counts.
+    """Compute tables from runs that all count.
 
     Args:
         runs: folder of run folders.
-        threads: how many cores are used.
-        names: of the tables, among `COUNTED_TABLES`.
+        threads: how many cores to use.
+        names: names of the tables, among `COUNTED_TABLES`.
     """
     planned = [
         {"run_id": header["run_id"], "started_at": header["started_at"], "flaky": None, **cell}
@@ -116,15 +116,15 @@ def counted_table(
     """Compute one of `COUNTED_TABLES` from example rows.
 
     Args:
-        connection: in it a table `planned` has the planned cells of the rows' runs, each with `run_id` and `started_at`.
-        name: the table's.
-        paths: of the Parquet files; patterns are allowed.
+        connection: has a table `planned` with the planned cells of the rows' runs, each with `run_id` and `started_at`.
+        name: the table's name.
+        paths: paths of the Parquet files; patterns are allowed.
     """
     return connection.sql(_ROWS + _QUERIES[name], params={"paths": list(paths)}).to_arrow_table()
 
 
 def by_key(name: str, table: pa.Table) -> Rows:
-    """Give the rows of one of `COUNTED_TABLES`, as either engine made it, by their key, for a comparison."""
+    """Return the rows of one of `COUNTED_TABLES` from either engine by their key, for a comparison."""
     columns = _OF_CELLS if name == "cells" else table.column_names
     rows = table.select(list(columns)).to_pylist()
     return {tuple(row[column] for column in _KEYS[name]): row for row in rows}

@@ -1,4 +1,4 @@
-"""What a measured figure may be at most, and how a benchmark ends where one is more."""
+"""Upper limits for measured figures, and the result of a benchmark that misses one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """A figure that is to be reached.
+    """An upper limit for a measured figure.
 
     Attributes:
-        name: of what is measured.
-        most: the highest figure that reaches it.
-        unit: of both; empty for a ratio.
+        name: what is measured.
+        most: the highest figure that meets the goal.
+        unit: unit of the figure; empty for a ratio.
     """
 
     name: str
@@ -21,18 +21,18 @@ class Goal:
     unit: str = ""
 
     def __str__(self) -> str:
-        """Give it as a table shows it."""
+        """Return the goal as a table shows it."""
         return f"<= {self.with_unit(f'{self.most:g}')}"
 
     def with_unit(self, figure: str) -> str:
-        """Put the unit behind a figure."""
+        """Append the unit to a figure."""
         return f"{figure} {self.unit}".rstrip()
 
 
 def missed_goals(measured: Iterable[tuple[Goal, float]]) -> list[str]:
-    """Say of each goal that was missed what was measured instead.
+    """Return a text for each missed goal with what was measured instead.
 
-    A figure equal to its goal reaches it. None is rounded first: 1.204 misses 1.2, although tables show 1.20.
+    A figure equal to its goal meets it. Figures are not rounded first: 1.204 misses 1.2, although tables show 1.20.
     """
     return [
         f"{goal.name} {goal.with_unit(f'{figure:.3f}')}, goal {goal}"
@@ -42,5 +42,5 @@ def missed_goals(measured: Iterable[tuple[Goal, float]]) -> list[str]:
 
 
 def last_line(missed: Sequence[str]) -> str:
-    """Say whether goals were missed, and which."""
+    """Return a line that says which goals were missed, if any."""
     return f"missed: {'; '.join(missed)}" if missed else "every goal measured was met"

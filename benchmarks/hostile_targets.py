@@ -1,10 +1,11 @@
-"""What targets that violate everything cost, as ratios to a healthy one in the same tier, and the memory they take.
+"""The cost of targets that violate everything: time relative to a healthy target in the same tier, and memory.
 
-`python -m benchmarks.hostile_targets [TIER]` judges fakes one after the other: each answers the run's first questions
-properly and then turns. A run may take at most three times as long as that on a healthy target with the same listener,
-and 1 GiB. Where a healthy one takes little more than its start, in the smoke tier, that would be less than what a target may
-keep us waiting for (`fixtures.patience`): it may take the patience of its tier longer, and the wait in which that ends. One that takes more is tried again, each time beside a healthy one: a machine with other work to do is slow
-for a while, a suite that waits too long is so always.
+`python -m benchmarks.hostile_targets [TIER]` judges fakes one after another: each answers the run's first requests
+properly and then turns hostile. A run may take at most 1 GiB and three times as long as one on a healthy target with
+the same listener. In the smoke tier, a healthy run takes little more than its start, so three times that would be less
+than the time a target may keep us waiting (`fixtures.patience`). A run may therefore also exceed the healthy one by its
+tier's patience and the wait during which that runs out. A target that exceeds its bounds is tried again, each time
+together with a healthy one: a busy machine is slow only for a while, but a suite that waits too long always does.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from tests.conformance.suite_runs import start_suite
 TIER = "smoke"
 MOST_TIMES_AS_LONG = 3
 LAST_WAIT_S = 4.0
-"""The wait under way when patience ends took 3.5 s: a request that may wait for a disk, and the probes behind it."""
+"""The wait during which patience ran out took 3.5 s: a request that may wait for a disk, and the probes after it."""
 MOST_MIB = 1024
 MOST_TRIES = 3
 ON_TLS = ("-p", tls_target.__name__, "--listener", "ssl")
@@ -81,8 +82,8 @@ class Cost:
 
     Attributes:
         status: its exit status.
-        seconds: from its start to its end.
-        mib: the most memory that its process had at a time.
+        seconds: its duration.
+        mib: its process's peak memory.
     """
 
     status: int
@@ -91,14 +92,14 @@ class Cost:
 
 
 def cost_of(behaviour: Behaviour, *options: str) -> Cost:
-    """Judge a fake target with further options of the suite, and return what that cost."""
+    """Judge a fake target with further options of the suite, and return the cost."""
     with tempfile.TemporaryDirectory() as runs, serve(behaviour) as target:
         started = time.monotonic()
         process = start_suite(
             *("--bootstrap-server", target.address, *options, "-q"), runs=Path(runs)
         )
         assert process.stdout is not None
-        # Its output would fill the pipe.
+        # Unread output would fill the pipe and block the process.
         process.stdout.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -115,12 +116,12 @@ def healthy_cost(behaviour: Behaviour, *options: str) -> Cost:
 
 
 class Bounds:
-    """What the runs on hostile targets took, beside that on a healthy one, row by row.
+    """The costs of runs on hostile targets compared with a healthy one, row by row.
 
     Attributes:
-        patience_s: what a target of the tier may keep a run waiting for.
+        patience_s: how long a target may keep a run of the tier waiting.
         table: the rows.
-        broken: the names of those that took too much.
+        broken: names of the targets that exceeded their bounds.
     """
 
     def __init__(self, tier: str) -> None:
@@ -132,7 +133,7 @@ class Bounds:
             self.table.add_column(column, justify=justify)  # type: ignore[arg-type]
 
     def add(self, name: str, cost: Cost, healthy: Cost) -> None:
-        """Add what one took."""
+        """Add the row of one run."""
         holds = is_bounded(cost, healthy, self.patience_s)
         if not holds:
             self.broken.append(name)
@@ -142,14 +143,14 @@ class Bounds:
 
 
 def is_bounded(cost: Cost, healthy: Cost, patience_s: float) -> bool:
-    """Tell whether a run took no more than it may."""
+    """Return whether a run stayed within its bounds."""
     waited = healthy.seconds + patience_s + LAST_WAIT_S
     most = max(MOST_TIMES_AS_LONG * healthy.seconds, waited)
     return cost.seconds <= most and cost.mib <= MOST_MIB
 
 
 def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_tls: bool) -> None:
-    """Judge a healthy target, and hostile ones that begin as it does."""
+    """Judge a healthy target, and hostile ones that start out healthy."""
     turn: Callable[[Behaviour], Behaviour] = turning
     name, proper = "healthy", reference_behaviour()
     options: tuple[str, ...] = ("--tier", tier)
@@ -169,7 +170,7 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_t
 
 
 def main() -> None:
-    """Measure every fake, and print a row for each; ends with 1 where one costs too much, and names it."""
+    """Measure every fake and print a row for each; exit with 1 if any costs too much, and name it."""
     tier = sys.argv[1] if sys.argv[1:] else TIER
     bounds = Bounds(tier)
     measure(bounds, HOSTILE, tier, on_tls=False)

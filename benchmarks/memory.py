@@ -1,4 +1,4 @@
-"""Memory of this process and of all that it started, while something runs."""
+"""Peak memory of this process and its descendants during a block."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _EVERY_S = 0.2
 
 
 class PeakMemory:
-    """The most that was seen.
+    """The highest memory use observed.
 
     Attributes:
-        gib: in GiB, resident; pages that processes share count for each of them.
+        gib: resident memory in GiB; pages shared by several processes count for each of them.
     """
 
     def __init__(self) -> None:
         self.gib = 0.0
 
     def look(self) -> None:
-        """Add up what is resident now."""
+        """Measure the resident memory now and update the peak."""
         this = psutil.Process()
         total = 0
         for process in (this, *this.children(recursive=True)):

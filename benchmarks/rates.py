@@ -1,4 +1,4 @@
-"""What the benchmarks have in common: which target they run on, and how rates are shown."""
+"""Shared parts of the benchmarks: the choice of the target, and the display of rates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fixtures.targets import Target, newest_release, select_targets
 
 
 def chosen_target(wanted: Sequence[str]) -> tuple[Target, str]:
-    """Return the target that the command line names, else the newest release, and its launcher."""
+    """Return the target that the command line names, otherwise the newest release, and its launcher."""
     (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
     launcher, _ = choose_launcher(target, "auto" if wanted else "process")
     return target, launcher
@@ -32,6 +32,6 @@ def print_rates(console: Console, title: str, unit: str, rates: Mapping[str, lis
 
 
 def print_ratio(console: Console, name: str, over: Sequence[float], under: Sequence[float]) -> None:
-    """Print the median of the ratios, round by round."""
+    """Print the median of the rounds' ratios."""
     ratio = statistics.median(a / b for a, b in zip(over, under, strict=True))
     console.print(f"{name}: {ratio:.2f}")

@@ -1,20 +1,23 @@
-"""How fast run folders become a grid, as ratios measured in one run on one machine.
+"""Speed of the roll-up from run folders to a grid, as ratios measured in one run on one machine.
 
-`python -m benchmarks.roll_up` writes synthetic runs (`synthetic_runs`) and takes:
+`python -m benchmarks.roll_up` writes synthetic runs (`synthetic_runs`) and measures:
 
-- cells: from run folders to the grid's cells in a session that is warm, over DuckDB's time for the same, on the same rows and
-  cores; they are compared one by one, and a difference ends the benchmark with 1. Which runs count is looked into by Spark
-  alone: DuckDB is told that all do;
-- all tables: the whole roll-up, all that the report is made from, over DuckDB's time for those three for which every row
-  is looked at (cells, coverage, latency), compared as well;
-- night: one night added to a history of a year, over the same night added to a history of one day. Each night of them has a run
-  of all 38 targets on five listeners, with 75 clauses: 13,870 runs in a year, made in 22 s for ten nights at best;
-- memory: the most that this process and Spark's had resident in all that;
-- command: `kafka-conformance grid` on one run, Spark's start included, over a program that starts Spark and counts one row;
+- cells: Spark's time from run folders to the grid's cells, in a warm session, over DuckDB's time for the same
+  cells from the same rows on the same cores. The cells are compared one by one, and a difference ends the
+  benchmark with 1. Only Spark determines which runs count; DuckDB assumes that all do;
+- all tables: the complete roll-up, with everything that the report needs, over DuckDB's time for the three
+  tables that need every row (cells, coverage, latency); these are compared as well;
+- night: adding one night to a history of a year, over adding the same night to a history of one day. Each night
+  has a run of all 38 targets on five listeners, with 75 clauses: 13,870 runs in a year, created in 22 s per ten
+  nights at best;
+- memory: peak resident memory of this process and Spark's during cells, all tables and night;
+- command: `kafka-conformance grid` on one run, including Spark's start, over a program that starts Spark and
+  counts one row;
 - pages: pages and exports from that command's tables.
 
-`--full` is the size that the goals are about: where one is missed, the benchmark ends with 1 and its last line says which,
-else with 0. Without it everything is small enough for CI, the ratios are of what a roll-up costs at least, and no goal counts.
+The goals apply to the size of `--full`: if one is missed, the benchmark ends with 1, otherwise with 0, and its
+last line names the missed goals. Without `--full` everything is small enough for CI, the ratios show the minimum
+cost of a roll-up, and no goal applies.
 """
 
 from __future__ import annotations
@@ -69,12 +72,12 @@ class Size:
     """How much is measured.
 
     Attributes:
-        rows: of the grid.
-        night_rows: of the night that is added to a history.
-        days: of the long history.
-        targets: of the grid.
-        night_targets: of each night of the histories, and of that night.
-        rounds: how often a ratio is taken.
+        rows: rows of the grid.
+        night_rows: rows of the night that is added to a history.
+        days: days of the long history.
+        targets: targets of the grid.
+        night_targets: targets of each night in the histories, and of the added night.
+        rounds: how often a ratio is measured.
     """
 
     rows: int
@@ -92,21 +95,21 @@ from pyspark.sql import SparkSession
 SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false").getOrCreate().range(1).count()
 """
 _OLD_ROWS = 400
-"""Of a run in the history, about one for each of its 375 cells: what it costs a later night does not depend on its rows."""
+"""Rows of a run in the history, about one per cell (375): the cost of a later night does not depend on them."""
 _NIGHTS_AT_A_TIME = 10
-"""Rolled up together into the history, since each roll-up takes some 10 s; 30 take three times as long as ten."""
+"""Nights rolled up into the history together, as each roll-up takes some 10 s; 30 take three times as long as ten."""
 
 
 Ratio: TypeAlias = list[tuple[float, float]]
-"""Seconds of what is measured and of what it is measured against, round by round."""
+"""Seconds of the measured work and of its baseline, round by round."""
 
 
 class TablesDiffer(Exception):
-    """The two engines do not agree."""
+    """The two engines disagree."""
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return how many seconds something took."""
+    """Return how many seconds a call takes."""
     begun = time.perf_counter()
     work()
     return time.perf_counter() - begun
@@ -116,10 +119,10 @@ def grid_ratios(spark: SparkSession, folder: Path, size: Size) -> tuple[Ratio, R
     """Time Spark and DuckDB on the same rows, in turns.
 
     Returns:
-        Seconds of both, round by round: for the cells, and for all tables where DuckDB makes `COUNTED_TABLES`.
+        Seconds of both, round by round: for the cells, and for all tables compared with DuckDB's `COUNTED_TABLES`.
 
     Raises:
-        TablesDiffer: a row is not the same.
+        TablesDiffer: a row differs.
     """
     runs, out = folder / "runs", folder / "grid"
     write_runs(runs, night(0, size.rows, targets=size.targets), workers=CORES)
@@ -143,7 +146,7 @@ def grid_ratios(spark: SparkSession, folder: Path, size: Size) -> tuple[Ratio, R
 
 
 def spark_cells(spark: SparkSession, runs: Path) -> pa.Table:
-    """Compute the cells of runs, and no other table."""
+    """Compute only the cells table of runs."""
     before = empty_state(spark)
     new = facts_of(ingest(spark, [str(runs)], before.known))
     often_used = settled_together({"cells": new.cells, "columns": before.columns_with(new)})
@@ -163,7 +166,7 @@ def _check_equal(name: str, found: pa.Table, expected: pa.Table) -> None:
 
 
 def night_ratio(spark: SparkSession, folder: Path, size: Size) -> Ratio:
-    """Time one night added to a long history and to one of a day, in turns.
+    """Time adding one night to a long history and to a history of one day, in turns.
 
     Returns:
         Seconds of both, round by round.
@@ -190,7 +193,7 @@ def night_ratio(spark: SparkSession, folder: Path, size: Size) -> Ratio:
 def _add_old(
     spark: SparkSession, folder: Path, history: Path, days: Iterable[int], targets: int
 ) -> None:
-    """Add nights to a history, of as many cells as real ones and few rows."""
+    """Add nights to a history, with as many cells as real ones but few rows."""
     runs = folder / "old"
     old = [run for day in days for run in night(day, _OLD_ROWS * targets, targets=targets)]
     write_runs(runs, old, workers=CORES)
@@ -203,18 +206,18 @@ def _add(spark: SparkSession, runs: Path, history: Path, out: Path) -> None:
 
 
 def command_and_pages(folder: Path, run: Path | None, rounds: int) -> tuple[Ratio, float]:
-    """Time the command on one run, and its pages and exports alone.
+    """Time the command on one run, and separately its pages and exports.
 
     Args:
-        folder: for what is written.
+        folder: where the output goes.
         run: a run folder; None for a standard run on the reference broker.
         rounds: how often the command is run.
 
     Returns:
-        Seconds of the command and of Spark's start alone, round by round; and those of the pages.
+        Seconds of the command and of starting Spark, round by round; and seconds of the pages.
     """
     if run is None:
-        # What is synthetic has no evidence of its failures, without which no site is written.
+        # Synthetic runs lack the evidence of their failures, which the site requires.
         run = run_suite("--broker", "reference", "--tier", "standard", runs=folder / "one").folder
     out = folder / "site"
     command = ["-m", "conformance", "grid", str(run), "--out", str(out)]
@@ -229,11 +232,11 @@ def _python(*arguments: str) -> float:
 
 
 class Figures:
-    """What was measured, row by row.
+    """The measurements, row by row.
 
     Attributes:
         table: the rows.
-        of_goals: the goals among them, each with its figure.
+        of_goals: the goals among the measurements, each with its figure.
     """
 
     def __init__(self, title: str) -> None:
@@ -243,7 +246,10 @@ class Figures:
             self.table.add_column(column)
 
     def add_times(self, name: str, seconds: Ratio, goal: Goal | None = None) -> None:
-        """Add medians of two times and of their ratio; a goal in seconds is of the first, any other of the ratio."""
+        """Add the medians of two times and of their ratio.
+
+        A goal in seconds is for the first time, any other goal for the ratio.
+        """
         over, under = (statistics.median(times) for times in zip(*seconds, strict=True))
         ratio = statistics.median(a / b for a, b in seconds)
         figures = (f"{over:.1f} s / {under:.1f} s", f"{ratio:.2f}")
@@ -252,7 +258,7 @@ class Figures:
             self.of_goals.append((goal, over if goal.unit == "s" else ratio))
 
     def add_figure(self, figure: float, goal: Goal) -> None:
-        """Add a figure that is not compared with another."""
+        """Add a figure without a baseline."""
         self.table.add_row(goal.name, goal.with_unit(f"{figure:.1f}"), "", str(goal))
         self.of_goals.append((goal, figure))
 
@@ -265,7 +271,7 @@ class Figures:
 @click.option("--only", type=click.Choice(PARTS), multiple=True, help="Some of it; repeatable.")
 @click.option("--run", type=click.Path(path_type=Path, exists=True), help="A real run folder.")
 def main(full: bool, rows: int | None, only: tuple[str, ...], run: Path | None) -> None:
-    """Measure the roll-up; with --full it ends with 1 where a goal is missed."""
+    """Measure the roll-up; with --full, exit with 1 if a goal is missed."""
     chosen = FULL if full else SMALL
     size = chosen if rows is None else replace(chosen, rows=rows, night_rows=max(rows // 10, 1_000))
     figures = Figures(f"{size.rows:,} rows, {size.days} days, {CORES} cores")
@@ -285,7 +291,7 @@ def main(full: bool, rows: int | None, only: tuple[str, ...], run: Path | None) 
 def measure(
     figures: Figures, folder: Path, size: Size, parts: Sequence[str], run: Path | None
 ) -> None:
-    """Measure some of `PARTS`, and the memory that they take."""
+    """Measure some of `PARTS` and their memory use."""
     if "command" in parts:
         command, pages = command_and_pages(folder, run, size.rounds)
         figures.add_times("command, one run / Spark's start", command, COMMAND_GOAL)

@@ -1,9 +1,10 @@
-"""Writes run folders of any size whose rows are spread as those of real ones.
+"""Writes run folders of any size whose rows are distributed like those of real runs.
 
-The proportions are those of standard runs of all 31 releases of Apache Kafka (250,408 rows): one property has a tenth of
-the rows, the next a twentieth, the last 30 in a million; six rows of ten are of the listener `plaintext`; one row in 2,000
-is a violation; a third has no latency, the others spread over some 40 buckets. Rows of one property stand together, as a
-run writes them. Exchanges are kept of the first examples of each property, as in a run where few fail.
+The proportions come from standard runs of all 31 releases of Apache Kafka (250,408 rows). One property has a
+tenth of the rows, the next a twentieth, the last 30 in a million. Six rows in ten are from the listener
+`plaintext`, and one row in 2,000 is a violation. A third of the rows have no latency; the others spread over some
+40 buckets. Rows of one property are adjacent, as in a real run. Exchanges are kept for the first examples of each
+property, as in a run with few failures.
 """
 
 from __future__ import annotations
@@ -44,36 +45,37 @@ LISTENERS = {
     "controller": 0.044,
 }
 CLAUSE_WEIGHTS = (0.1, 0.053, 0.027)
-"""Of the first three; the others fall evenly from 0.0235 to 0.00003."""
+"""Shares of the first three clauses; the others decrease evenly from 0.0235 to 0.00003."""
 KINDS = tuple(
     f"v{version}{broken}" for version in range(NEWEST_VERSION + 1) for broken in ("", "-broken")
 )
 KINDS_OF_A_CELL = 3
-"""Kinds of request that the examples of one cell send, at the mean of real ones."""
+"""Kinds of request among the examples of one cell, the mean of real runs."""
 OUTCOMES = {"answer": 0.7704, "closed": 0.2282, "silent": 0.0008, "none": 0.0006}
 ERROR_CODES = {0: 0.617, 35: 0.209, 42: 0.0553, None: 0.1187}
-"""Of answers."""
+"""Shares among responses."""
 VIOLATES, INFORMATIONAL = 0.0005, 0.0001
 NO_LATENCY, MIDDLE_BUCKET, SPREAD = 0.319, 33, 4.0
 SIGNATURES = 3
-"""Distinct failures of a cell that has any."""
+"""Distinct failures of a cell that has failures."""
 BUCKETS = 100
 ANSWER_BYTES = 476
-"""Of 4.4.0's answer in v0, its size prefix included."""
+"""Size of 4.4.0's v0 response, including its size prefix."""
 _FEW_VALUES = ("error_code", "latency_bucket")
-"""Real rows take 3 bytes: what is drawn at random, and numbers that go far, need other encodings to come near."""
+"""Further columns to write with a dictionary. Real rows take 3 bytes; random values and large numbers need other
+encodings to come close."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticRun:
-    """A run to write: of one target, as the matrix makes them.
+    """One run to write, of one target, as `kafka-conformance matrix` makes them.
 
     Attributes:
-        number: makes its id and what is drawn.
+        number: determines its id and seeds its random values.
         target: the target's id.
-        rows: how many examples were judged, at least.
-        started_at: when it began.
-        clauses: how many clauses it knows, of the catalogue's first.
+        rows: the minimum number of judged examples.
+        started_at: when it started.
+        clauses: how many clauses it knows, taken from the start of the catalogue.
         rows_per_file: size of its Parquet files; the suite writes 20,000.
     """
 
@@ -86,7 +88,7 @@ class SyntheticRun:
 
     @property
     def run_id(self) -> str:
-        """Its id, as the suite makes them."""
+        """Its id, in the suite's format."""
         return f"{self.started_at:%Y%m%dT%H%M%SZ}-{self.number:08x}"
 
 
@@ -96,8 +98,8 @@ def night(
     """Plan the runs of one night.
 
     Args:
-        day: how many days after the first.
-        rows: of all runs together.
+        day: days since the first night.
+        rows: rows of all runs together.
         targets: how many targets are judged.
         clauses: how many clauses each run knows.
         rows_per_file: size of the Parquet files.
@@ -117,7 +119,7 @@ def night(
 
 
 def write_runs(root: Path, runs: Sequence[SyntheticRun], *, workers: int) -> int:
-    """Write runs below `root`, each in a folder of its own, and return how many rows they have."""
+    """Write each run to its own folder below `root`, and return the total number of rows."""
     with ProcessPoolExecutor(workers) as pool:
         return sum(pool.map(_write_run, [root] * len(runs), runs))
 
@@ -135,7 +137,7 @@ def _write_run(root: Path, run: SyntheticRun) -> int:
             folder / "examples" / f"part-{part:05}.parquet",
             use_dictionary=[*dictionary_columns(EXAMPLE_FIELDS), *_FEW_VALUES],
             column_encoding={"example_number": "DELTA_BINARY_PACKED"},
-            # Or readers would be told of Arrow's dictionaries, which the suite does not write.
+            # Otherwise the files would describe Arrow's dictionaries to readers, which the suite's files do not.
             store_schema=False,
         )
     rows = int(per_cell.sum())
@@ -157,7 +159,7 @@ def _write_exchanges(
     cells: Sequence[tuple[str, str]],
     per_cell: np.ndarray[Any, np.dtype[np.int64]],
 ) -> int:
-    """Write the exchanges of the first examples of each cell, all with the same answer; return how many."""
+    """Write the exchanges of each cell's first examples, all with the same response; return how many."""
     answer = bytes(ANSWER_BYTES)
     digest = hashlib.sha256(answer).hexdigest()
     answers = PartWriter(folder / "answers", ANSWER_FIELDS)
@@ -222,7 +224,7 @@ def _header(run: SyntheticRun) -> dict[str, Any]:
 
 
 def _rows_per_cell(run: SyntheticRun) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Spread a run's rows over its cells, listener by listener; each cell has at least one."""
+    """Distribute a run's rows over its cells, listener by listener; each cell has at least one."""
     tail = np.linspace(0.0235, 0.00003, max(run.clauses - len(CLAUSE_WEIGHTS), 0))
     clauses = np.concatenate([CLAUSE_WEIGHTS[: run.clauses], tail])
     shares = np.outer(list(LISTENERS.values()), clauses).ravel()
@@ -305,7 +307,7 @@ def _chosen(
     places: np.ndarray[Any, Any],
     missing: np.ndarray[Any, np.dtype[np.bool_]] | None = None,
 ) -> pa.Array:
-    # A dictionary with a text twice would be written as plain strings.
+    # A dictionary that has a text twice would be written as plain strings.
     order = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     indices = np.array([order[text] for text in texts], np.int32)[places]
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(list(order)))

@@ -1,15 +1,15 @@
-"""How fast examples are judged, as ratios measured in one run on one machine.
+"""Speed of judging examples, as ratios measured in one run on one machine.
 
-`python -m benchmarks.throughput [TARGET]` starts the target once and takes, in turns:
+`python -m benchmarks.throughput [TARGET]` starts the target once and measures in turns:
 
-- generated: examples per second of one property's strategy with a body that does nothing;
+- generated: examples per second of one property's strategy, with a body that does nothing;
 - in memory: the same examples, judged on the reference broker in this process, without a socket;
-- judged: the same examples, sent to the live broker on connections that serve a few of them each and asserted on,
-  while the next ones are drawn, as the suite does;
-- connections: plain sockets, a new connection per request with the sentinel behind it, no Hypothesis;
+- judged: the same examples, sent to the live broker and asserted on. As in the suite, a connection serves
+  a few examples, and the next ones are drawn in the meantime;
+- connections: plain sockets, a new connection per request and sentinel, no Hypothesis;
 - pipelined: a plain loop that writes a hundred requests at a time on one connection.
 
-The rates depend on the machine and on what else it does; their ratios are what is compared.
+The rates depend on the machine and its load, so their ratios are compared.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from wire.sentinel import sentinel_for
 
 ROUNDS = 9
 WARMING_ROUNDS = 5
-"""Until then the broker's virtual machine still compiles what it is asked for, on a core that both need."""
+"""Until then the broker's JVM is still compiling, on a core that both processes need."""
 EXAMPLES = 400
 REQUESTS_PER_WRITE = 100
 WRITES = 20
@@ -51,7 +51,7 @@ READ_BYTES = 65536
 
 
 def _property_rate(body: Callable[[Request], None], number: int) -> float:
-    """Return examples per second of a property over well-formed requests, those of the round's seed."""
+    """Return examples per second of a property over well-formed requests, drawn with the round's seed."""
     seen = 0
 
     @seed(number)
@@ -74,7 +74,7 @@ def generated_rate(broker: Broker, number: int) -> float:
 
 
 def judged_rate(broker: Broker, number: int) -> float:
-    """Return examples per second with each sent, answered, decoded and asserted on."""
+    """Return examples per second when each is sent, answered, decoded and asserted on."""
 
     def judge(sent: Request) -> None:
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
@@ -97,7 +97,7 @@ def in_memory_rate(broker: Broker, number: int) -> float:
 
 
 def read_answers(connection: socket.socket, count: int) -> None:
-    """Read as many frames as were asked for."""
+    """Read `count` frames."""
     reader = FrameReader()
     while count:
         reader.receive_data(connection.recv(READ_BYTES))
@@ -106,7 +106,7 @@ def read_answers(connection: socket.socket, count: int) -> None:
 
 
 def connection_rate(broker: Broker) -> float:
-    """Return requests per second, each with a sentinel on a new connection, without Hypothesis."""
+    """Return requests per second, each with a sentinel and on a new connection, without Hypothesis."""
     request = probe_request(0)
     data = request.data + sentinel_for(request.correlation_id).data
     address = broker.running.addresses[broker.listener]
@@ -120,7 +120,7 @@ def connection_rate(broker: Broker) -> float:
 
 
 def pipelined_rate(broker: Broker) -> float:
-    """Return requests per second of a loop that pipelines them on one connection."""
+    """Return requests per second of a loop that pipelines requests on one connection."""
     data = probe_request(0).data * REQUESTS_PER_WRITE
     address = broker.running.addresses[broker.listener]
     with socket.create_connection(address) as connection:

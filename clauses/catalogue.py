@@ -1,7 +1,7 @@
-"""The catalogue: every clause that is judged, declared once in this folder's TOML files.
+"""The catalogue of all clauses, each declared once in this folder's TOML files.
 
-Ids are permanent: `SOURCE.slug`, and the source is what stands before the dot. Unknown keys, missing keys,
-empty values and ids that stand twice are errors when the catalogue is loaded.
+Ids are permanent and have the form `SOURCE.slug`. Unknown keys, missing keys, empty values and duplicate ids
+are errors when the catalogue is loaded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from wire.fields import NO_VERSIONS, Versions, versions
 
 FOLDER = files("clauses")
-"""Of the clause files; on a cluster they may lie in an archive."""
+"""Folder of the clause files; on a Spark cluster it may be inside an archive."""
 _ID = re.compile(r"[A-Z][A-Z0-9]*(?:-[0-9]+)?\.[a-z0-9]+(?:-[a-z0-9]+)*")
 _KEYS = ("id", "roles", "level", "applies_to", "statement", "location", "meaning")
 _OPTIONAL_KEYS = ("not_tested",)
@@ -32,7 +32,7 @@ class CatalogueError(Exception):
 
 
 class Role(enum.StrEnum):
-    """Who has to keep a clause."""
+    """Who has to satisfy a clause."""
 
     BROKER = "broker"
     CLIENT = "client"
@@ -41,7 +41,7 @@ class Role(enum.StrEnum):
 
 
 class Level(enum.StrEnum):
-    """How binding a clause is; PIN: the sources are silent, Apache Kafka's behaviour is pinned."""
+    """How binding a clause is. PIN: the sources are silent, so the clause pins what Apache Kafka does."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -55,13 +55,13 @@ class Clause:
 
     Attributes:
         id: permanent name, such as "KIP-35.keys-unique".
-        roles: who has to keep it.
+        roles: who has to satisfy it.
         level: how binding it is.
-        applies_to: versions of ApiVersions; it applies where the target advertises the first of them.
+        applies_to: versions of ApiVersions; the clause applies to targets that support at least the first of them.
         statement: what must hold, in one sentence.
-        location: where the source says so.
-        meaning: what breaks for a user when it is violated.
-        not_tested: why it cannot be judged from outside; empty for a clause that is judged.
+        location: the place in the source that says so.
+        meaning: what breaks for users when it is violated.
+        not_tested: why it cannot be judged from outside; empty for a clause with tests.
     """
 
     id: str
@@ -75,26 +75,26 @@ class Clause:
 
     @property
     def source(self) -> str:
-        """The document or part that the clause comes from, such as "KIP-35"."""
+        """The part of the id before the dot: the clause's source, such as "KIP-35"."""
         return self.id.partition(".")[0]
 
     def applies_at(self, max_version: int) -> bool:
-        """Tell whether a target that serves ApiVersions up to `max_version` has to keep it."""
+        """Return whether the clause applies to a target that supports ApiVersions up to `max_version`."""
         return max_version >= self.applies_to.first
 
 
 class Catalogue:
-    """All clauses, by id, in the order of their files."""
+    """All clauses by id, in the order in which the files declare them."""
 
     def __init__(self, clauses: Iterable[Clause], *, sha256: str = "") -> None:
-        """Take the clauses.
+        """Collect the clauses.
 
         Args:
             clauses: the clauses in order.
-            sha256: hash of the files that they came from, hexadecimal.
+            sha256: hash of the clause files, hexadecimal.
 
         Raises:
-            CatalogueError: an id stands twice.
+            CatalogueError: two clauses have the same id.
         """
         self.sha256 = sha256
         self._by_id: dict[str, Clause] = {}
@@ -122,14 +122,14 @@ class Catalogue:
 
 
 def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
-    """Make a clause of one `[[clause]]` table.
+    """Build a clause from one `[[clause]]` table.
 
     Args:
         entry: the table.
-        where: the file, for the message of an error.
+        where: the file name, for error messages.
 
     Raises:
-        CatalogueError: a key is unknown, missing, empty or has a value that it cannot have.
+        CatalogueError: a key is unknown, missing or empty, or its value is invalid.
     """
     name = f"{where}: clause {entry.get('id', '(no id)')!r}"
     unknown = sorted(set(entry) - {*_KEYS, *_OPTIONAL_KEYS})
@@ -158,7 +158,7 @@ def parse_clause(entry: Mapping[str, Any], *, where: str) -> Clause:
 
 
 def _is_filled(key: str, value: object) -> bool:
-    """Tell whether a value is a text that is not empty, or for the roles a list of such texts."""
+    """Return whether a value is a non-empty string, or for `roles` a list of such strings."""
     texts = value if key == "roles" else [value]
     return (
         isinstance(texts, list)
@@ -181,7 +181,7 @@ def _entries(content: bytes, *, where: str) -> list[dict[str, Any]]:
 
 
 def load_catalogue(folder: Traversable = FOLDER) -> Catalogue:
-    """Load every TOML file of a folder, in the order of their names."""
+    """Load the clauses from every TOML file of a folder, in the order of the file names."""
     digest = hashlib.sha256()
     clauses: list[Clause] = []
     paths = [path for path in folder.iterdir() if path.name.endswith(".toml")]

@@ -19,18 +19,18 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
         **{"pin-artefacts": "pinning", "record-tables": "pinning"},
     }
 )
-"""Every command, and the module of `conformance.commands` in which it stands under its own name."""
+"""The module of `conformance.commands` that defines each command under its own name."""
 
 
 class Commands(click.Group):
-    """Imports a command when it is asked for: all of them together take a second."""
+    """Imports a command only when it is needed; importing all of them takes a second."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands."""
+        """Return the names of the commands."""
         return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None for a name that is none."""
+        """Import and return a command; None if there is no such command."""
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"conformance.commands.{COMMANDS[cmd_name]}")
@@ -41,7 +41,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(suite_version())
 def main() -> None:
-    """Judge how Kafka brokers keep the ApiVersions handshake.
+    """Judge how well Kafka brokers conform to the ApiVersions handshake.
 
     Brokers are judged by `pytest conformance/`; `pytest conformance/ --help` lists its options under
     "Kafka conformance".

@@ -1,4 +1,4 @@
-"""Assumptions of properties whose bodies run outside of Hypothesis: repeated, replayed, or judged after its end."""
+"""Allows `assume` in property bodies that run outside Hypothesis: repeated, replayed, or judged after it has ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis.errors import HypothesisDeprecationWarning
 
 @contextmanager
 def assumptions_outside_hypothesis() -> Iterator[None]:
-    """Let a body assume inside the block; Hypothesis warns of an assumption outside of its own runs."""
+    """Allow a body to call `assume` inside the block; Hypothesis warns about assumptions outside its own runs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
         yield

@@ -1,21 +1,23 @@
-"""How many examples Hypothesis draws for a property on a listener, in a run and in the mutation score alike."""
+"""How many examples Hypothesis draws for a property on a listener, both in runs and for the mutation score."""
 
 from __future__ import annotations
 
 SHARE_ON_FURTHER_LISTENERS = 10
-"""One example in so many runs on the listeners behind a target's first: the code behind them is the same but
-for its first steps, and a whole run has a minute."""
+"""One example in this many runs on listeners after a target's first.
+
+Their code differs only in its first steps, and a complete run has one minute.
+"""
 SETTINGS_OF_A_TEST = "_hypothesis_internal_use_settings"
 """Where Hypothesis keeps the settings of a test."""
 
 
 def examples_on(listener: str, listeners: tuple[str, ...], *, max_examples: int) -> int:
-    """Return how many examples are drawn on one of a target's listeners, beside the pinned ones.
+    """Return how many examples are drawn on one of a target's listeners, not counting the pinned ones.
 
     Args:
         listener: the listener.
-        listeners: all of the target's, in the order of its file.
-        max_examples: the property's own number.
+        listeners: all listeners of the target, in the order of its file.
+        max_examples: the property's own number of examples.
     """
     if listener == listeners[0]:
         return max_examples

@@ -1,4 +1,4 @@
-"""Writes what the reference broker answers to other APIs than ApiVersions: the smallest answer of each schema."""
+"""Writes the reference broker's responses to APIs other than ApiVersions: the smallest response of each schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_TAGS = b"\0"
 
 
 def record_default_answers(folder: Path = RECORDED) -> None:
-    """Write `default_answers.csv`: for each version that the newest release serves, all behind the correlation id."""
+    """Write `default_answers.csv`: for each version of the newest release, what follows the correlation id."""
     served = sorted(set(_served()))
     with (folder / "default_answers.csv").open("w", newline="") as lines:
         writer = csv.writer(lines, lineterminator="\n")
@@ -31,7 +31,11 @@ def record_default_answers(folder: Path = RECORDED) -> None:
 def _served() -> Iterator[tuple[int, int]]:
     for listener in (PLAINTEXT, CONTROLLER):
         profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
-        for entry in (*profile.api_keys, *profile.traits.accepted_unlisted):
+        for entry in (
+            *profile.api_keys,
+            *profile.traits.accepted_unlisted,
+            *profile.readable_keys,
+        ):
             if entry.api_key != API_VERSIONS_KEY:
                 for api_version in range(entry.min_version, entry.max_version + 1):
                     yield entry.api_key, api_version
@@ -45,7 +49,7 @@ def _default_answer(api_key: int, api_version: int, **values: int) -> bytes:
 
 
 def _place_of_error_code(api_key: int, api_version: int) -> int | str:
-    """Return where in the answer its own error code stands; an empty text where it has none."""
+    """Return the offset of the top-level error code in the response; an empty string if it has none."""
     api = api_catalogue().find(api_key, api_version)
     assert api is not None
     if all(field.name != "error_code" for field in api.response.FIELDS):

@@ -1,7 +1,7 @@
-"""Reads back what a property drew, from the text that a failure keeps of it.
+"""Reads a property's drawn values back from the text that is stored with a failure.
 
-The text is what `repr` gives. Nothing in it is run: literals, the classes and members below, and `range` are all that
-is understood, so that a folder from elsewhere can be looked at.
+The text is the output of `repr`. Nothing in it is executed: only literals, the classes and members below, and `range`
+are accepted, so folders from untrusted sources can be read safely.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ DEEPEST = 40
 
 
 class UnreadableValues(Exception):
-    """The values are of a kind that cannot be read back."""
+    """The stored values cannot be read back."""
 
 
 def read_values(text: str) -> Mapping[str, Any]:
     """Return the values by name.
 
     Raises:
-        UnreadableValues: the text is not what `repr` gives of values of the known kinds.
+        UnreadableValues: the text is not the `repr` of values of the known kinds.
     """
     try:
         values = _value(ast.parse(text.strip(), mode="eval").body, 0)

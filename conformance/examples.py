@@ -1,8 +1,8 @@
 """Turns each run of a property's body into a judged example.
 
-Hypothesis calls the body once per example; `PropertyJudge.judge` stands between the two. It tells violations
-from doubts, hands each to the recorder, and ends shrinking when its budget is spent, so that a target which
-violates everything costs little more than a healthy one.
+Hypothesis calls the body once per example, through `PropertyJudge.judge`. The judge distinguishes violations
+from harness errors, passes results to the recorder, and ends shrinking when its budget is spent. So a target that
+violates everything costs little more time than a healthy one.
 """
 
 from __future__ import annotations
@@ -30,33 +30,34 @@ from reports.words import counted
 from wire.exchange import Exchange, Step
 
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
-"""The judge of the property that runs."""
+"""The judge of the current property."""
 
 SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
-"""What an example violates that holds on a connection of its own and not on a borrowed one."""
+"""The clause violated by an example that passes on a connection of its own but fails on a borrowed one."""
 CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
 CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
-"""What an example violates that ends the target, by whether anything of it was malformed."""
+"""The clauses violated by an example that ends the target, with and without a malformed request."""
 
 BRIEF_S = 1.0
-"""Wall time of a property on a listener that is not a target's first: some releases take 0.3 s for every request
-that is pipelined over TLS, and seconds for one that a quota holds back."""
+"""Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
+that is pipelined over TLS, and seconds for one that is throttled by a quota."""
 TOO_SLOW = (
-    f"drawn examples behind the first ones, which took more than {BRIEF_S:g} s on this listener; "
+    "{run} of {drawn} drawn examples: more than {limit_s:g} s had passed on this listener by then; "
     "every pinned example was run"
 )
+"""The text of a cell whose target is too slow for the remaining examples."""
 OUT_OF_PATIENCE = "what comes after the first failures: the target kept the property waiting for responses until its time was used up"
 ENOUGH_DIFFERENCES = 3
-"""Differences that are only information are no failures, so that Hypothesis would go on to look for one; where
-the difference is silence each costs the silence bound."""
+"""Informational differences to find before a property ends. They are not failures, so Hypothesis would go on drawing;
+if the difference is silence, each one costs the silence bound."""
 
 
 class PropertyJudge:
     """Judges the examples of one property on one target.
 
     Attributes:
-        failed_elsewhere: ids of clauses beside its own that an example violated: by what does not hold behind other
-            requests alone, or by a crash.
+        failed_elsewhere: ids of further clauses that an example violated: by failing only after other requests, or by
+            a crash.
     """
 
     def __init__(
@@ -70,17 +71,17 @@ class PropertyJudge:
         pinned: int = 0,
         sequences: PropertyJudge | None = None,
     ) -> None:
-        """Begin with no example.
+        """Start without examples.
 
         Args:
-            recorder: gets every judged example.
+            recorder: records every judged example.
             broker: the target.
-            clauses: what the property judges.
+            clauses: the clauses that the property judges.
             name: the property's name.
-            is_brief: whether it ends after `BRIEF_S`, however many examples are drawn.
-            pinned: how many examples are written down with the property; they come first, and all of them are run.
-            sequences: judges, for the same property, what shows only behind other requests on one connection, which is
-                the matter of a clause of its own; without it no example borrows a connection.
+            is_brief: whether the property ends after `BRIEF_S`, however many examples are drawn.
+            pinned: the number of pinned examples; they come first, and all of them run.
+            sequences: the same property's judge for failures that occur only after other requests on one connection,
+                which violate a separate clause. Without it no example borrows a connection.
         """
         self._began_at = time.monotonic()
         self._is_brief = is_brief
@@ -90,6 +91,7 @@ class PropertyJudge:
         self._name = name
         self._pinned = pinned
         self._asked = 0
+        self._too_late = 0
         self._number = 0
         self._shrinking = Shrinking()
         self._differences = 0
@@ -104,14 +106,14 @@ class PropertyJudge:
         self._failing: dict[tuple[tuple[CellKey, str], ...], FailingExample] = {}
 
     def judge(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
-        """Run the property's body once, on the values drawn, and record what came of it.
+        """Run the property's body once on the drawn values, and record the result.
 
         Raises:
             AssertionError: the target violates the clause.
-            HarnessError: we could not tell.
+            HarnessError: the example could not be judged.
         """
         if self._harness_error is not None:
-            # Drawing on would only repeat it: a broker that is gone is gone for every example.
+            # Further examples would only repeat it: a broker that is gone is gone for all of them.
             raise self._harness_error
         self._asked += 1
         if not self._stored and self._asked > self._pinned and self._is_enough():
@@ -125,27 +127,30 @@ class PropertyJudge:
             self._run(body, values)
         except AssertionError as error:
             if self._record_difference(drawn, error):
-                # What is declared was to be expected, silence from the beginning and all. The next example may
-                # fail in another way, which the declaration must not hide.
+                # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
+                # the next example may fail in another way, which the declaration must not hide.
                 patience.forgive(before)
                 self._first_error = self._first_error or error
             elif self._is_to_raise(error, FailingExample(body, values)):
                 raise
-        except OutOfPatience as error:
-            if not self._has_found:
+        except HarnessError as error:
+            if not self._stands_without(error):
                 self._harness_error = error
                 raise
-            self.leaves_out(OUT_OF_PATIENCE)
-        except HarnessError as error:
-            self._harness_error = error
-            raise
         else:
-            # Silence that was right is no reason to lose patience.
+            # Silence that was allowed does not count against the target's patience.
             patience.forgive(before)
             self._record(Verdict.CONFORMS)
 
+    def _stands_without(self, error: HarnessError) -> bool:
+        """Return whether what was found stands without the examples that cannot be judged, and say so on the cells."""
+        stands = self._has_found and isinstance(error, OutOfPatience)
+        if stands:
+            self.leaves_out(OUT_OF_PATIENCE)
+        return stands
+
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
-        """Run the body; where that ends a target which we can start again, find out whether it is to blame."""
+        """Run the body; if that ends a target that we can restart, find out whether the example is the cause."""
         try:
             self._run_on_any_connection(body, values)
         except BrokerGone as gone:
@@ -160,7 +165,7 @@ class PropertyJudge:
             raise TargetEnded("\n".join(crash_in_words(str(gone)))) from gone
 
     def _run_on_any_connection(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
-        """Run the body, on a borrowed connection if it can be; what does not hold there is run on one of its own."""
+        """Run the body, on a borrowed connection if possible; if it fails there, run it on one of its own."""
         lender = self._lender if is_aside() else None
         try:
             run_body(self._broker, body, values, lender=lender)
@@ -176,45 +181,49 @@ class PropertyJudge:
     def _holds_alone(
         self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
     ) -> None:
-        """Record that an example holds on a connection of its own, and does not behind what another one served."""
+        """Record that an example passes on a connection of its own, but fails after requests of other examples."""
         assert self._sequences is not None
-        # One tells it; every further example would be run twice.
+        # One such failure is enough evidence; with borrowed connections, more examples would have to run twice.
         self.close()
         served = counted(len(example.served_before), "request")
         behind = AssertionError(f"behind {served} that the connection had served well: {error}")
         self.failed_elsewhere.add(SEQUENCES_CLAUSE)
-        # It is the same example.
+        # Both judges record it under the same number, because it is the same example.
         self._sequences._number = self._number
         self._sequences.differs(behind, steps, example)
 
     def _run_again(
         self, body: Callable[..., None], values: Mapping[str, Any], gone: BrokerGone
     ) -> None:
-        """Run the body on a fresh target; returns where it ends that one as well."""
+        """Run the body on a fresh target; return if it ends that one as well.
+
+        Raises:
+            HarnessError: the fresh target did not end.
+        """
         try:
             run_body(self._broker, body, values)
-            # A process takes a moment to end of what it has answered or closed already.
+            # After its response or close, a process may take a moment to end.
             self._broker.await_end()
         except BrokerGone:
-            # Where it does not come back, the next connection says so.
+            # If it does not start again, the next connection reports that.
             with suppress(HarnessError):
                 self._broker.restart()
             return
         raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
 
     def close(self) -> None:
-        """Close the connections that examples left for others."""
+        """Close the connections that examples left open for others to borrow."""
         if self._lender is not None:
             self._lender.close()
 
     def judge_stored(self, body: Callable[..., None], values: Mapping[str, Any]) -> bool:
-        """Judge an example that was not drawn: nothing is made smaller, and the next one is judged all the same.
+        """Judge an example that was not drawn: it is not shrunk, and later examples are judged even if it fails.
 
         Returns:
-            Whether the target holds; `raise_first` raises what it did not.
+            Whether the target conforms; if not, `raise_first` raises the violation.
 
         Raises:
-            HarnessError: we could not tell.
+            HarnessError: the example could not be judged.
         """
         self._stored = True
         try:
@@ -226,19 +235,19 @@ class PropertyJudge:
         return True
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
-        """Record an example that was sent among others and holds."""
+        """Record an example that was sent among others and conforms."""
         step = Step(connection=0, listener=self._broker.listener, exchanges=tuple(exchanges))
         self._record(Verdict.CONFORMS, steps=(step,))
 
     def differs(
         self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
     ) -> None:
-        """Record an example that was sent among others and does not hold.
+        """Record an example that was sent among others and fails.
 
         Args:
-            error: what is wrong with it; `raise_first` raises the first one.
-            steps: what was done.
-            example: how to do it again.
+            error: what is wrong; `raise_first` raises the first such error.
+            steps: the steps that were taken.
+            example: the example, for repeating it.
         """
         if isinstance(error, TargetEnded):
             self._blame_crash(error, steps, example.values)
@@ -254,35 +263,40 @@ class PropertyJudge:
             self._first_error = self._first_error or error
 
     def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
-        """Record something that cannot be judged, for the reader of the grid, and the exchange that shows it."""
+        """Record something that cannot be judged, with the steps that show it, for readers of the grid."""
         self._record_difference("", error, steps=steps)
 
     def leaves_out(self, what: str) -> None:
-        """Say of the property's cells what they leave out, without a doubt about the rest."""
+        """Note in the property's cells what they leave out; the rest is judged as usual."""
         for clause in self._clauses:
             self._recorder.left_out(self._key(clause), what)
 
     def begin_again(self, reason: BaseException | None) -> None:
-        """Expect the property's examples from the first one on.
+        """Start again with the property's first example.
 
         Args:
-            reason: what an example came to that Hypothesis does not know of; `raise_first` raises a violation.
+            reason: the error of an example that Hypothesis does not know about; `raise_first` raises it if it is a
+                violation.
         """
         self._shrinking.end()
         self._began_at = time.monotonic()
-        self._asked = 0
+        self._asked = self._too_late = 0
         if isinstance(reason, AssertionError):
             self._first_error = self._first_error or reason
 
     def raise_first(self) -> None:
-        """Raise the first violation that Hypothesis was not told of, if any."""
+        """End the property: record how much was run, and raise the first violation that Hypothesis does not know, if any."""
+        if self._too_late:
+            drawn = self._asked - self._pinned
+            run = drawn - self._too_late
+            self.leaves_out(TOO_SLOW.format(run=run, drawn=drawn, limit_s=BRIEF_S))
         if self._first_error is not None:
             raise self._first_error
         if self._sequences is not None:
             self._sequences.raise_first()
 
     def repeat_failures(self, repeater: Repeater) -> None:
-        """Repeat each distinct failure alone, and note how often it showed again; not where it is declared."""
+        """Repeat each distinct failure alone, unless it is declared, and record how often it occurs again."""
         for signatures, example in self._failing.items():
             if all(self._recorder.cells[key].planned.known_violation for key, _ in signatures):
                 continue
@@ -294,10 +308,10 @@ class PropertyJudge:
             self._sequences.repeat_failures(repeater)
 
     def _is_to_raise(self, error: AssertionError, example: FailingExample) -> bool:
-        """Keep an example that does not hold; returns whether Hypothesis is told of it."""
+        """Keep a failing example; return whether Hypothesis gets the error."""
         binding = self._is_binding(error)
         if isinstance(error, TargetEnded):
-            # It has been repeated on a fresh one already.
+            # A crash has already been repeated on a fresh target.
             self._blame_crash(error, tuple(self._broker.journal), example.values)
         elif binding:
             self._failing[self._signatures(error)] = example
@@ -306,7 +320,7 @@ class PropertyJudge:
     def _blame_crash(
         self, error: TargetEnded, steps: tuple[Step, ...], values: Mapping[str, Any]
     ) -> None:
-        """Record a crash as a violation of the clause about it, whichever property met it."""
+        """Record a crash as a violation of the clause about crashes, whichever property caused it."""
         broken = any(each.request.broken for step in steps for each in step.exchanges)
         clause = catalogue()[CRASH_OF_BROKEN if broken else CRASH_OF_WELL_FORMED]
         key = self._key(clause)
@@ -324,7 +338,7 @@ class PropertyJudge:
         return CellKey(clause.id, self._broker.target.id, self._broker.listener)
 
     def _signatures(self, error: AssertionError) -> tuple[tuple[CellKey, str], ...]:
-        """Return the cells that an error is a failure of, each with the failure's signature."""
+        """Return the cells that an error belongs to, each with the failure's signature."""
         return tuple(
             (self._key(clause), self._signature(self._key(clause), error))
             for clause in self._clauses
@@ -341,18 +355,18 @@ class PropertyJudge:
         )
 
     def _is_enough(self) -> bool:
-        """Tell whether no more of what Hypothesis draws is run."""
+        """Return whether further drawn examples are skipped."""
         if self._differences >= ENOUGH_DIFFERENCES:
             return True
         took_s = time.monotonic() - self._began_at
         is_late = self._is_brief and self._number > 0 and took_s > BRIEF_S
         if not is_late or self._shrinking.is_under_way:
             return False
-        self.leaves_out(TOO_SLOW)
+        self._too_late += 1
         return True
 
     def _is_binding(self, error: AssertionError) -> bool:
-        """A PIN binds Apache Kafka; what another implementation does instead is information."""
+        """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""
         if isinstance(error, Unjudged):
             return False
         return self._broker.is_pinned or any(c.level is not Level.PIN for c in self._clauses)
@@ -365,7 +379,7 @@ class PropertyJudge:
         steps: tuple[Step, ...] | None = None,
         served_before: int = 0,
     ) -> bool:
-        """Record what does not hold; returns whether that is declared."""
+        """Record a difference; return whether it is declared for every clause of the property."""
         binding = self._is_binding(error)
         declared = {} if isinstance(error, Unjudged) else self._declared(error)
         is_declared = len(declared) == len(self._clauses)
@@ -384,7 +398,7 @@ class PropertyJudge:
         return is_declared
 
     def _declared(self, error: AssertionError) -> dict[str, str]:
-        """Return what is declared of just this failure, by the clause that it is declared for."""
+        """Return the notes of the declared violations that match this failure, by clause."""
         target, listener = self._broker.target, self._broker.listener
         declared = {}
         for clause in self._clauses:
@@ -411,7 +425,7 @@ class PropertyJudge:
         served_before: int = 0,
         declared: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        # The first failure was drawn to judge; what follows it is Hypothesis making it smaller.
+        # The first failure was drawn for judging; examples after it are part of shrinking.
         phase = Phase.SHRINK if self._shrinking.is_under_way else Phase.GENERATE
         self._number += 1
         for clause in self._clauses:

@@ -1,4 +1,4 @@
-"""Declared violations: which of them a run did not need, and the entry that would declare what a run saw."""
+"""Declared violations: finds those that a run did not need, and writes the entries for violations that a run saw."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
 
 def stale_expectations(targets: Iterable[Target]) -> list[str]:
-    """Name the declared violations that have expired or whose clause does not exist."""
+    """Describe the declared violations that have expired or whose clause does not exist."""
     today = datetime.now(UTC).date()
     stale = []
     for target in targets:
@@ -36,9 +36,9 @@ def stale_expectations(targets: Iterable[Target]) -> list[str]:
 
 
 def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> Iterator[str]:
-    """Name the declared violations that matched nothing in a run that judged their clause.
+    """Describe the declared violations that matched nothing in a run that judged their clause.
 
-    One whose clause holds is not among them: that is an unexpected pass.
+    A declaration whose clause holds is excluded: that is an unexpected pass.
     """
     for target in targets:
         for known in target.known_violations:
@@ -65,7 +65,7 @@ def _why_unmatched(
 
 
 def match_for(failure: StoredFailure) -> str:
-    """Return a regular expression that matches a failure's first line whatever its numbers are."""
+    """Return a regular expression that matches a failure's first line, with any numbers."""
     parts = _CHANGING.split(failure.first_line)
     numbers = (
         "[0-9a-fx]+" if len(number) > 7 else r"-?\d+"
@@ -78,17 +78,17 @@ def match_for(failure: StoredFailure) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what is special in a regular expression, and nothing that a reader would rather see plain."""
+    """Escape only the special characters of regular expressions, so that the pattern stays readable."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 def entries_for(folder: Path, today: date) -> Mapping[str, str]:
-    """Return the smallest declarations for what a run saw, by target, as its file takes them.
+    """Return the smallest declarations for the violations that a run saw, by target, in the format of its file.
 
-    Reason and link are left empty, which the registry refuses: somebody has to write them.
+    Reason and link are left empty. The registry refuses empty ones, so a person has to fill them in.
 
     Raises:
-        RunRefused: the folder does not count.
+        RunRefused: the run folder is refused.
     """
     header = read_run_header(folder)
     verdicts = run_verdicts(folder, header)
@@ -114,7 +114,7 @@ def entries_for(folder: Path, today: date) -> Mapping[str, str]:
 
 
 def _entry(clause: str, match: str, listeners: Iterable[str], today: date) -> str:
-    # JSON's strings and arrays are TOML's.
+    # JSON strings and arrays are valid TOML.
     names = list(listeners)
     only = f"listeners = {json.dumps(names)}\n" if names else ""
     return f"""

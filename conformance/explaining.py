@@ -1,4 +1,4 @@
-"""What pytest says of a property that did not simply pass: which violations, or why we could not tell."""
+"""Rewrites pytest's report of a property that did not pass: its violations, or why it could not be judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from fixtures.errors import HarnessError
 from reports.allure_results import attach_failure
 from reports.exit_status import gates
 from reports.recorder import Cell, CellKey, RunRecorder
-from reports.terminal import printable
+from reports.terminal import shortened
+
+LONGEST_LINE = 160
+"""Columns of a failure in pytest's own list: two rows of most terminals. What stands below the verdicts says more."""
 
 
 def explain(
@@ -21,18 +24,18 @@ def explain(
     *,
     strict: bool,
 ) -> None:
-    """Keep the evidence of a property's failures, and let only what gates show as failed.
+    """Keep the evidence of a property's failures, and report only gating violations as failed.
 
     Args:
-        report: what pytest would say; it is changed.
-        call: what pytest did.
+        report: pytest's report, changed in place.
+        call: pytest's call of the test.
         recorder: holds the cells.
         keys: the property's cells.
-        property_name: its name.
+        property_name: the property's name.
         strict: whether a SHOULD gates.
     """
     if call.when == "call":
-        # Also where nothing failed: a difference that is only information has evidence too.
+        # Even if nothing failed: informational differences have evidence too.
         _keep_evidence(recorder, keys)
     if call.excinfo is None:
         return
@@ -51,11 +54,14 @@ def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
 
 
 def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
-    # The verdicts below show the bytes; a traceback would show our code.
+    # The verdicts below the report show the bytes; a traceback would show only our code.
     report.longrepr = "\n".join(
-        printable(f"{cell.planned.clause}: {failure.first_line}")
-        for cell in cells
-        for failure in cell.violations
+        shortened(f"{clause}: {line}", LONGEST_LINE, complete_in="failure.json")
+        for clause, line in dict.fromkeys(
+            (cell.planned.clause, failure.first_line)
+            for cell in cells
+            for failure in cell.violations
+        )
     )
     excuse = _excuse(cells, strict=strict)
     if excuse:
@@ -74,7 +80,7 @@ def _report_problem(
     first = all(problem not in cell.problems for cell in recorder.cells.values())
     for key in keys:
         recorder.inconclusive(key, property_name, problem)
-    # Only a fault of this suite is explained by a traceback, and by one.
+    # Only a fault of this suite gets a traceback, and only its first occurrence.
     if isinstance(error, HarnessError) or not first:
         report.longrepr = "inconclusive; the reason stands below the verdicts"
 
@@ -87,7 +93,7 @@ def _problem(error: BaseException) -> str:
 
 
 def _excuse(cells: list[Cell], *, strict: bool) -> str:
-    """Return why violated cells do not fail the run; empty where one does."""
+    """Return why the violated cells do not fail the run; empty if one of them does."""
     excuses = [
         cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
         for cell in cells

@@ -1,4 +1,4 @@
-"""Inputs that are drawn beside the corpus: the same bytes for every release, and again for the same seed."""
+"""Draws inputs in addition to the corpus: the same bytes for every release and for every run with the same seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ANY_INPUTS = any_requests() | frames_with_wrong_size()
 
 
 def generated_inputs(count: int, seed: int) -> tuple[Entry, ...]:
-    """Draw inputs; the same ones for the same count and seed."""
+    """Draw inputs; the same count and seed always produce the same inputs."""
     drawn: dict[bytes, Entry] = {}
 
     @hypothesis.seed(seed)

@@ -1,7 +1,7 @@
-"""Hypothesis' settings: a profile for each place, and what a tier changes of it.
+"""Hypothesis's settings: a profile for each environment, adjusted by tier.
 
-The profile is chosen by `KAFKA_CONFORMANCE_PROFILE`, else it is `ci` where `CI` is set, else `dev`.
-`explore` draws otherwise every time; `unshrunk` asks only whether a failure is found.
+`KAFKA_CONFORMANCE_PROFILE` names the profile. Without it, the profile is `ci` if `CI` is set, else `dev`.
+`explore` draws different examples every time; `unshrunk` finds failures without shrinking them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import secrets
 from hypothesis import HealthCheck, Phase, settings
 
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
-"""All but `explain`, which traces every line of a failing example and says nothing about bytes."""
+"""All but `explain`, which traces every line of a failing example and cannot explain bytes."""
 EXAMPLES_PER_PROPERTY = 100
 DEEP_EXAMPLES_PER_PROPERTY = 1000
 
@@ -22,35 +22,35 @@ _COMMON = settings(
     print_blob=True,
     max_examples=EXAMPLES_PER_PROPERTY,
     phases=PHASES,
-    # Versions are drawn from all that exist; a release that serves one of six rejects five.
+    # Versions are drawn from all existing ones; a release that serves only one of six rejects five of six examples.
     suppress_health_check=[HealthCheck.filter_too_much],
 )
 
 
 UNSHRUNK = "unshrunk"
-"""The profile that asks only whether a failure is found."""
+"""The profile that only finds failures, without shrinking them."""
 RANDOM_SEEDS = 2**31
 
 
 def place_of_run() -> str:
-    """Return the name of the profile that the environment chooses."""
+    """Return the name of the profile that the environment selects."""
     return os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
 
 def seed_for_place() -> int | None:
-    """Choose a seed for a run that was given none, so that its records say how to draw the same again.
+    """Choose a seed for a run without one, so that its records say how to draw the same examples again.
 
-    A derandomized profile needs none, and `explore` keeps a database, which Hypothesis uses without a seed alone.
+    A derandomized profile needs no seed. `explore` keeps a database, which Hypothesis uses only without a seed.
     """
     return secrets.randbelow(RANDOM_SEEDS) if place_of_run() == "dev" else None
 
 
 def load_profile(tier: str, *, seed: int | None = None) -> None:
-    """Register the profiles and load the one for this place, changed as the tier asks.
+    """Register the profiles, and load the one for this environment with the tier's changes.
 
     Args:
-        tier: "smoke" runs the pinned examples alone; "deep" draws ten times as many as the others.
-        seed: where one is given, it decides what is drawn, whatever the profile says.
+        tier: "smoke" runs only the pinned examples; "deep" draws ten times as many examples as the other tiers.
+        seed: if given, it decides what is drawn and overrides the profile.
     """
     settings.register_profile("dev", parent=_COMMON)
     settings.register_profile("ci", parent=_COMMON, derandomize=True, database=None)

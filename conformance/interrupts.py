@@ -1,8 +1,8 @@
-"""Ctrl-C that is not lost.
+"""Makes sure that Ctrl-C is not lost.
 
-Python drops what is raised inside a callback of its garbage collector, and Hypothesis has such a callback: about
-one interrupt in twenty came to nothing, but for a complaint at the end of the run. So none is raised there; each is
-remembered, and raised (again) before the next example, or behind the last one of a property.
+Python drops exceptions raised inside a garbage collector callback, and Hypothesis installs such a callback. About
+one interrupt in twenty was lost, except for a complaint at the end of the run. So no interrupt is raised inside a
+callback. Each one is remembered, and raised (again) before the next example or after the last one of a property.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from types import FrameType
 
 
 class Interrupts:
-    """The interrupts that this process has had."""
+    """Remembers whether this process was interrupted."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without an interrupt."""
         self._came = False
 
     def remember(self) -> None:
-        """Take SIGINT from here on; where it is ignored, or somebody else has it, it stays so."""
+        """Handle SIGINT from now on, unless it is ignored or already has another handler."""
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._take)
 
     def check(self) -> None:
-        """Raise an interrupt that came.
+        """Raise `KeyboardInterrupt` if the process was interrupted.
 
         Raises:
-            KeyboardInterrupt: one did.
+            KeyboardInterrupt: the process was interrupted.
         """
         if self._came:
             raise KeyboardInterrupt

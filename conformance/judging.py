@@ -1,7 +1,7 @@
-"""From a target's bytes to what a property asserts on.
+"""Turns a target's bytes into values that a property can make assertions about.
 
-What the bytes cannot be read as is the target's fault: a `MalformedAnswer`, which is an AssertionError. Faults
-on our side are `fixtures.errors.HarnessError` and never come from here.
+Bytes that cannot be decoded are the target's fault: they raise `MalformedAnswer`, which is an AssertionError. Faults
+on our side are `fixtures.errors.HarnessError` and are never raised here.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _DUMP_BYTES = 48
 _SAYS_WHY = re.compile(
     r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught"
 )
-"""What the line of a crash has in it that says why: of Go, Rust, C and Java."""
+"""Marks the line of a crash that states the reason, in Go, Rust, C and Java."""
 
 
 class MalformedAnswer(AssertionError):
-    """The target's bytes are not the answer that they have to be.
+    """The target's bytes are not the required response.
 
     Attributes:
         exchange: the exchange that they belong to.
-        decode_error: what is wrong with them, with offsets into the frame's payload; None where there is
-            no answer at all.
+        decode_error: what is wrong with the bytes, with offsets into the frame's payload; None if there is no
+            response at all.
     """
 
     def __init__(self, exchange: Exchange, problem: str, error: DecodeError | None = None) -> None:
@@ -49,15 +49,17 @@ class MalformedAnswer(AssertionError):
 
 
 class Unjudged(AssertionError):
-    """What a clause is about is there, but nothing says how to judge it: information, never a violation."""
+    """No source says how to judge something that a clause covers: informational, never a violation."""
 
 
 class TargetEnded(AssertionError):
-    """What was sent ends the target, and did so again on a fresh one."""
+    """A request ended the target, and ended a fresh one too."""
 
 
 def crash_in_words(last_words: str) -> tuple[str, str]:
-    """Return a crash in one line, the one in which the target says why if there is such a line, and the rest.
+    """Return a one-line summary of a crash, and the complete text.
+
+    The summary is the line in which the target states the reason, if there is one, else the first line.
 
     Args:
         last_words: how the target ended, with the last lines that it wrote.
@@ -68,14 +70,14 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
 
 
 class StoppedServing(AssertionError):
-    """The target runs on, but takes no new connection."""
+    """The target is still running, but accepts no new connection."""
 
 
 def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
-    """Send a request on a new connection, which the target has to take.
+    """Send a request on a new connection, which the target has to accept.
 
     Raises:
-        StoppedServing: it does not take it, although it has not ended.
+        StoppedServing: the target does not accept the connection, although it is still running.
     """
     try:
         with broker.connect(authenticate=False) as connection:
@@ -86,9 +88,9 @@ def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
 
 @contextmanager
 def naming_input(place: str, value: str) -> Iterator[None]:
-    """Put into the words of a violation inside the block where the input stood, and in a line of its own what it was.
+    """Prefix the message of a violation inside the block with the kind of input, and append the value on its own line.
 
-    The first line stays the same for every input that fails alike, since it tells one failure from another.
+    The first line is the same for every input that fails in the same way, because it identifies the failure.
 
     Args:
         place: what was unusual, for example "an unknown tag in the body".
@@ -102,10 +104,10 @@ def naming_input(place: str, value: str) -> Iterator[None]:
 
 
 def payload_of(exchange: Exchange) -> bytes:
-    """Return the answer's payload.
+    """Return the payload of the response.
 
     Raises:
-        MalformedAnswer: there is no whole answer.
+        MalformedAnswer: there is no complete response.
     """
     if exchange.framing_error is not None and exchange.payload is None:
         raise MalformedAnswer(
@@ -124,16 +126,16 @@ def payload_of(exchange: Exchange) -> bytes:
 def decode_answer(
     exchange: Exchange, *, api_version: int, exactly: bool = False
 ) -> ApiVersionsResponse:
-    """Decode an answer in the layout of a version.
+    """Decode a response in the layout of a version.
 
     Args:
         exchange: the exchange.
         api_version: the layout's version.
-        exactly: whether bytes behind the body are an error. That they are is the matter of clauses of their
-            own, so that other properties read on.
+        exactly: whether bytes after the body are an error. Separate clauses judge these bytes, so other properties
+            ignore them.
 
     Raises:
-        MalformedAnswer: there is no answer, or it does not decode.
+        MalformedAnswer: there is no response, or it does not decode.
     """
     payload = payload_of(exchange)
     body = payload[RESPONSE_HEADER_BYTES:]
@@ -150,14 +152,14 @@ def decode_answer(
 
 @functools.lru_cache(maxsize=1024)
 def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
-    """Decode the body of an answer; a target gives the same few ones all the time."""
+    """Decode the body of a response; cached, because a target sends the same few bodies again and again."""
     if exactly:
         return decode(ApiVersionsResponse, body, version=api_version)
     return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
 
 
 def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
-    """Tell whether an answer decodes with a tag section in its header, and does not without one."""
+    """Return whether a response decodes with a tag section in its header, but not without one."""
     payload = payload_of(exchange)
     try:
         decode_prefix(
@@ -174,10 +176,10 @@ def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
 
 
 def bytes_behind_body(exchange: Exchange, *, api_version: int) -> bytes:
-    """Return what stands in an answer's frame behind the body of a version.
+    """Return the bytes in a response's frame after the body of a version.
 
     Raises:
-        MalformedAnswer: there is no answer, or it does not decode.
+        MalformedAnswer: there is no response, or it does not decode.
     """
     decode_answer(exchange, api_version=api_version)
     payload = payload_of(exchange)
@@ -188,10 +190,10 @@ def bytes_behind_body(exchange: Exchange, *, api_version: int) -> bytes:
 
 
 def error_code_of(exchange: Exchange) -> ErrorCode:
-    """Read the error code of an answer, which stands at the same place in every version.
+    """Read the error code of a response; its offset is the same in every version.
 
     Raises:
-        MalformedAnswer: there is no answer, or it is too short for an error code.
+        MalformedAnswer: there is no response, or it is too short for an error code.
     """
     payload = payload_of(exchange)
     end = RESPONSE_HEADER_BYTES + ERROR_CODE_BYTES
@@ -204,11 +206,11 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
 
 
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:
-    """Fail unless a request was refused: the connection closed, or an error answered.
+    """Fail unless a request was refused: with a close, or with an error.
 
     Args:
         exchange: the exchange.
-        served: what it means that the request was served.
+        served: the failure message if the request was served.
     """
     closed_or_answered = exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER)
     assert closed_or_answered, f"neither refused nor closed; the target: {exchange.outcome.value}"
@@ -217,7 +219,7 @@ def assert_refused(exchange: Exchange, *, served: str = "the request was served"
 
 
 def summary_of(exchange: Exchange) -> str:
-    """Say in a few words what became of a request."""
+    """Describe the outcome of a request in a few words."""
     if exchange.outcome is not Outcome.ANSWER:
         return f"the target: {exchange.outcome.value}"
     behind = "the next request was answered" if exchange.usable else "the next one was not answered"
@@ -225,7 +227,7 @@ def summary_of(exchange: Exchange) -> str:
 
 
 def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
-    """Return the table of an answer as key to (min_version, max_version)."""
+    """Return the table of a response as a dict of API key to (min_version, max_version)."""
     return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
 
 
@@ -235,12 +237,12 @@ def assume_served(broker: Broker, *sent: Request) -> None:
 
 
 def assume_unserved(broker: Broker, sent: Request) -> None:
-    """Reject the example unless the version lies above what the target serves."""
+    """Reject the example unless the version is above the highest that the target serves."""
     assume(sent.api_version > broker.max_version)
 
 
 def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
-    """Return the tags of every tag section of an answer in the order in which they stand."""
+    """Return the tags of every tag section of a response, in wire order."""
     structs: tuple[Message, ...] = (
         answer,
         *answer.api_keys,
@@ -251,10 +253,10 @@ def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
 
 
 def stable_part(answer: ApiVersionsResponse) -> tuple[object, ...]:
-    """Return what two answers of one broker must have in common.
+    """Return the part in which two responses of one broker must be equal.
 
-    Left out are the epoch of the features, which follows the cluster's log, and the throttle time; the
-    orders of table and features, which no source fixes, are made the same.
+    It excludes the throttle time and the features' epoch, which follows the cluster's log. Table and features are
+    sorted, because no source fixes their order.
     """
     return (
         answer.error_code,

@@ -1,18 +1,23 @@
-"""Whether what a target did is a reaction that the reference model allows."""
+"""Checks whether a target's response is one that the reference model allows."""
 
 from __future__ import annotations
+
+from dataclasses import is_dataclass
 
 from conformance.judging import decode_answer, payload_of, stable_part
 from conformance.other_apis import decode_response, error_codes_in
 from fixtures.broker import Broker
 from fixtures.message_schemas import api_catalogue
+from reference_model.reaction import Listing
 from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE
 from reference_model.state_machine import AnswerKind, Reaction, response_for
+from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange
 from wire.fields import FieldType
 from wire.frames import SIZE_BYTES
+from wire.sasl import SaslHandshakeResponse
 
 CORRELATION_ID_BYTES = 4
 CORRELATION_ID_IN_REQUEST = slice(SIZE_BYTES + 4, SIZE_BYTES + 8)
@@ -20,16 +25,16 @@ ERROR_CODE_BYTES = 2
 
 
 def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Broker) -> bool:
-    """Tell whether an answer is the one that a reaction gives.
+    """Return whether a response is the one that a reaction describes.
 
     Args:
-        reaction: of outcome "answer".
+        reaction: a reaction of outcome "answer".
         sent: the request's bytes, size prefix included.
-        exchange: in which the answer came.
+        exchange: the exchange with the response.
         broker: the target.
 
     Raises:
-        MalformedAnswer: it does not decode.
+        MalformedAnswer: the response does not decode.
     """
     payload = payload_of(exchange)
     if reaction.kind is AnswerKind.BARE_TOKEN:
@@ -40,15 +45,32 @@ def is_answer_of(reaction: Reaction, sent: bytes, exchange: Exchange, broker: Br
         return _is_table_of(reaction, exchange, broker)
     if reaction.kind is AnswerKind.OTHER:
         return reaction.error_code is ErrorCode.NONE or refuses(exchange, reaction.error_code)
+    if reaction.kind is AnswerKind.SASL_HANDSHAKE:
+        return _is_handshake_of(reaction, payload, broker)
     flexible = reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE
     at = CORRELATION_ID_BYTES + (1 if flexible else 0)
     return payload[at : at + ERROR_CODE_BYTES] == reaction.error_code.to_bytes(ERROR_CODE_BYTES)
 
 
-def refuses(exchange: Exchange, error_code: ErrorCode) -> bool:
-    """Tell whether an answer of any API holds nothing but an error code, in the layout of its request.
+def _is_handshake_of(reaction: Reaction, payload: bytes, broker: Broker) -> bool:
+    body = payload[CORRELATION_ID_BYTES:]
+    try:
+        answer = decode(SaslHandshakeResponse, body, version=reaction.layout)
+    except DecodeError:
+        return False
+    if answer.error_code is not reaction.error_code:
+        return False
+    access = broker.running.sasl
+    if reaction.listing is Listing.NOTHING:
+        return answer.mechanisms == ()
+    return access is None or set(answer.mechanisms) == set(access.mechanisms)
 
-    An API whose answers have no error code of their own, as Metadata, gives one that is empty.
+
+def refuses(exchange: Exchange, error_code: ErrorCode) -> bool:
+    """Return whether a response of any API holds nothing but an error code, in the layout of its request.
+
+    Lists are empty, or each of their entries carries the error code itself, as the groups of OffsetFetch v8 do. A
+    response that has no error code of its own, such as Metadata's, has empty lists.
     """
     request = exchange.request
     api = api_catalogue().find(request.api_key, request.api_version)
@@ -60,10 +82,16 @@ def refuses(exchange: Exchange, error_code: ErrorCode) -> bool:
         return False
     if set(error_codes_in(answer, request.api_version)) - {error_code}:
         return False
-    fields = [field for field in answer.FIELDS if request.api_version in field.versions]
-    has_own = any(field.name == "error_code" for field in fields)
-    lists = (getattr(answer, field.name) for field in fields if field.type is FieldType.ARRAY)
-    return has_own or not any(lists)
+    lists = (
+        getattr(answer, field.name) or ()
+        for field in answer.FIELDS
+        if request.api_version in field.versions and field.type is FieldType.ARRAY
+    )
+    return all(
+        is_dataclass(entry) and any(error_codes_in(entry, request.api_version))
+        for entries in lists
+        for entry in entries
+    )
 
 
 def _is_table_of(reaction: Reaction, exchange: Exchange, broker: Broker) -> bool:

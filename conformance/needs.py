@@ -1,4 +1,4 @@
-"""What a property may need of a running target, and why a clause does not apply where that is missing."""
+"""What a property may require from a running target, and why a clause does not apply without it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fixtures.broker import Broker
 from reference_model.scram import SCRAM
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
-"""What can be judged of a target whatever it answers."""
+"""The clause that can be judged whatever the target answers."""
 
 
 class Need(NamedTuple):
-    """Something that not every target gives.
+    """Something that not every target provides.
 
     Attributes:
-        is_met: tells whether a target gives it.
-        otherwise: why a clause does not apply where it does not.
+        is_met: returns whether a target provides it.
+        otherwise: why a clause does not apply if the target does not provide it.
     """
 
     is_met: Callable[[Broker], bool]
@@ -58,14 +58,14 @@ NEEDS: Mapping[str, Need] = {
         "the target has no plaintext listener to compare with",
     ),
 }
-"""By the name that the mark `needs` gives it."""
+"""The needs, by the name that the mark `needs` uses."""
 
 
 _asked_once = functools.cache(what_becomes_of_the_handshake)
 
 
 def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> str | None:
-    """Return why a clause does not apply to a target; None where it does.
+    """Return why a clause does not apply to a target; None if it does.
 
     Args:
         clause: the clause.
@@ -74,7 +74,7 @@ def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> 
 
     Raises:
         KeyError: a name is not in `NEEDS`.
-        HarnessError: the target gave no table, so that only one clause can be judged.
+        HarnessError: the target's table cannot be read, so only `V0_ALWAYS_SERVED` can be judged.
     """
     if not broker.target.handshake:
         return f"the release is from before ApiVersions: {_asked_once(broker)}"

@@ -1,6 +1,6 @@
-"""Requests of any API to a target, and what its answers amount to.
+"""Sends requests of any API to a target, and judges the responses.
 
-The schemas come from Kafka's own jars, so that a sweep covers exactly what they describe.
+The schemas come from Kafka's own jars, so a sweep covers exactly the versions that they describe.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from wire.message_schemas import Api
 from wire.sasl import SASL_HANDSHAKE_KEY
 
 SLOWEST_ANSWER_S = 2.5
-"""Some requests wait until what they change is on a disk, which the others that the silence bound comes from do not."""
+"""Silence bound for these requests.
+
+Some of them wait until a change is on disk. The requests that the usual silence bound is derived from do not.
+"""
 ASKED_AGAIN = 3
 
 
 class RefusedAsUnsupported(Problem):
-    """An advertised version is answered in its layout, with UNSUPPORTED_VERSION."""
+    """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION."""
 
     def __init__(self) -> None:
         super().__init__("answered with UNSUPPORTED_VERSION although the table lists it")
@@ -40,15 +43,15 @@ class RefusedAsUnsupported(Problem):
 
 @functools.lru_cache(maxsize=8)
 def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
-    """Return what a target advertises on its listener, by key; it is asked once.
+    """Return the version table that a target advertises on its listener, sorted by key; the target is asked once.
 
     Raises:
-        HarnessError: its table cannot be read any more, which is the matter of other clauses.
+        HarnessError: the table can no longer be read, which other clauses judge.
     """
     try:
         table = _table(broker, broker.max_version)
     except MalformedAnswer:
-        # That the newest version reads is the matter of other clauses.
+        # Whether the newest version decodes is judged by other clauses.
         try:
             table = _table(broker, broker.readable_version)
         except MalformedAnswer as error:
@@ -66,7 +69,7 @@ def _table(broker: Broker, api_version: int) -> tuple[ApiVersion, ...]:
 
 
 def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
-    """Return what a target advertises, where it advertises anything.
+    """Return the advertised table, which must not be empty.
 
     Raises:
         HarnessError: the table is empty, or cannot be read.
@@ -80,16 +83,16 @@ def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
 
 
 def steps_to_table(broker: Broker) -> tuple[Step, ...]:
-    """Ask for the table once more; returns what was done, for what is said of an entry without asking for it."""
+    """Request the table again and return the steps; they are evidence for notes on entries that are not requested."""
     broker.forget()
     broker.converse([probe_request(broker.max_version)])
     return tuple(broker.journal)
 
 
 def spared_apis(broker: Broker) -> tuple[str, ...]:
-    """Return the advertised APIs that are not asked for.
+    """Return the advertised APIs that are not requested.
 
-    They are those that act on what they name, on a broker that this suite did not start.
+    On a broker that this suite did not start, these are the APIs that change the things they name.
     """
     if broker.running.launcher != "address":
         return ()
@@ -98,7 +101,7 @@ def spared_apis(broker: Broker) -> tuple[str, ...]:
 
 
 def advertised_items(broker: Broker) -> Iterator[Item]:
-    """Yield every advertised version that a schema describes, but those of spared APIs."""
+    """Yield every advertised version that a schema describes, except those of spared APIs."""
     spared = spared_apis(broker)
     for entry in filled_table(broker):
         for api_version in _described(entry):
@@ -108,7 +111,7 @@ def advertised_items(broker: Broker) -> Iterator[Item]:
 
 
 def undescribed_items(broker: Broker) -> Iterator[Item]:
-    """Yield the lowest advertised version of each API of which no schema describes it."""
+    """Yield the lowest advertised version without a schema, for each API that has one."""
     for entry in advertised_table(broker):
         described = set(_described(entry))
         unknown = (v for v in range(entry.min_version, entry.max_version + 1) if v not in described)
@@ -118,11 +121,11 @@ def undescribed_items(broker: Broker) -> Iterator[Item]:
 
 
 def neighbouring_items(broker: Broker) -> Iterator[Item]:
-    """Yield the version below and above each advertised range, but of ApiVersions and of spared APIs."""
+    """Yield the versions just below and above each advertised range, except for ApiVersions and spared APIs."""
     spared = spared_apis(broker)
     for entry in filled_table(broker):
         name = api_catalogue().name_of(entry.api_key)
-        # That a range is ordered is a clause of its own.
+        # Whether a range is ordered is judged by a separate clause.
         reversed_range = entry.min_version > entry.max_version
         if entry.api_key == API_VERSIONS_KEY or name in spared or reversed_range:
             continue
@@ -141,7 +144,7 @@ def _described(entry: ApiVersion) -> list[int]:
 
 
 def send(broker: Broker, request: Request, *, silence_bound_s: float | None = None) -> Exchange:
-    """Send one request with a sentinel behind it, on a connection that is authenticated where it has to be."""
+    """Send one request followed by a sentinel, on a connection that is authenticated if the listener requires it."""
     with broker.connect(silence_bound_s=silence_bound_s) as connection:
         return connection.exchange(request)
 
@@ -169,12 +172,12 @@ def _check_served_once(broker: Broker, item: Item) -> Exchange:
 
 
 def check_served(broker: Broker, item: Item) -> Exchange:
-    """Ask for one version that a schema describes, and again where it is refused as unsupported.
+    """Request one version that a schema describes; try again if it is refused as unsupported.
 
-    Seen in one run of several: LeaveGroup v0-v2 of 3.4.1 was refused, and served in all other runs.
+    Seen in one run of several: 3.4.1 refused LeaveGroup v0-v2, and served it in all other runs.
 
     Raises:
-        Problem: it is refused, is not answered in its own layout, or costs the connection.
+        Problem: the version is refused, gets no response in its own layout, or closes the connection.
     """
     for _ in range(ASKED_AGAIN):
         with suppress(RefusedAsUnsupported):
@@ -183,18 +186,18 @@ def check_served(broker: Broker, item: Item) -> Exchange:
 
 
 def _begins_authentication(broker: Broker, item: Item) -> bool:
-    """Whether the answer is followed by tokens, so that no other request is served behind it."""
+    """Return whether tokens have to follow the response, so that no other request is served after it."""
     return broker.asks_for_authentication and item.api_key == SASL_HANDSHAKE_KEY
 
 
 def check_not_served(broker: Broker, item: Item) -> Exchange:
-    """Ask for one version that is not advertised, in the layout of the nearest one that a schema describes.
+    """Request one version that is not advertised, in the layout of the nearest one that a schema describes.
 
-    It is refused by a close, by UNSUPPORTED_VERSION, by an answer in another layout, or by INVALID_REQUEST where the
+    A close, UNSUPPORTED_VERSION or a response in another layout counts as a refusal. So does INVALID_REQUEST, if the
     nearest advertised version gets something else.
 
     Raises:
-        Problem: it is served all the same, or left without an answer.
+        Problem: the version is served all the same, or gets no response.
     """
     exchange, codes = _ask(broker, item)
     if exchange.outcome is Outcome.CLOSED:
@@ -203,7 +206,7 @@ def check_not_served(broker: Broker, item: Item) -> Exchange:
         raise Problem(f"neither refused nor closed; the target: {exchange.outcome.value}")
     if codes is None or ErrorCode.UNSUPPORTED_VERSION in codes:
         return exchange
-    # INVALID_REQUEST is what a served version may say of a minimal request as well.
+    # A served version may also answer a minimal request with INVALID_REQUEST.
     if ErrorCode.INVALID_REQUEST in codes:
         _, served = _ask(broker, _nearest_advertised(broker, item))
         if served is not None and ErrorCode.INVALID_REQUEST not in served:
@@ -212,16 +215,16 @@ def check_not_served(broker: Broker, item: Item) -> Exchange:
 
 
 def _nearest_advertised(broker: Broker, item: Item) -> Item:
-    """Return the advertised version of the same API that is nearest."""
+    """Return the nearest advertised version of the same API."""
     (entry,) = (each for each in advertised_table(broker) if each.api_key == item.api_key)
     api_version = min(max(item.api_version, entry.min_version), entry.max_version)
     return item._replace(api_version=api_version)
 
 
 def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
-    """Ask for a version in the nearest layout that is known, and read the error codes of the answer.
+    """Request a version in the nearest known layout, and read the error codes of the response.
 
-    There are none where nothing came that reads: what cannot be read was not served, whatever it is.
+    The codes are None if no response came or it does not decode: such a version was not served.
     """
     nearest = api_catalogue().nearest(item.api_key, item.api_version)
     assert nearest is not None
@@ -237,10 +240,10 @@ def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
 
 
 def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int, Any]:
-    """Decode an answer, which has to be used up exactly; returns its correlation id and its message.
+    """Decode a response without leaving any bytes over; return its correlation id and its message.
 
     Raises:
-        DecodeError: it does not decode; the offsets count from the beginning of its payload.
+        DecodeError: the response does not decode. The offsets count from the beginning of its payload.
     """
     payload = payload_of(exchange)
     version = api.response_header_version(api_version)
@@ -254,7 +257,7 @@ def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int
 
 
 def error_codes_in(message: Any, api_version: int) -> Iterator[int]:
-    """Yield every error code that a message has in a version, at any depth."""
+    """Yield every error code in a message of a given version, at any depth."""
     for field in message.FIELDS:
         if api_version not in field.versions:
             continue

@@ -1,11 +1,11 @@
 """Judges each example while Hypothesis draws the next ones.
 
-Drawing and answering take about as long, so that a property takes hardly more time than its drawing. What an
-example comes to is then known some examples late. That is no matter while all of them hold; where one does not,
+Drawing takes about as long as waiting for responses, so a property takes hardly longer than its drawing. An example's
+result is then known some examples late. This does not matter while all examples pass. If one fails,
 the property is judged again from its beginning, one example after the other, and shrunk as usual.
 
-An answer that is read late says nothing about the target's latency. The first examples of a property are
-therefore judged one by one, which also lets most failures be met where Hypothesis still knows about them.
+A response that is read late cannot be used to measure the target's latency. The first examples of a property are
+therefore judged one by one. This also finds most failures while Hypothesis still runs the failing example.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from fixtures.standing_aside import Aside
 Judge = Callable[[Callable[..., None], Mapping[str, Any]], None]
 
 JUDGE_EXAMPLE: ContextVar[Judge] = ContextVar("judge_example")
-"""What gets each example of the property that runs."""
+"""The function that judges each example of the current property."""
 
 
 ONE_BY_ONE_AT_FIRST = 10
 AT_ONCE = 2
-"""Examples that wait for their answers at the same time: with one, a broker that takes longer than the drawing is
-waited for; more than two bring nothing."""
+"""Examples that wait for responses at the same time. With one, we wait whenever a broker takes longer than drawing;
+more than two bring no gain."""
 
 
 class OneByOne(BaseException):
-    """An example that Hypothesis had gone on from does not hold, or was not to be judged.
+    """An earlier example, from which Hypothesis has moved on, failed, was rejected, or ended the target.
 
-    No `Exception`: Hypothesis would take it for a failure of the example that it draws at the moment.
+    Not an `Exception`: Hypothesis would treat that as a failure of the example that it is drawing.
     """
 
 
 class EndedBesideOthers(Exception):
-    """The target has ended while several examples were under way, and runs again; which of them ended it is not known."""
+    """The target ended while several examples were in progress, and runs again; which example ended it is unknown."""
 
 
 class Overlap:
-    """Leaves each example to itself where it waits for an answer, and comes back to it before later ones."""
+    """Suspends each example while it waits for a response, and resumes examples in the order they began."""
 
     def __init__(self, judge: Judge) -> None:
-        """Begin with no example.
+        """Start without examples.
 
         Args:
             judge: judges one example.
@@ -59,11 +59,11 @@ class Overlap:
         self._one_by_one: float = ONE_BY_ONE_AT_FIRST
 
     def judge(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
-        """Judge the one that has waited longest to its end, and the next one up to its first wait.
+        """Finish the example that has waited longest, then run the next one up to its first wait.
 
         Raises:
-            OneByOne: one that waited does not hold.
-            Exception: what the judge raises of the next one.
+            OneByOne: a waiting example failed.
+            Exception: whatever the judge raises for the next example.
         """
         self._settle(leaving=0 if self._one_by_one else AT_ONCE - 1)
         if self._one_by_one:
@@ -72,10 +72,10 @@ class Overlap:
             self._begin(Aside(partial(self._judge, body, values)))
 
     def end(self) -> None:
-        """Judge the last examples to their end, behind everything that Hypothesis draws.
+        """Finish the waiting examples, after Hypothesis has drawn the last one.
 
         Raises:
-            OneByOne: one of them does not hold.
+            OneByOne: one of them failed.
         """
         with assumptions_outside_hypothesis():
             self._settle(leaving=0)
@@ -95,7 +95,7 @@ class Overlap:
             self._drop_all()
             raise OneByOne from error
         except AssertionError:
-            # Hypothesis shrinks it now, for which it must know at once what each example comes to.
+            # Hypothesis shrinks the failure now, so it must know each example's result at once.
             self._one_by_one = inf
             raise
         self._waiting.append(example)
@@ -109,7 +109,7 @@ class Overlap:
                 raise OneByOne from error
 
     def _drop_all(self) -> None:
-        """Give up what waits, of which the rerun judges all again."""
+        """Drop all waiting examples; the rerun judges them again."""
         self._one_by_one = inf
         while self._waiting:
             self._waiting.popleft().drop()

@@ -1,4 +1,4 @@
-"""Which cells a run sets out to judge, from the properties that pytest collected."""
+"""Plans the cells that a run will judge, from the properties that pytest collected."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from reports.run_writer import RunWriter, clause_facts
 
 
 def is_judged(item: pytest.Item) -> bool:
-    """Tell whether an item is a property, that is, names clauses."""
+    """Return whether an item is a property, that is, names clauses."""
     return next(item.iter_markers("clause"), None) is not None
 
 
 def is_left_out(item: pytest.Item, tier: str) -> bool:
-    """Tell whether a property is none of a tier's."""
+    """Return whether a tier excludes a property."""
     if tier == "gentle" and item.get_closest_marker("malformed"):
         return True
     return tier != "deep" and any(map(item.get_closest_marker, ("stored", "deep")))
 
 
 def listener_of(item: pytest.Item) -> ListenerOfTarget:
-    """Return what a property is judged on."""
+    """Return the listener that a property is judged on, with its target."""
     chosen = item.callspec.params["broker"]  # type: ignore[attr-defined]
     assert isinstance(chosen, ListenerOfTarget)
     return chosen
 
 
 def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> RunRecorder:
-    """Write down the cells, in the order of the catalogue, before anything is judged.
+    """Record the planned cells, in catalogue order, before anything is judged.
 
     Args:
         judged: the properties.
         writer: writes the run's folder.
-        tier: the tier that is run.
+        tier: the run's tier.
     """
     recorder = RunRecorder(writer, tier=tier)
     cells = {
@@ -69,7 +69,7 @@ def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> 
 
 
 def _targets(items: Iterable[pytest.Item]) -> list[Target]:
-    """Return the targets that items are about, each once."""
+    """Return the targets of items, without duplicates."""
     return list({(target := listener_of(item).target).id: target for item in items}.values())
 
 

@@ -1,4 +1,4 @@
-"""Plays a conversation to a target and to the reference model together, and holds one against the other."""
+"""Runs a conversation with a target and the reference model in parallel, and compares them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NOBODYS_TOKEN = b"\0nobody\0nothing"
 
 UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
 SHORTEST_ANSWER_BYTES = 6
-"""A correlation id and an error code; only the answer to a bare token is shorter."""
+"""A correlation id and an error code; only the response to a bare token is shorter."""
 
 LAST_WORDS: dict[ConnectionState, Message] = {
     ConnectionState.OPEN: build_request(version=0),
@@ -50,12 +50,12 @@ LAST_WORDS: dict[ConnectionState, Message] = {
     ConnectionState.BARE_TOKENS: Token(wrapped=False),
     ConnectionState.WRAPPED_TOKENS: Token(),
 }
-"""What a connection that stands there has to answer in the end."""
+"""The final message for each connection state; a connection in that state has to answer it."""
 
 
 @dataclass(slots=True)
 class _Line:
-    """A connection to the target, what closes it, and where the model says that it stands."""
+    """An open connection to the target, the stack that closes it, and its state according to the model."""
 
     connection: Connection
     closing: ExitStack
@@ -63,10 +63,10 @@ class _Line:
 
 
 class Player:
-    """Plays one conversation; a context manager that closes what it opened."""
+    """Runs one conversation; a context manager that closes the connections it opened."""
 
     def __init__(self, broker: Broker) -> None:
-        """Begin without a connection."""
+        """Start without a connection."""
         self._broker = broker
         self._lines: dict[int, _Line] = {}
         self._judged = 0
@@ -89,12 +89,12 @@ class Player:
             self._hang_up(number)
 
     def play(self, conversation: Conversation) -> None:
-        """Take every action, and in the end see that what has to be alive is.
+        """Perform every action, then check that every connection that has to be alive still is.
 
-        A conversation on which the model has no word anywhere is rejected: the end alone says nothing of it.
+        A conversation that the model does not cover at all is rejected: the final check alone is no evidence.
 
         Raises:
-            AssertionError: the target did what the model does not allow.
+            AssertionError: the target did something that the model does not allow.
         """
         for action in conversation:
             if isinstance(action, Reconnect):
@@ -133,7 +133,7 @@ class Player:
         if line.state not in TAKING_REQUESTS or (action.ends and self._broker.speaks_tls):
             return
         requests = [self._request(message) for message in action.messages]
-        # What hangs would cost a silence bound each time.
+        # A hang would cost a silence bound each time.
         hangs = self._may_hang(requests, line.state, ends=action.ends)
         if hangs or not self._is_modelled(requests, line.state):
             return
@@ -141,7 +141,7 @@ class Player:
             exchanges = line.connection.end_stream(requests)
         else:
             exchanges = line.connection.converse(requests)
-        # Only the end of our side directly after a whole frame or a size, or a refused size, ever cost an answer.
+        # Responses were lost only after a refused size, or if our side ended directly after a complete frame or size.
         ends_early = action.ends and ends_at_a_read(requests[-1])
         may_lose = (
             self._broker.profile.traits.early_end_loses_answers
@@ -162,16 +162,16 @@ class Player:
             )
 
     def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
-        """Tell whether an end in the same write may leave requests neither answered nor closed."""
+        """Return whether an end in the same write may leave requests neither answered nor closed."""
         ends_early = ends or (len(requests) > 1 and any(size_of(each) < 0 for each in requests))
         hangs = self._broker.profile.traits.early_end_may_hang
         return hangs and ends_early and state in SERVING
 
     def _is_modelled(self, requests: list[Request], state: ConnectionState) -> bool:
-        """Tell whether the model has a word on each of the requests, one behind the other.
+        """Return whether the model covers each of the requests, in sequence.
 
-        What gets no answer and no close would cost a silence bound each; `MODEL.agrees-with-reference` judges it,
-        with a sentinel behind it where it is ignored.
+        Requests that get neither a response nor a close are excluded, because each would cost a silence bound.
+        `MODEL.agrees-with-reference` judges them, with a sentinel after those that are ignored.
         """
         try:
             for request in requests:
@@ -186,7 +186,7 @@ class Player:
         return True
 
     def _allowed(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
-        """Return what the model allows for a frame; nothing for one that is not whole."""
+        """Return what the model allows for a frame; nothing for an incomplete one."""
         size = size_of(request)
         payload = request.data[SIZE_BYTES:]
         if size < 0:
@@ -204,7 +204,7 @@ class Player:
     def _follow(
         self, state: ConnectionState, exchanges: tuple[Exchange, ...], *, may_lose: bool
     ) -> ConnectionState:
-        """Hold what came against the model, and return where the connection stands then."""
+        """Compare the exchanges with the model, and return the connection's new state."""
         answered = deque(exchange for exchange in exchanges if exchange.payload is not None)
         for exchange in exchanges:
             if state not in TAKING_REQUESTS:
@@ -226,7 +226,7 @@ class Player:
         answered: deque[Exchange],
         exchanges: tuple[Exchange, ...],
     ) -> Reaction:
-        """Return the reaction that the target chose, and take its answer away."""
+        """Return the reaction that the target chose, and remove its response from `answered`."""
         for reaction in allowed:
             if reaction.outcome is Outcome.ANSWER:
                 if answered and is_answer_of(reaction, sent.data, answered[0], self._broker):
@@ -239,28 +239,28 @@ class Player:
 
 
 def size_of(request: Request) -> int:
-    """Return the size that a request's frame announces."""
+    """Return the size in the prefix of a request's frame."""
     return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
 
 
 def ends_at_a_read(request: Request) -> bool:
-    """Tell whether a broker has read all that it asked the socket for: a size, or the frame after it."""
+    """Return whether a broker has read everything it waits for: a size, or the frame after it."""
     return len(request.data) == SIZE_BYTES or is_whole(request)
 
 
 def is_whole(request: Request) -> bool:
-    """Tell whether all bytes are there that a request's frame announces."""
+    """Return whether a request has all the bytes that its frame announces."""
     return len(request.data) >= SIZE_BYTES and size_of(request) <= len(request.data) - SIZE_BYTES
 
 
 def has_ended(exchanges: tuple[Exchange, ...]) -> bool:
-    """Tell whether the target was seen closing behind the last of some pipelined requests."""
+    """Return whether the target was seen closing the connection after the last of some pipelined requests."""
     last = exchanges[-1]
     return last.outcome is Outcome.CLOSED or (last.outcome is Outcome.ANSWER and not last.usable)
 
 
 def what_was_seen(exchange: Exchange) -> str:
-    """Say what became of a request, also where the answer is too short for an error code."""
+    """Describe the outcome of a request, even if the response is too short for an error code."""
     if exchange.payload is not None and len(exchange.payload) < SHORTEST_ANSWER_BYTES:
         return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
     return summary_of(exchange)

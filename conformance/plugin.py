@@ -1,4 +1,7 @@
-"""Brings targets, properties and records together: plans the cells, judges the examples, names the failures."""
+"""The pytest plugin that connects targets, properties and records.
+
+It plans the cells, judges the examples and classifies the failures.
+"""
 
 from __future__ import annotations
 
@@ -41,27 +44,27 @@ from reports.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run_writer import RunWriter
 
 REPEATER = pytest.StashKey[Repeater]()
-"""What repeats the failures of the target that is judged."""
+"""Repeats the failures of the current target."""
 FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
-"""Clauses beside the property's own that an example of it violated."""
+"""Clauses that an example of the property violated, other than the property's own."""
 PARTLY = pytest.StashKey[bool]()
-"""There where more was deselected than the tier leaves out."""
+"""Set if more was deselected than the tier leaves out."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Load Hypothesis' settings before a test module is imported, and choose a seed where none is given."""
+    """Load Hypothesis's settings before any test module is imported, and choose a seed if none is given."""
     INTERRUPTS.remember()
     if config.option.hypothesis_seed is None:
         seed = seed_for_place()
-        # Before Hypothesis' own plugin reads it.
+        # Must happen before Hypothesis's own plugin reads the option.
         config.option.hypothesis_seed = None if seed is None else str(seed)
     load_profile(tier_of(config), seed=_seed(config))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Check the clauses that are named, leave out what the tier leaves out, and plan the cells."""
+    """Check the clauses that properties name, deselect what the tier leaves out, and plan the cells."""
     tier = tier_of(config)
     left_out = [item for item in items if is_judged(item) and is_left_out(item, tier)]
     if left_out:
@@ -70,10 +73,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in gone]
     judged = [item for item in items if is_judged(item)]
     if judged and config.option.tbstyle == "auto":
-        # A failing property is told by its bytes; pytest would read all of our code for each.
+        # The report of a failing property shows bytes, so pytest need not read our source for each traceback.
         config.option.tbstyle = "native"
     for item in judged:
-        # A clause that no catalogue has ends the run before it has a folder.
+        # An unknown clause ends the run before its folder is created.
         clauses_of(item)
         _judge_examples(item)
     if judged and not config.option.collectonly:
@@ -94,7 +97,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
-    """Count the examples that are written down with each property: its first ones, on every target."""
+    """Count the pinned examples of each property; they run first, on every target."""
     return {
         _name_of(item): len(getattr(item.obj, "hypothesis_explicit_examples", ()))  # type: ignore[attr-defined]
         for item in items
@@ -102,22 +105,22 @@ def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Note that the run is not whole, where somebody deselects what the tier has."""
+    """Mark the run as partial if a property of the tier is deselected."""
     for item in items:
         if not is_left_out(item, tier_of(item.config)):
             item.config.stash[PARTLY] = True
 
 
 def _seed(config: pytest.Config) -> int | None:
-    """Return the seed that the examples are drawn with; a derandomized profile without a given one has none."""
+    """Return the seed that examples are drawn with; None for a derandomized profile if no seed is given."""
     seed = config.option.hypothesis_seed
     return int(seed) if seed is not None and str(seed).isdecimal() else None
 
 
 def _judge_examples(item: pytest.Item) -> None:
-    """Put the judge between Hypothesis and the test's body; done once per test function."""
+    """Insert the judge between Hypothesis and the test's body, once per test function."""
     if any(map(item.get_closest_marker, ("stored", "swept"))):
-        # It hands its examples to the judge itself.
+        # Such a test passes its examples to the judge itself.
         return
     handle = getattr(item.obj, "hypothesis", None)  # type: ignore[attr-defined]
     if handle is None:
@@ -139,7 +142,7 @@ def _judged(body: Callable[..., None]) -> Callable[..., None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Skip what does not apply to the target, and judge the rest."""
+    """Skip a property that does not apply to the target; judge every other one."""
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)
     if recorder is None or not clauses:
@@ -191,7 +194,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def _judge_of_sequences(
     recorder: RunRecorder, broker: Broker, property_name: str
 ) -> PropertyJudge | None:
-    """Return what judges a property's examples behind others, where the clause about that is judged as well."""
+    """Return the judge of examples that run after others on a connection; None if that clause is not planned."""
     key = CellKey(SEQUENCES_CLAUSE, broker.target.id, broker.listener)
     if key not in recorder.cells:
         return None
@@ -199,7 +202,7 @@ def _judge_of_sequences(
 
 
 def _repeater(config: pytest.Config, target: Target) -> Repeater:
-    """Return what repeats the failures of a target; that of the target before it ends."""
+    """Return the repeater of a target; the repeater of the previous target is closed."""
     repeater = config.stash.get(REPEATER, None)
     if repeater is None or repeater.target is not target:
         _end_repeater(config)
@@ -217,12 +220,12 @@ def _end_repeater(config: pytest.Config) -> None:
     try:
         repeater.close()
     except (OSError, HarnessError) as error:
-        # The verdicts stand, and must still get their footer.
+        # The verdicts remain valid, and the run must still get its footer.
         warnings.warn(f"the broker for repeats did not end well: {error}", stacklevel=1)
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """End the broker that a target's failures were repeated on, so that it disturbs no other target."""
+    """Stop the broker that a target's failures were repeated on, so that it disturbs no other target."""
     if not clauses_of(item):
         return
     same = nextitem is not None and _is_about(nextitem, listener_of(item).target)
@@ -236,7 +239,7 @@ def _is_about(item: pytest.Item, target: Target) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the broker that failures were repeated on, and name the declarations that matched nothing."""
+    """Stop the broker that failures were repeated on, and report the declarations that matched nothing."""
     _end_repeater(session.config)
     recorder = session.config.stash.get(RECORDER, None)
     if recorder is not None:
@@ -245,16 +248,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def _is_brief(item: pytest.Item, broker: Broker) -> bool:
-    """Tell whether a property runs fewer examples, as on a listener that is not the target's first."""
+    """Return whether a property runs fewer examples because the listener is not the target's first."""
     first = broker.listener == broker.target.listeners[0]
     return not first and item.get_closest_marker("exhaustive") is None
 
 
 @contextmanager
 def _fewer_examples(item: pytest.Item, broker: Broker) -> Iterator[None]:
-    """Let a property draw a share of its examples inside the block."""
+    """Make a property draw only a share of its examples inside the block."""
     test = item.obj  # type: ignore[attr-defined]
-    # Hypothesis keeps a test's settings there, and lets nobody change them once the test is made.
+    # Hypothesis keeps a test's settings there, and has no public way to change them after decoration.
     whole = getattr(test, SETTINGS_OF_A_TEST, None)
     if whole is None:
         yield
@@ -282,7 +285,7 @@ def _note_target(recorder: RunRecorder, broker: Broker) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keep a failure's evidence, and let only what gates show as failed."""
+    """Keep a failure's evidence, and report only gating violations as failed."""
     report = yield
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)

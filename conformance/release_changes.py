@@ -1,10 +1,10 @@
-"""What changes between releases: the same bytes to all of them, and whether the profiles predict each difference.
+"""Finds changes between releases: sends them the same bytes, and checks whether the profiles predict each difference.
 
-Where a listener asks for authentication, that is once on connections that are authenticated, and once at each place
-before that.
+On a listener that requires authentication, inputs are sent on authenticated connections and at each stage before
+authentication.
 
-An answer is reduced to what it says: error code, layout, which table it lists, which features' fields it carries, and
-what becomes of the connection. Tables themselves differ between any two releases and are not compared.
+A response is reduced to its error code, its layout, the kind of table it lists, the feature fields it carries, and
+what happens to the connection. The tables themselves differ between any two releases and are not compared.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ RESPONSE_HEADER_BYTES = 4
 CLOSED = str(Outcome.CLOSED.value)
 
 Observation = tuple[str, ...]
-"""What became of each frame, in words."""
+"""The outcome of each frame, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the profile of a release says of an input.
+    """What the profile of a release predicts for an input.
 
     Attributes:
-        allowed: for each frame, everything that may become of it, in words.
-        clauses: the clauses that this rests on.
-        losses: what else may become of any frame, since answers may be lost.
+        allowed: for each frame, every allowed outcome, in words.
+        clauses: the clauses that the prediction is based on.
+        losses: further allowed outcomes of any frame, because responses may be lost.
     """
 
     allowed: tuple[frozenset[str], ...]
@@ -56,7 +56,7 @@ class Prediction:
     losses: frozenset[str] = frozenset()
 
     def covers(self, seen: Observation) -> bool:
-        """Tell whether what was seen is predicted."""
+        """Return whether an observation is predicted."""
         return len(seen) == len(self.allowed) and all(
             word in allowed or word in self.losses
             for word, allowed in zip(seen, self.allowed, strict=True)
@@ -65,11 +65,11 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """One input on one release.
+    """The result of one input on one release.
 
     Attributes:
-        observation: what became of it.
-        prediction: what the profile says.
+        observation: what was observed.
+        prediction: what the profile predicts.
     """
 
     observation: Observation
@@ -77,28 +77,28 @@ class Seen:
 
     @property
     def is_predicted(self) -> bool:
-        """Whether the profile says what was seen."""
+        """Whether the profile predicts the observation."""
         return self.prediction.covers(self.observation)
 
 
 Release = Mapping[str, Seen]
-"""What one release did with each input, by the input's name."""
+"""The result of each input on one release, by the input's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a connection stands when an input is sent on it.
+    """The state of a connection when an input is sent on it.
 
     Attributes:
-        name: in words, behind the listener's name; empty where the target serves the connection.
-        sent_before: what was sent on it first, in place of authentication.
+        name: the state in words, shown after the listener's name; empty if the target serves the connection.
+        sent_before: the requests that are sent on the connection first, instead of authentication.
     """
 
     name: str = ""
     sent_before: tuple[Request, ...] = ()
 
     def on(self, listener: str) -> str:
-        """Name the place on a listener."""
+        """Return the name of the state on a listener."""
         return f"{listener}, {self.name}" if self.name else listener
 
 
@@ -111,23 +111,23 @@ BEFORE_AUTHENTICATION = (
 
 
 def places_of(broker: Broker) -> tuple[Place, ...]:
-    """Return the places that a listener's connections pass."""
+    """Return the states that connections of a listener pass through."""
     return (SERVED, *BEFORE_AUTHENTICATION) if broker.asks_for_authentication else (SERVED,)
 
 
 class Observer:
-    """Sends inputs to one listener of one release, and asks its profile about them.
+    """Sends inputs to one listener of one release, and queries its profile about them.
 
     Attributes:
-        left_out: by the reason the names of the inputs that could not be compared.
+        left_out: names of the inputs that could not be compared, by reason.
     """
 
     def __init__(self, broker: Broker, place: Place = SERVED) -> None:
-        """Ask the target for its table.
+        """Request the target's table.
 
         Args:
             broker: the target.
-            place: where connections stand when inputs are sent on them.
+            place: the state of connections when inputs are sent on them.
         """
         self.left_out: dict[str, list[str]] = {}
         self._broker = broker
@@ -143,7 +143,7 @@ class Observer:
             self._own_table = frozenset(_decoded(answer.payload, 0).api_keys)
 
     def observe(self, entries: Iterable[Entry]) -> Release:
-        """Send every input that the listener can take, each on a connection of its own."""
+        """Send every input that can be compared on the listener, each on a connection of its own."""
         seen = {}
         for entry in entries:
             frames = cut_frames(entry.data)
@@ -174,7 +174,7 @@ class Observer:
             return exchange.outcome.value
         payload = exchange.payload
         version = exchange.request.api_version
-        # A version that the release does not know is answered in v0, whatever the error.
+        # A version that the release does not support gets a v0 response, whatever the error.
         served = 0 <= version <= self._oracle.profile.traits.api_versions_max
         layout = layout_of_answer(payload, version if served else 0)
         try:
@@ -184,10 +184,10 @@ class Observer:
         return _words_of(answer, layout, self._own_table)
 
     def _prediction(self, frames: Frames) -> Prediction:
-        """Return what the profile says.
+        """Return what the profile predicts.
 
         Raises:
-            NotModelled: the model has no word on it, or what is seen cannot be compared with it.
+            NotModelled: the model does not cover the input, or its prediction cannot be compared with observations.
         """
         if self._state not in TAKING_REQUESTS:
             raise NotModelled("the release does not let a connection come there")
@@ -238,7 +238,7 @@ def _decoded(payload: bytes, layout: int) -> ApiVersionsResponse:
 
 
 def _words_of(answer: ApiVersionsResponse, layout: int, own_table: frozenset[ApiVersion]) -> str:
-    """Say what an answer says, the table and features in general terms."""
+    """Describe a response, with its table and features in general terms."""
     keys = [entry.api_key for entry in answer.api_keys]
     if not keys:
         listing = "nothing"
@@ -262,12 +262,12 @@ def _words_of(answer: ApiVersionsResponse, layout: int, own_table: frozenset[Api
 def changes_between(
     releases: Sequence[tuple[str, Release]], inputs: Mapping[str, Entry], listener: str
 ) -> Iterator[Change]:
-    """Give the differences between each two adjacent releases, inputs that changed alike in one group.
+    """Yield the differences between adjacent releases; inputs with the same change form one group.
 
     Args:
-        releases: the releases with what they did, oldest first.
+        releases: the releases with their results, oldest first.
         inputs: the inputs by name.
-        listener: the listener that they were sent to, and the place there.
+        listener: the listener that the inputs were sent to, and the connection state there.
     """
     for (before, old), (after, new) in pairwise(releases):
         groups: dict[tuple[str, str, tuple[str, ...], bool], list[Entry]] = {}
@@ -302,13 +302,13 @@ def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...
             and old.prediction.covers(new.observation)
             and new.prediction.covers(old.observation)
         ):
-            # The model leaves both releases the choice, so that this is chance and no change.
+            # The model allows both observations in both releases, so the difference is chance.
             return
     elif predicted or not foretold:
         return
     clauses = tuple(sorted(old.prediction.clauses | new.prediction.clauses))
     pairs = zip(old.observation, new.observation, strict=True)
     for was, became in dict.fromkeys(pairs):
-        # Of several frames only those that are treated otherwise; all, where a change is awaited in vain.
+        # Report only the frames that are treated differently; all of them if a predicted change did not happen.
         if was != became or old.observation == new.observation:
             yield was, became, clauses, predicted

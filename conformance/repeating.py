@@ -1,7 +1,7 @@
-"""Repeats a failing example alone, to tell what always fails from what comes and goes.
+"""Repeats a failing example alone, to distinguish deterministic from intermittent failures.
 
-First on the broker that was judged, then, where we started it, on a fresh one. Where it holds alone, once more
-with other requests beside it.
+The example runs first on the broker that was judged. If we started that broker, it then runs on a fresh one. If it
+passes alone, it runs again while other connections send requests.
 """
 
 from __future__ import annotations
@@ -26,13 +26,19 @@ from reports.repeats import Repeats, Tally
 from wire.exchange import Request
 
 FEW_REPEATS = 10
-"""Enough where all of them fail: what fails three times in ten would do so once in 170,000 tries."""
+"""Repeats if all of them fail.
+
+A failure that occurs three times in ten would fail ten times in a row once in 170,000 tries.
+"""
 MANY_REPEATS = 40
-"""For the rate of what comes and goes: the 95 % interval is then at most 0.3 wide."""
+"""Repeats of an intermittent failure, to estimate its rate: the 95 % interval is then at most 0.3 wide."""
 PLACE_BUDGET_S = 1.5
-"""Wall time for repeats in one place. Only a target that falls silent, 0.7 s each, makes fewer repeats in it."""
+"""Wall time for repeats in one place. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
 TARGET_BUDGET_S = {"smoke": 2.0, "gentle": 20.0, "standard": 20.0, "deep": 20.0}
-"""Wall time for all repeats on one target, by tier; failures behind that are not classified, and count as violations."""
+"""Wall time for all repeats on one target, by tier.
+
+Failures after that are not classified, and count as violations.
+"""
 LOAD_CONNECTIONS = 4
 
 Body = Callable[..., None]
@@ -45,7 +51,7 @@ class FailingExample:
     Attributes:
         body: the body.
         values: the values, by name.
-        served_before: what the connection that it borrowed was asked by other examples.
+        served_before: requests of other examples that were sent before on the borrowed connection.
     """
 
     body: Body
@@ -61,17 +67,17 @@ class FailingExample:
 def run_body(
     broker: Broker, body: Body, values: Mapping[str, Any], *, lender: Lender | None = None
 ) -> None:
-    """Run a property's body once, and look after the broker behind what was broken or went wrong.
+    """Run a property's body once; check that the broker is alive after a malformed request or a failure.
 
     Args:
         broker: the target.
         body: the body.
         values: its values, by name.
-        lender: lends the body its first connection; None where each of them is to be its own.
+        lender: lends the body its first connection; None if the body opens every connection itself.
 
     Raises:
         AssertionError: the target violates the clause.
-        HarnessError: we could not tell.
+        HarnessError: the example could not be judged.
     """
     broker.forget(lender)
     try:
@@ -79,7 +85,7 @@ def run_body(
     except StoppedServing:
         raise
     except AssertionError:
-        # A broker that ended in the middle of an example said nothing about the clause.
+        # If the broker ended in the middle of an example, the failure is no evidence about the clause.
         broker.check_alive()
         raise
     exchanges = (exchange for step in broker.journal for exchange in step.exchanges)
@@ -89,10 +95,10 @@ def run_body(
 
 @contextmanager
 def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lender]:
-    """Give what lends one connection, on which these requests were served before, each with its sentinel.
+    """Yield a lender of one connection that has served these requests, each with its sentinel.
 
     Raises:
-        HarnessError: they are not served now; also what is borrowed raises it where the connection is gone by then.
+        HarnessError: the requests are not served now. The borrowed connection raises it too, if it is closed by then.
     """
 
     def not_again() -> NoReturn:
@@ -100,7 +106,7 @@ def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lende
             f"{broker.target.id} does not serve again what it served before on the connection"
         )
 
-    # Or who borrows might have to ask, on another connection before the lent one.
+    # Otherwise the borrower might have to ask for the table first, on another connection than the lent one.
     broker.ask_for_table()
     broker.forget()
     with broker.connect(authenticate=False) as connection:
@@ -110,12 +116,12 @@ def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lende
 
 
 def run_again(broker: Broker, example: FailingExample) -> None:
-    """Run a failing example alone, on a connection that was asked the same before.
+    """Run a failing example alone, on a connection that served the same requests before.
 
     Raises:
         AssertionError: the target violates the clause again.
-        UnsatisfiedAssumption: the property leaves the example out for this target.
-        HarnessError: we could not tell.
+        UnsatisfiedAssumption: the property rejects the example for this target.
+        HarnessError: the example could not be judged.
     """
     before = example.served_before
     with (
@@ -136,7 +142,7 @@ def _fails(broker: Broker, example: FailingExample) -> bool:
 
 
 def _tally(broker: Broker, example: FailingExample) -> Tally:
-    """Repeat until it is clear: few times where every repeat fails, many where one holds."""
+    """Repeat until the result is clear: a few times if every repeat fails, many times if one passes."""
     failed = repeats = 0
     give_up_at = time.monotonic() + PLACE_BUDGET_S
     while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
@@ -153,7 +159,7 @@ def _load(broker: Broker) -> Iterator[None]:
     ended = threading.Event()
 
     def send() -> None:
-        # A broker of its own: the journal is that of one thread.
+        # Each thread needs its own Broker, because a journal belongs to one thread.
         other = Broker(broker.running, broker.listener)
         while not ended.is_set():
             with suppress(HarnessError):
@@ -172,14 +178,14 @@ def _load(broker: Broker) -> Iterator[None]:
 
 
 class Repeater:
-    """Repeats the failures of one target; `close` ends what was started for it."""
+    """Repeats the failures of one target; `close` stops the broker that was started for it."""
 
     def __init__(self, spare: SpareTarget, *, tier: str) -> None:
-        """Begin with the whole budget.
+        """Start with the full budget.
 
         Args:
-            spare: the same target once more.
-            tier: of the run.
+            spare: another instance of the same target.
+            tier: the run's tier.
         """
         self._budget_s = TARGET_BUDGET_S[tier]
         self.target = spare.target
@@ -187,15 +193,14 @@ class Repeater:
         self._spent_s = 0.0
 
     def repeat(self, broker: Broker, example: FailingExample) -> Repeats | None:
-        """Repeat a failing example, and say how often it failed and where.
+        """Repeat a failing example; return how often and where it failed.
 
         Args:
             broker: the broker that was judged.
-            example: what failed there, as small as it was made.
+            example: the shrunk example that failed there.
 
         Returns:
-            None where it cannot be repeated: it drew its values as it went, or the target has used up
-            its time.
+            None if the example cannot be repeated: it drew its values interactively, or the target's time is used up.
         """
         interactive = any(isinstance(value, DataObject) for value in example.values.values())
         if interactive or self._spent_s > self._budget_s:
@@ -226,5 +231,5 @@ class Repeater:
         return Repeats(used=used, fresh=fresh, loaded=loaded)
 
     def close(self) -> None:
-        """End the fresh broker, if one runs."""
+        """Stop the fresh broker, if one is running."""
         self._spare.close()

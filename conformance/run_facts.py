@@ -1,4 +1,4 @@
-"""What a run's header says so that another run can be told equal: the target's file, and whether the run was whole."""
+"""Header fields that decide whether two runs are equivalent: the target's file, and whether the run was complete."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from reports.recorder import TargetFacts
 
 SUITE = Path(__file__).parent
 WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers")
-"""Who names one of them names every property."""
+"""Naming any of these folders selects every property."""
 PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")
-"""Options that leave something out before it is collected."""
+"""Options that exclude tests before collection."""
 
 
 def file_sha256(target_id: str, folder: Path = BROKERS_FOLDER) -> str | None:
-    """Return the SHA-256 of a target's file; None where it has none in the registry."""
+    """Return the SHA-256 of a target's file; None if it has no file in the registry."""
     path = folder / f"{target_id}.toml"
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
 def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:
-    """Return what a run's header says of a target."""
+    """Return a target's entry in a run's header."""
     return TargetFacts(
         id=target.id,
         implementation=target.implementation,
@@ -37,7 +37,10 @@ def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str])
 
 
 def asks_for_everything(config: pytest.Config) -> bool:
-    """Tell whether a command line collects every property on every listener; what is deselected then is not seen."""
+    """Return whether a command line collects every property on every listener.
+
+    Properties that are deselected after collection are not considered.
+    """
     if any(config.getoption(option, None) for option in PARTIAL_OPTIONS):
         return False
     here = config.invocation_params.dir

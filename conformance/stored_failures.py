@@ -1,4 +1,4 @@
-"""Failures as a run folder keeps them: read, judged again, and turned into entries of the corpus."""
+"""Reads failures from a run folder, judges them again, and turns them into corpus entries."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from wire.exchange import Request
 FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parent / "brokers"
 STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
-"""What the corpus' property asks of stored input, by the name of its value."""
+"""The checks that the corpus property makes of stored input, by the name of the value they take."""
 SWEPT_ITEM = "item"
-"""Name of the value that a sweep failed on."""
+"""Name of the value that a sweep checks."""
 _Items = Callable[[Broker], Iterable[Item]]
 SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
     {
@@ -40,16 +40,16 @@ SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
         "test_neighbours_of_a_range_are_not_served": (neighbouring_items, check_not_served),
     }
 )
-"""The items that each sweep has for a target, and what it asks of them, by its name."""
+"""Each sweep's items for a target and its check, by the sweep's name."""
 _TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")
 
 
 class NoStoredFailure(Exception):
-    """There is no failure where one was looked for, or it is not whole."""
+    """No failure was found, or it is incomplete."""
 
 
 class Holds(Exception):
-    """What failed once does not even come to be judged now: the property leaves it out for this target."""
+    """The stored failure no longer applies: the property rejects its example for this target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +57,15 @@ class StoredFailure:
     """One failure of a run folder.
 
     Attributes:
-        signature: what equal failures have in common.
+        signature: identifies equal failures.
         clause: the violated clause.
         property_name: the test function's name.
         target: the target's id.
         listener: the listener's name.
         message: what was observed.
         example: the drawn values, as text.
-        sent: what was sent, by connection, in order.
-        served_before: requests in front of it that the connection it failed on had served for others.
+        sent: the bytes that were sent, by connection, in order.
+        served_before: requests of other examples that the connection had served before the failing one.
     """
 
     signature: str
@@ -95,10 +95,10 @@ class StoredFailure:
 
 
 def read_failure(path: Path) -> StoredFailure:
-    """Read a failure's folder, or a file in it.
+    """Read a failure from its folder, or from a file in it.
 
     Raises:
-        NoStoredFailure: there is none.
+        NoStoredFailure: the folder holds no complete failure.
     """
     folder = path if path.is_dir() else path.parent
     try:
@@ -124,10 +124,10 @@ def read_failure(path: Path) -> StoredFailure:
 
 
 def property_named(name: str) -> Callable[..., None]:
-    """Return the body of a property, or of one of the checks that a property makes of stored input.
+    """Return the body of a property, or one of the checks that a property makes of stored input.
 
     Raises:
-        NoStoredFailure: there is none of that name any more.
+        NoStoredFailure: there is no longer a property or check of that name.
     """
     for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
         found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
@@ -141,13 +141,13 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     """Judge the failing example again.
 
     Returns:
-        What is wrong now; None where the target holds.
+        The violation; None if the target now conforms.
 
     Raises:
-        NoStoredFailure: its property is gone.
-        UnreadableValues: its values cannot be read back, or it has none.
-        HarnessError: we could not tell.
-        Holds: the property leaves the example out for this target.
+        NoStoredFailure: the property no longer exists.
+        UnreadableValues: the values cannot be read back, or there are none.
+        HarnessError: the example could not be judged.
+        Holds: the property rejects the example for this target.
     """
     if not failure.example:
         raise UnreadableValues(
@@ -167,7 +167,7 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
 
 
 def _body_for(failure: StoredFailure, values: Mapping[str, Any]) -> Callable[..., None]:
-    """Return what judges the values of a failure: its property, or what that asks of each of a list."""
+    """Return the function that judges a failure's values: its property, or the check that it makes of each item."""
     if SWEPT_ITEM in values and failure.property_name in SWEEPS:
         items, check = SWEEPS[failure.property_name]
         return partial(_check_if_among, items=items, check=check)
@@ -176,7 +176,7 @@ def _body_for(failure: StoredFailure, values: Mapping[str, Any]) -> Callable[...
 
 
 def _check_if_among(broker: Broker, item: Item, *, items: _Items, check: Check) -> None:
-    """Check an item alone, where the sweep would ask this target for it: another one has another table."""
+    """Check an item alone if the sweep has it for this target; tables differ between targets."""
     if item not in items(broker):
         raise UnsatisfiedAssumption
     check_item(broker, item, check)

@@ -1,7 +1,7 @@
-"""Runs of the suite, each in a process of its own, some at a time.
+"""Runs the suite in several processes, a limited number at a time.
 
-A run that is stopped stops its brokers: the processes get the interrupt that Ctrl-C would give them, and are
-killed if they do not end.
+A run that is stopped also stops its brokers: its process gets the same interrupt as from Ctrl-C, and is killed if it
+does not end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fixtures.launchers.watchdog import watchdog
 
 POLL_S = 0.1
 END_TIMEOUT_S = 20.0
-"""An interrupted run ends its broker first; the slowest, a container, took 11 s."""
+"""Time for interrupted runs to end; they stop their brokers first, and the slowest, a container, took 11 s."""
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -32,9 +32,9 @@ class EndedRun:
     """A run of the suite that has ended.
 
     Attributes:
-        status: its exit status; negative where a signal ended it.
+        status: its exit status; negative if a signal ended it.
         seconds: how long it took.
-        lines: what it printed.
+        lines: its output.
     """
 
     status: int
@@ -54,11 +54,11 @@ class SuiteProcesses(Generic[Name]):
     """Runs of the suite by name, `jobs` at a time."""
 
     def __init__(self, *, jobs: int, variables: Mapping[str, str] | None = None) -> None:
-        """Start nothing yet.
+        """Set up without starting a run.
 
         Args:
             jobs: how many run at a time.
-            variables: environment variables beside this process's own.
+            variables: environment variables in addition to this process's own.
         """
         self._jobs = jobs
         self._environment = {**os.environ, **(variables or {})}
@@ -66,7 +66,7 @@ class SuiteProcesses(Generic[Name]):
 
     @property
     def current(self) -> tuple[Name, ...]:
-        """The runs that go on at the moment."""
+        """The runs in progress."""
         return tuple(self._running)
 
     def run(
@@ -75,11 +75,11 @@ class SuiteProcesses(Generic[Name]):
         ended: Callable[[Name, EndedRun], None],
         tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """Do all runs; nothing that was started is left when this returns or raises.
+        """Do all runs; no process is left when this method returns or raises.
 
         Args:
-            options: by name, what stands behind `pytest conformance/`.
-            ended: gets each run as it ends.
+            options: by name, the options for `pytest conformance/`.
+            ended: called with each run as it ends.
             tick: called several times a second.
         """
         waiting = list(options)
@@ -108,10 +108,10 @@ class SuiteProcesses(Generic[Name]):
             stderr=subprocess.STDOUT,
             cwd=SUITE.parent,
             env=self._environment,
-            # Ctrl-C at the terminal reaches this process alone, which then stops its runs one by one.
+            # Ctrl-C at the terminal then reaches this process only, which stops its runs itself.
             start_new_session=True,
         )
-        # Should this process be killed, the run ends too, and with it its brokers.
+        # If this process is killed, the run ends too, and so do its brokers.
         guard.enter_context(watchdog().guard_process_group(process.pid))
         return _Running(process=process, output=output, guard=guard)
 

@@ -1,7 +1,7 @@
-"""Judges a whole list, item by item: every item gets its record, and what fails alike becomes one failure.
+"""Judges a complete list, item by item: every item gets a record, and items that fail in the same way are one failure.
 
-A property over drawn items would leave some of the list out, and stop at its first failure. A sweep asks every
-item once, on a connection of its own, and only then says what failed, with all items of one failure in its
+A property over drawn items would leave out some of the list, and stop at its first failure. A sweep checks every
+item once, on a connection of its own, and only then reports what failed, with all items of one failure in its
 first line: "Produce v0-v2: the target closed the connection instead of answering".
 """
 
@@ -22,16 +22,16 @@ from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from wire.exchange import Exchange, Outcome, Step
 
 SILENT_ITEMS = 8
-"""A target that was silent so often is asked no further: the sweep has failed, and each costs a silence bound."""
+"""A sweep stops after this many silent items: it has failed anyway, and each one costs a silence bound."""
 
 
 class Item(NamedTuple):
-    """One API in one version: what a sweep asks for.
+    """One version of one API, to be requested by a sweep.
 
     Attributes:
         name: the API's name.
         api_key: its key.
-        api_version: the version that is asked for.
+        api_version: the requested version.
     """
 
     name: str
@@ -43,8 +43,8 @@ class Problem(AssertionError):
     """What is wrong with one item.
 
     Attributes:
-        what: in words that are the same for every item that fails alike.
-        details: what is known of this one besides; empty for nothing.
+        what: the problem, in words that are equal for every item that fails in the same way.
+        details: further details of this item; may be empty.
     """
 
     def __init__(self, what: str, details: str = "") -> None:
@@ -58,7 +58,7 @@ class Deadly(Problem):
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Asks one item, returns the exchange, and raises `Problem` where something is wrong."""
+"""Requests one item and returns the exchange; raises `Problem` if something is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def check_item(broker: Broker, item: Item, check: Check) -> None:
     """Check one item again, alone.
 
     Raises:
-        AssertionError: it fails.
+        AssertionError: the item fails.
     """
     try:
         check(broker, item)
@@ -81,14 +81,34 @@ def check_item(broker: Broker, item: Item, check: Check) -> None:
 
 
 def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check) -> None:
-    """Check every item and hand each to the judge.
+    """Check every item and pass each result to the judge.
 
     Raises:
-        AssertionError: the first failure, where any is binding.
-        HarnessError: we could not tell.
+        AssertionError: the first failure, if any failure is binding.
+        HarnessError: the sweep could not be completed.
     """
+    failed, trouble = _check_all(judge, broker, items, check)
+    for alike in _alike(failed):
+        message = _message([each.item for each in alike], alike[0].problem)
+        # The smallest item comes last, because only a failure's last example is kept.
+        for each in reversed(alike):
+            again = partial(check_item, check=check)
+            example = FailingExample(again, {"broker": broker, "item": each.item})
+            kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
+            judge.differs(kind(message), each.steps, example)
+    if trouble is not None and failed and isinstance(trouble, OutOfPatience):
+        judge.leaves_out(OUT_OF_PATIENCE)
+    elif trouble is not None:
+        # Everything judged before this point has been recorded.
+        raise trouble
+    judge.raise_first()
+
+
+def _check_all(
+    judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check
+) -> tuple[list[_Failed], HarnessError | None]:
+    """Check every item; return those that fail, and what ended the sweep before its last item, if anything did."""
     failed: list[_Failed] = []
-    trouble: HarnessError | None = None
     silent = 0
     last: list[Item] = []
     for item in items:
@@ -97,48 +117,29 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
         before = broker.patience.now()
         try:
             judge.conforms([check(broker, item)])
-            # Silence that was right is no reason to lose patience.
+            # Silence that was allowed does not count against the target's patience.
             broker.patience.forgive(before)
         except Problem as problem:
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += was_silent(broker.journal)
-        except OutOfPatience as error:
-            if failed:
-                judge.leaves_out(OUT_OF_PATIENCE)
-            else:
-                trouble = type(error)(f"asked for {names_of([item])}: {error}")
-            break
         except HarnessError as error:
-            trouble = type(error)(f"asked for {names_of([item])}: {error}")
             deadly = None
             if isinstance(error, BrokerGone):
-                # A target that does not come back leaves the doubt, and what was found before.
+                # If the target does not start again, the cause stays unknown; earlier results are kept.
                 with suppress(HarnessError):
                     deadly = _find_deadly(broker, last, check)
             if deadly is None:
-                break
+                return failed, type(error)(f"asked for {names_of([item])}: {error}")
             failed.append(deadly)
-            trouble = None
         if silent == SILENT_ITEMS:
             break
-    for alike in _alike(failed):
-        message = _message([each.item for each in alike], alike[0].problem)
-        # The smallest item comes last, since a failure's last example is the one that is kept.
-        for each in reversed(alike):
-            again = partial(check_item, check=check)
-            example = FailingExample(again, {"broker": broker, "item": each.item})
-            kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
-            judge.differs(kind(message), each.steps, example)
-    if trouble is not None:
-        # What was judged before counts all the same.
-        raise trouble
-    judge.raise_first()
+    return failed, None
 
 
 def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
-    """Find out which of the last items ends the target, each on a fresh one; the target runs again afterwards.
+    """Find out which of the last items ends the target, trying each on a fresh one; restart the target afterwards.
 
-    The end may show only when the next item is asked.
+    The end may be noticed only when the next item is requested.
     """
     deadly = None
     for item in reversed(last):
@@ -149,7 +150,7 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
         try:
             with suppress(Problem):
                 check(broker, item)
-            # A process takes a moment to end of what it has answered or closed already.
+            # After its response or close, a process may take a moment to end.
             broker.await_end()
         except BrokerGone as gone:
             deadly = _Failed(item, Deadly(*crash_in_words(str(gone))), tuple(broker.journal))
@@ -159,13 +160,13 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
 
 
 def was_silent(journal: Sequence[Step]) -> bool:
-    """Tell whether the target left us waiting for an answer."""
+    """Return whether any exchange got neither a response nor a close in time."""
     exchanges = [exchange for step in journal for exchange in step.exchanges]
     return any(exchange.outcome is Outcome.SILENT for exchange in exchanges)
 
 
 def _alike(failed: Sequence[_Failed]) -> list[list[_Failed]]:
-    """Put together what failed in the same words, in the order of the first of each."""
+    """Group failures with equal words, in order of their first occurrence."""
     groups: dict[str, list[_Failed]] = {}
     for each in failed:
         groups.setdefault(each.problem.what, []).append(each)
@@ -178,7 +179,7 @@ def _message(items: Sequence[Item], problem: Problem) -> str:
 
 
 def names_of(items: Iterable[Item]) -> str:
-    """Name items by API, each with its versions drawn together: "Produce v0-v2, Envelope v0"."""
+    """Return items by API, each with its versions as ranges: "Produce v0-v2, Envelope v0"."""
     return ", ".join(
         f"{name} {ranges([item.api_version for item in same])}"
         for name, same in groupby(items, key=lambda item: item.name)
@@ -186,11 +187,19 @@ def names_of(items: Iterable[Item]) -> str:
 
 
 def ranges(versions: Sequence[int]) -> str:
-    """Name ascending versions: "v0-v2, v5"."""
+    """Return ascending versions as ranges: "v0-v2, v5"."""
+    return ", ".join(
+        f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}"
+        for run in consecutive_runs(versions)
+    )
+
+
+def consecutive_runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Split ascending numbers into runs that have no gap: 0, 1, 2, 5 into [0, 1, 2] and [5]."""
     runs: list[list[int]] = []
-    for version in versions:
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
         else:
-            runs.append([version])
-    return ", ".join(f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}" for run in runs)
+            runs.append([number])
+    return runs

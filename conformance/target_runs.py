@@ -1,4 +1,4 @@
-"""Runs the suite against targets, one run each; what `matrix` does."""
+"""Runs the suite against several targets, one run each, for the `matrix` command."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from fixtures.launchers import is_as_wanted
 from fixtures.targets import Target
 from reports.errors import RunRefused
 from reports.exit_status import ExitStatus
+from reports.records import Verdict
 from reports.run_folder import Header, read_run_header
+from reports.run_verdicts import run_verdicts
 from reports.run_writer import suite_facts
 
 LAST_LINES = 12
 WORDLESS_STATUSES = (0, 1, *ExitStatus)
-"""Exit statuses that the records of a run explain; any other is shown with the run's last lines."""
+"""Exit statuses that a run's records explain; for any other, the run's last lines are shown."""
 UNFINISHED_STATUSES = (ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE)
-"""Another try may tell what these runs could not."""
+"""Exit statuses of runs that are worth repeating: they could not judge everything."""
+UNFINISHED_VERDICTS = frozenset({Verdict.INCONCLUSIVE, Verdict.NOT_RUN})
+"""Verdicts of cells that make a run worth repeating, whatever its exit status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +35,10 @@ class TargetRun:
 
     Attributes:
         target: the target's id.
-        status: its exit status; negative where a signal ended it.
-        folder: its run folder; None where it left none that counts.
-        seconds: how long it took; None where it was there before.
-        last_lines: the end of its output, where no records explain its status.
+        status: the run's exit status; negative if a signal ended it.
+        folder: the run folder; None if there is no complete one.
+        seconds: how long the run took; None if it was already done before.
+        last_lines: the end of its output, if no records explain its status.
     """
 
     target: str
@@ -47,20 +51,20 @@ class TargetRun:
 def finished_runs(
     runs: Path, targets: Iterable[Target], *, tier: str, seed: int | None, launcher: str
 ) -> Mapping[str, TargetRun]:
-    """Return the whole runs against single targets below a folder that need not be repeated.
+    """Return the complete single-target runs below a folder, which need not be repeated.
 
     Args:
         runs: folder of run folders.
-        targets: the targets that are to be run.
+        targets: the targets to run.
         tier: the tier.
-        seed: the seed that they have; None where any will do.
-        launcher: what the targets are to be started by; "auto" where any launcher will do.
+        seed: the seed that the runs must have; None accepts any.
+        launcher: the launcher that the runs must have used; "auto" accepts any.
 
     Returns:
-        By target, the newest each.
+        The newest run of each target, by target id.
 
     Raises:
-        HarnessError: the kind of image that is asked for is none.
+        HarnessError: the requested kind of image does not exist.
     """
     suite = suite_facts(catalogue())
     wanted = {target.id: target for target in targets}
@@ -71,7 +75,7 @@ def finished_runs(
         except RunRefused:
             continue
         asked = header["tier"] == tier and seed in (None, header.get("seed"))
-        if asked and _is_done(header) and _is_of(header, suite):
+        if asked and _is_of(header, suite) and _is_done(path.parent, header):
             (facts,) = header["targets"]
             target = wanted.get(facts["id"])
             if target is not None and _was_started_so(target, facts, launcher):
@@ -81,23 +85,28 @@ def finished_runs(
 
 
 def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> bool:
-    """Tell whether a run started its target as is asked now, and in a container from the kind of image asked for."""
+    """Return whether a run used the requested launcher and, for a container, the requested kind of image."""
     return is_as_wanted(facts["launcher"], launcher) and (
         facts["launcher"] != "container" or ran_from_wanted_image(target, facts["artefacts"])
     )
 
 
-def _is_done(header: Header) -> bool:
-    """Tell whether a run judged all of one target; older runs do not say so, and are not."""
-    return (
-        len(header["targets"]) == 1
-        and header.get("whole") is True
-        and header["footer"]["exit_status"] not in UNFINISHED_STATUSES
-    )
+def _is_done(folder: Path, header: Header) -> bool:
+    """Return whether a run judged every cell of one target; older runs do not record this, and do not count.
+
+    The exit status of a run that found a violation does not show whether other cells are undecided.
+    """
+    is_asked_for = len(header["targets"]) == 1 and header.get("whole") is True
+    if not is_asked_for or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
+        return False
+    return UNFINISHED_VERDICTS.isdisjoint(run_verdicts(folder, header).values())
 
 
 def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:
-    """Tell whether a run is of this suite's code and of the target's file as it is now; commits may differ in less."""
+    """Return whether a run used this suite's code and the target's current file.
+
+    Commits are not compared: two commits may have the same code.
+    """
     names = ("version", "catalogue_sha256", "code_sha256")
     return all(header["suite"].get(name) == suite[name] for name in names) and all(
         target.get("file_sha256") == file_sha256(target["id"]) for target in header["targets"]
@@ -108,11 +117,11 @@ class TargetRuns:
     """Runs against targets, `jobs` at a time."""
 
     def __init__(self, runs: Path, *, options: Sequence[str], jobs: int) -> None:
-        """Start nothing yet.
+        """Set up without starting a run.
 
         Args:
             runs: folder for the run folders.
-            options: what every run gets behind its target.
+            options: further options for every run.
             jobs: how many run at a time.
         """
         self._options = ["--runs", str(runs), *options]
@@ -120,7 +129,7 @@ class TargetRuns:
 
     @property
     def current(self) -> tuple[str, ...]:
-        """The targets that are judged at the moment."""
+        """The targets that are being judged."""
         return self._processes.current
 
     def run(
@@ -129,11 +138,11 @@ class TargetRuns:
         finished: Callable[[TargetRun], None],
         tick: Callable[[], None],
     ) -> None:
-        """Run against every target; nothing that was started is left when this returns or raises.
+        """Run against every target; no process is left when this method returns or raises.
 
         Args:
             targets: the targets' ids.
-            finished: gets each run as it ends.
+            finished: called with each run as it ends.
             tick: called several times a second.
         """
         options = {target: ["--broker", target, *self._options] for target in targets}

@@ -1,4 +1,4 @@
-"""The bytes of what a broker answers: bodies of ApiVersions, of the steps of SASL, and of other APIs."""
+"""The response bodies of a broker: for ApiVersions, for the steps of SASL, and for other APIs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIRST_AUTHENTICATE_WITH_LIFETIME = 1
 
 
 def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
-    """Return the body that a broker of this release answers ApiVersions with."""
+    """Return the body of the ApiVersions response of this release for a reaction."""
     if reaction.listing is Listing.ITSELF:
         table: tuple[ApiVersion, ...] = (profile.own_range,)
     elif reaction.listing is Listing.EVERYTHING:
@@ -49,7 +49,7 @@ def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
 
 @functools.lru_cache(maxsize=1024)
 def encode_body(response: ApiVersionsResponse, version: int) -> bytes:
-    """Encode the body of an answer; a broker gives the same few ones all the time."""
+    """Encode the body of a response. It is cached, because a broker sends the same few responses repeatedly."""
     return encode(response, version=version)
 
 
@@ -60,20 +60,20 @@ def encode_step(
     *,
     token: bytes = b"",
 ) -> bytes:
-    """Return the frame that answers a step of SASL.
+    """Return the frame of the response to a step of SASL.
 
     Args:
-        reaction: what the broker does.
-        header: the request's; None for a bare token.
-        mechanisms: those that the broker has.
-        token: what answers the client's token.
+        reaction: the broker's decision.
+        header: the header of the request; None for a bare token.
+        mechanisms: the enabled mechanisms.
+        token: the broker's token in the response.
     """
     if reaction.kind is AnswerKind.BARE_TOKEN:
         return encode_frame(token)
     assert header is not None
     parts = [primitives.write_int32(header.correlation_id)]
     if reaction.kind is AnswerKind.SASL_HANDSHAKE:
-        listed = () if reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE else mechanisms
+        listed = mechanisms if reaction.listing is Listing.EVERYTHING else ()
         listing = SaslHandshakeResponse(error_code=reaction.error_code, mechanisms=listed)
         parts.append(encode(listing, version=reaction.layout))
     elif reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE:
@@ -94,9 +94,10 @@ _NO_TAGS = _COMPACT_NULL = b"\0"
 
 
 def refusal_of_other_api(api_key: int, api_version: int, error_code: ErrorCode) -> bytes:
-    """Return an answer of another API that holds nothing but an error code, behind the correlation id.
+    """Return the default response of another API with this error code, without the correlation id.
 
-    An API whose answers have no error code of their own, as Metadata, says nothing at all.
+    If the API's responses have no error code at the top level, as for Metadata, the default response is returned
+    unchanged. It is empty if no default response is known.
     """
     answer = answers_of_other_apis().get((api_key, api_version), b"")
     at = _places_of_error_codes().get((api_key, api_version))
@@ -117,9 +118,9 @@ def _places_of_error_codes() -> Mapping[tuple[int, int], int]:
 
 @functools.cache
 def answers_of_other_apis() -> Mapping[tuple[int, int], bytes]:
-    """Return what the reference broker answers to other APIs, behind the correlation id, by key and version.
+    """Return the reference broker's responses of other APIs, without the correlation id, by key and version.
 
-    They are the smallest answers that the message schemas allow: every value is its default.
+    They are the smallest responses that the message schemas allow: every field has its default value.
     """
     with (FOLDER / "default_answers.csv").open() as lines:
         return {

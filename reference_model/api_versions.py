@@ -1,10 +1,11 @@
-"""What a broker may do with a request that it handles itself: the rules of ApiVersions, and for other keys."""
+"""Reactions of a broker that serves the connection: the rules for ApiVersions and for other APIs."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 
+from reference_model.choices import Choice
 from reference_model.profile import Profile
 from reference_model.reaction import (
     AnswerKind,
@@ -26,14 +27,14 @@ from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
-_ONCE_PER_CLIENT_ID = (
-    "only the first request with such a client id is lost, as its metrics get no name"
-)
-_IDS_UNKNOWN = "the ids of the broker are not known to us"
-
 
 def _answer(
-    clause: str, error_code: ErrorCode, layout: int, listing: Listing, *, reason: str = ""
+    clause: str,
+    error_code: ErrorCode,
+    layout: int,
+    listing: Listing,
+    *,
+    reason: Choice | None = None,
 ) -> Reaction:
     return Reaction(
         outcome=Outcome.ANSWER,
@@ -48,10 +49,10 @@ def _answer(
 def reactions_of_broker(
     payload: bytes, profile: Profile, identity: Identity
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with one frame on a connection that it serves.
+    """Return all allowed reactions to one frame on a connection that the broker serves.
 
     Raises:
-        NotModelled: the request is one of another API of which we cannot tell whether it reads.
+        NotModelled: the request is for another API, and the model cannot decide whether Kafka can parse it.
     """
     traits = profile.traits
     if len(payload) < 2 and traits.short_frame_ignored:
@@ -78,7 +79,9 @@ def reactions_of_broker(
     forbidden = traits.unanswered_client_ids
     if forbidden and re.search(forbidden, header.client_id or ""):
         silent = Reaction(outcome=Outcome.SILENT, clause="PROTOCOL.client-id-free")
-        return tuple(replace(each, reason=_ONCE_PER_CLIENT_ID) for each in (silent, *usual))
+        return tuple(
+            replace(each, reason=Choice.CLIENT_ID_USED_BEFORE) for each in (silent, *usual)
+        )
     return usual
 
 
@@ -92,7 +95,7 @@ def _answer_of_other_api(header: ParsedHeader) -> Reaction:
 
 
 def unsupported(profile: Profile) -> Reaction:
-    """Return UNSUPPORTED_VERSION in the form of the release."""
+    """Return the reaction UNSUPPORTED_VERSION in the form that the release uses."""
     listing = Listing.ITSELF if profile.traits.unsupported_names_range else Listing.NOTHING
     clause = "KIP-511.unsupported-version-answered-in-v0"
     return _answer(clause, ErrorCode.UNSUPPORTED_VERSION, 0, listing)
@@ -101,13 +104,13 @@ def unsupported(profile: Profile) -> Reaction:
 def reactions_to_served_version(
     data: memoryview, header: ParsedHeader, profile: Profile, identity: Identity | None
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with an ApiVersions request of a version that it serves.
+    """Return all allowed reactions to an ApiVersions request in a version that the broker supports.
 
     Args:
         data: the payload.
-        header: what was read of its header.
+        header: its parsed header.
         profile: the release.
-        identity: who the broker is; None where it does not check.
+        identity: the broker's ids; None if the broker does not check them.
     """
     if header.api_version < FIRST_FLEXIBLE_VERSION:
         return (_success(header),)
@@ -122,7 +125,7 @@ def reactions_to_served_version(
     return _reactions_to_ids(header, body, identity)
 
 
-def _success(header: ParsedHeader, *, reason: str = "") -> Reaction:
+def _success(header: ParsedHeader, *, reason: Choice | None = None) -> Reaction:
     clause = "KIP-35.same-table-at-every-version"
     version = header.api_version
     return _answer(clause, ErrorCode.NONE, version, Listing.EVERYTHING, reason=reason)
@@ -132,7 +135,7 @@ def _reactions_to_ids(
     header: ParsedHeader, body: ParsedBody, identity: Identity | None
 ) -> tuple[Reaction, ...]:
     mismatch = False if identity is None else identity.mismatch(body)
-    reason = _IDS_UNKNOWN if mismatch is None else ""
+    reason = Choice.IDS_UNKNOWN if mismatch is None else None
     wrong_ids = _answer(
         "KIP-1242.refusal-shape",
         ErrorCode.REBOOTSTRAP_REQUIRED,

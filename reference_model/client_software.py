@@ -1,7 +1,7 @@
-"""What a broker knows of the software of its clients: which connection has which, how many have it, the log line.
+"""A broker's record of client software: the software of each connection, the metric, and the request log.
 
-Kafka takes the name from the last ApiVersions request that it accepts; versions without a name, and those
-that it does not support, make the software unknown.
+Kafka takes the name from the last ApiVersions request that it accepts. A request in a version without a name, or
+in an unsupported version, resets the software to unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ClientSoftware:
-    """Name and version of a client's software."""
+    """The name and version of a client's software."""
 
     name: str = UNKNOWN
     version: str = UNKNOWN
@@ -28,18 +28,18 @@ class ClientSoftware:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One metric `connections`: of which listener, and of what software."""
+    """The key of one metric `connections`: its listener and client software."""
 
     listener: str
     software: ClientSoftware
 
 
 Counts = dict[Gauge, int]
-"""How many connections are open, by listener and software; what has none is not there."""
+"""Number of open connections by listener and software; entries of zero are omitted."""
 
 
 def software_named(payload: bytes, header: ParsedHeader, traits: Traits) -> ClientSoftware | None:
-    """Return the software that a request tells, unknown where it may not; None where it changes nothing."""
+    """Return the software of a connection after this request; None if the request does not change it."""
     if header.api_key != API_VERSIONS_KEY:
         return None
     if not FIRST_FLEXIBLE_VERSION <= header.api_version <= traits.api_versions_max:
@@ -59,7 +59,7 @@ def count(listener: str, software: Iterable[ClientSoftware]) -> Counts:
 
 
 def log_entry(header: ParsedHeader, listener: str, software: ClientSoftware) -> dict[str, Any]:
-    """Return what the request log says of a request, in the form that Kafka gives it."""
+    """Return the request log's entry for a request, in Kafka's format."""
     return {
         "requestHeader": {
             "requestApiKey": header.api_key,

@@ -1,7 +1,7 @@
-"""Where a connection may stand, and every move between two such places.
+"""The states of a connection, and every transition between them.
 
-How a connection moves on stands in `TRANSITIONS` and nowhere else. A SASL listener opens a connection
-before the handshake; every other listener opens it served.
+`TRANSITIONS` is the only place that defines transitions. A connection to a SASL listener starts as
+`BEFORE_HANDSHAKE`; a connection to any other listener starts as `OPEN`.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Mapping
 
 
 class ConnectionState(enum.Enum):
-    """Where a connection stands."""
+    """The state of a connection."""
 
     OPEN = "open"
-    """Requests are served, and nobody has authenticated."""
+    """Requests are served without authentication."""
     BEFORE_HANDSHAKE = "before the handshake"
-    """Of a SASL listener: one ApiVersions, or the handshake."""
+    """On a SASL listener: the broker awaits one ApiVersions request or the handshake."""
     VERSIONS_TOLD = "versions told"
-    """Of a SASL listener: the one ApiVersions was served, and only the handshake may follow."""
+    """On a SASL listener: the one ApiVersions request was served, and only the handshake may follow."""
     BARE_TOKENS = "bare tokens"
     """After SaslHandshake v0: every frame is a token."""
     WRAPPED_TOKENS = "wrapped tokens"
-    """After SaslHandshake v1: tokens come in SaslAuthenticate requests."""
+    """After SaslHandshake v1: tokens arrive in SaslAuthenticate requests."""
     AUTHENTICATED = "authenticated"
     """Requests are served; another handshake is possible."""
     DEAD = "dead"
-    """Neither answered nor closed any more."""
+    """The broker neither answers nor closes."""
     CLOSED = "closed"
 
 
 class ConnectionEvent(enum.Enum):
-    """What can happen to a connection."""
+    """An event that changes or confirms the state of a connection."""
 
     SERVED = "served"
     VERSIONS_GIVEN = "versions given"
@@ -46,7 +46,7 @@ class ConnectionEvent(enum.Enum):
 _State, _Event = ConnectionState, ConnectionEvent
 
 SERVING = (_State.OPEN, _State.AUTHENTICATED)
-"""States in which the broker itself handles requests, rather than its SASL authenticator."""
+"""States in which the broker itself handles requests, not its SASL authenticator."""
 TAKING_REQUESTS = (
     *SERVING,
     _State.BEFORE_HANDSHAKE,
@@ -54,7 +54,7 @@ TAKING_REQUESTS = (
     _State.BARE_TOKENS,
     _State.WRAPPED_TOKENS,
 )
-"""States in which a frame is looked at."""
+"""States in which the broker processes frames."""
 
 TRANSITIONS: Mapping[tuple[ConnectionState, ConnectionEvent], ConnectionState] = {
     **{(state, _Event.SERVED): state for state in TAKING_REQUESTS},
@@ -71,4 +71,4 @@ TRANSITIONS: Mapping[tuple[ConnectionState, ConnectionEvent], ConnectionState] =
     (_State.AUTHENTICATED, _Event.HANDSHAKE_V1): _State.WRAPPED_TOKENS,
     **{(state, _Event.END_OF_STREAM): _State.CLOSED for state in _State},
 }
-"""Every move that exists; any other is a bug of ours and raises KeyError."""
+"""All transitions; any other is a bug in the model and raises KeyError."""

@@ -1,4 +1,4 @@
-"""The metric `connections` as a Jolokia agent gives it over HTTP; the one question that it answers is that one."""
+"""A minimal Jolokia agent over HTTP that serves only the metric `connections`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _properties(gauge: Gauge) -> dict[str, str]:
 
 
 def _asked_for(pattern: str, gauge: Gauge) -> bool:
-    """Tell whether a bean's properties meet a pattern such as `kafka.server:clientSoftwareName=a,*`."""
+    """Return whether a bean's properties match a pattern such as `kafka.server:clientSoftwareName=a,*`."""
     domain, _, wanted = pattern.partition(":")
     properties = _properties(gauge)
     named = dict(each.split("=", 1) for each in wanted.split(",") if "=" in each)
@@ -39,7 +39,7 @@ def _asked_for(pattern: str, gauge: Gauge) -> bool:
 
 
 def answer(path: str, counts: Counts) -> dict[str, Any]:
-    """Return the document that answers a path, in the form of Jolokia 2."""
+    """Return the response document for a path, in the format of Jolokia 2."""
     mbean, _, attribute = unquote(path.removeprefix(READ_PATH)).rpartition("/")
     request = {"mbean": mbean, "attribute": attribute, "type": "read"}
     found = {
@@ -60,7 +60,7 @@ def answer(path: str, counts: Counts) -> dict[str, Any]:
 
 
 async def serve_metrics(counts: Callable[[], Counts], host: str) -> asyncio.Server:
-    """Answer over HTTP on a free port, one request a connection; Jolokia's status stands in the document."""
+    """Serve HTTP on a free port, one request per connection; the document contains Jolokia's status."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

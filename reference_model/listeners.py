@@ -1,4 +1,4 @@
-"""The listeners that a broker may have, by the names that targets, cells and profiles use."""
+"""Names of the listeners that a broker may have, as used by targets, cells and profiles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SSL_CLIENT_AUTH = "ssl_client_auth"
 CONTROLLER = "controller"
 
 LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH, CONTROLLER)
-"""All of them, in the order in which they are shown."""
+"""All listeners, in display order."""
 BROKER_LISTENERS = tuple(name for name in LISTENERS if name != CONTROLLER)
 SASL_LISTENERS = (SASL_PLAINTEXT,)
 TLS_LISTENERS = (SSL, SSL_CLIENT_AUTH)

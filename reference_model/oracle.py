@@ -1,9 +1,9 @@
-"""The oracle: everything that a broker of a release may do with a frame, given where its connection stands.
+"""The oracle: all reactions of a release to a frame that are allowed in a given state of the connection.
 
-Two rules, for this module and everything it imports:
-- it sees bytes, and gives bytes and decisions: no socket, no clock, no chance;
-- where a broker really has a choice, `reactions` gives every allowed one, the preferred one first, each with
-  the clause it rests on and the reason why it is not the only one; it never guesses.
+Two rules hold for this module and everything it imports:
+- It maps bytes to bytes and decisions, without sockets, clocks or randomness.
+- It never guesses. If a broker has a choice, `reactions` returns every allowed reaction, the preferred one first.
+  Each names the clause it follows from and the reason why it is not the only one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 API_KEY_BYTES = 2
 _STEPS = tuple(key.to_bytes(API_KEY_BYTES) for key in (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY))
 NOBODY = Authentication(credentials=Credentials(username="", password=""))
-"""For listeners that ask for no authentication, and where no token is sent."""
+"""For listeners without authentication, and for connections on which no token is sent."""
 
 
 def first_state(profile: Profile) -> ConnectionState:
-    """Return where a new connection stands."""
+    """Return the state of a new connection."""
     if profile.asks_for_authentication:
         return ConnectionState.BEFORE_HANDSHAKE
     return ConnectionState.OPEN
@@ -42,17 +42,17 @@ def reactions(
     state: ConnectionState | None = None,
     authentication: Authentication = NOBODY,
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with one frame, the preferred reaction first.
+    """Return all allowed reactions to one frame, the preferred one first.
 
     Args:
         payload: the frame without its size prefix.
         profile: the release, on one listener.
-        identity: who the broker is.
-        state: where the connection stands; a new one's place if not given.
-        authentication: who may come in on a SASL listener, and how.
+        identity: the broker's cluster and node id.
+        state: the state of the connection; that of a new one if not given.
+        authentication: credentials and mechanisms that a SASL listener accepts.
 
     Raises:
-        NotModelled: the request is one of another API of which we cannot tell whether it reads.
+        NotModelled: the request is for another API, and the model cannot decide whether Kafka can parse it.
     """
     state = first_state(profile) if state is None else state
     if state not in SERVING:
@@ -64,7 +64,7 @@ def reactions(
 
 
 def _header_of_sasl_request(payload: bytes, profile: Profile) -> ParsedHeader | None:
-    """Return the header of a request that is a step of SASL in a version that the broker has."""
+    """Return the header if the request is a step of SASL in a version that the broker supports, else None."""
     if payload[:API_KEY_BYTES] not in _STEPS:
         return None
     try:

@@ -1,7 +1,8 @@
-"""What a release does where releases differ, and the table that it advertises.
+"""Profiles: the traits in which releases differ, and the tables that each release advertises.
 
-Profiles are data: `profiles/<implementation>.toml` lists each trait's changes by release, and
-`profiles/advertised.csv` and `profiles/features.csv` hold the tables that running brokers gave.
+Profiles are data: `profiles/apache_kafka.toml` lists the changes of each trait by release, and
+`profiles/kip_text.toml` the values that follow the text of the KIPs instead. `profiles/advertised.csv`, `features.csv`
+and `readable.csv` are recorded from running brokers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from wire.api_versions import (
 )
 
 FOLDER = files("reference_model") / "profiles"
-"""Of the recorded tables; on a cluster it may lie in an archive."""
+"""Folder of the profile files; on a Spark cluster it may be inside an archive."""
 APACHE_KAFKA = "apache-kafka"
 KIP_TEXT = "kip-text"
 NEWEST_RELEASE = "4.4.0"
@@ -33,11 +34,11 @@ BROKER = "broker"
 
 
 class ProfileError(Exception):
-    """A profile file does not follow its schema, or a release comes before the first entry."""
+    """A profile file does not follow its schema, or a release is older than the first entry."""
 
 
 def release_order(release: str) -> tuple[int, ...]:
-    """Return what a dotted release is sorted by: "0.10.2.2" comes before "2.4.1", "2.4" is "2.4.0".
+    """Return the sort key of a dotted release: "0.10.2.2" precedes "2.4.1", and "2.4" equals "2.4.0".
 
     Raises:
         ValueError: the release does not begin with a number.
@@ -51,7 +52,7 @@ def release_order(release: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """The traits of one release on one listener; `profiles/apache_kafka.toml` says what each means."""
+    """The traits of one release on one listener; `profiles/apache_kafka.toml` explains each."""
 
     api_versions_max: int
     unsupported_names_range: bool
@@ -73,19 +74,22 @@ class Traits:
     sasl_authenticate_max: int
     accepted_unlisted: tuple[ApiVersion, ...]
     refused_listed: tuple[ApiVersion, ...]
+    mechanisms_with_illegal_state: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """All that the reference model knows of one release on one listener.
+    """Everything that the reference model knows about one release on one listener.
 
     Attributes:
         release: the release.
         listener: the listener's name.
-        traits: what it does where releases differ.
-        api_keys: the table that it advertises; empty where none was recorded.
-        supported_features: as advertised from v4 on.
-        finalized_features: as advertised from v3 on.
+        traits: the traits in which releases differ.
+        api_keys: the version table that it advertises; empty if none was recorded.
+        served_keys: `api_keys`, or if none was recorded the table of the newest recorded release of the same line.
+        readable_keys: the versions of other APIs that it can parse, on whatever listener; empty if not recorded.
+        supported_features: the supported features as advertised in v4 and later.
+        finalized_features: the finalized features as advertised in v3 and later.
     """
 
     release: str
@@ -93,31 +97,36 @@ class Profile:
     traits: Traits
     api_keys: tuple[ApiVersion, ...] = ()
     served_keys: tuple[ApiVersion, ...] = ()
+    readable_keys: tuple[ApiVersion, ...] = ()
     supported_features: tuple[SupportedFeatureKey, ...] = ()
     finalized_features: tuple[FinalizedFeatureKey, ...] = ()
 
     @property
     def own_range(self) -> ApiVersion:
-        """The range of ApiVersions itself."""
+        """The version range of ApiVersions itself."""
         return ApiVersion(
             api_key=API_VERSIONS_KEY, min_version=0, max_version=self.traits.api_versions_max
         )
 
     @property
     def asks_for_authentication(self) -> bool:
-        """Whether a connection has to authenticate by SASL first."""
+        """Whether a connection has to authenticate with SASL first."""
         return self.listener in SASL_LISTENERS
 
     def accepts(self, api_key: int, api_version: int) -> bool:
-        """Tell whether a request of another API than ApiVersions is served, which is not quite the table."""
+        """Return whether requests of an API other than ApiVersions are served; the advertised table can differ."""
         refused = _covers(self.traits.refused_listed, api_key, api_version)
         accepted = (*self.served_keys, *self.traits.accepted_unlisted)
         return not refused and _covers(accepted, api_key, api_version)
 
-    def skips_unreadable(self, api_key: int) -> bool:
-        """Tell whether a request of an API is skipped where it does not read, instead of closing the connection.
+    def reads(self, api_key: int, api_version: int) -> bool:
+        """Return whether the release can parse a version of another API, even if no listener lists it."""
+        return _covers(self.readable_keys, api_key, api_version)
 
-        Up to 0.11 older code reads some APIs; it serves any version, also a negative one.
+    def skips_unreadable(self, api_key: int) -> bool:
+        """Return whether the broker skips unparsable requests of this API instead of closing the connection.
+
+        Up to 0.11, older code parses some APIs. It accepts any version, even a negative one.
         """
         return _covers(self.traits.accepted_unlisted, api_key, -1)
 
@@ -138,7 +147,7 @@ def _applies(change: dict[str, Any], release: str, quorum: str, role: str) -> bo
 
 
 def _as_entries(value: Any) -> Any:
-    """Return a list of ranges as table entries, and any other value as it is."""
+    """Convert a list of ranges to table entries; return any other value unchanged."""
     if not isinstance(value, list):
         return value
     return tuple(
@@ -158,7 +167,7 @@ def traits_of(
     """Return the traits of a release on one listener; the arguments are those of `profile_of`.
 
     Raises:
-        ProfileError: the file has other traits than the model knows, or none for so old a release.
+        ProfileError: the file's traits differ from the fields of `Traits`, or one has no value for the release.
     """
     tables = tomllib.loads((FOLDER / "apache_kafka.toml").read_text())
     wanted = {field.name for field in fields(Traits)}
@@ -177,30 +186,25 @@ def traits_of(
     return Traits(**values)
 
 
-def _rows(file: str, release: str, quorum: str, listener: str) -> list[dict[str, str]]:
+def _rows(file: str, **key: str) -> list[dict[str, str]]:
     with (FOLDER / file).open() as lines:
-        return [
-            row
-            for row in csv.DictReader(lines)
-            if (row["release"], row["quorum"], row["listener"]) == (release, quorum, listener)
-        ]
+        return [row for row in csv.DictReader(lines) if key.items() <= row.items()]
 
 
-def _table(release: str, quorum: str, listener: str) -> tuple[ApiVersion, ...]:
+def _ranges(file: str, **key: str) -> tuple[ApiVersion, ...]:
     return tuple(
         ApiVersion(
             api_key=int(row["api_key"]),
             min_version=int(row["min_version"]),
             max_version=int(row["max_version"]),
         )
-        for row in _rows("advertised.csv", release, quorum, listener)
+        for row in _rows(file, **key)
     )
 
 
-def _recorded_in_line(release: str, quorum: str) -> str:
-    """Return the newest recorded release of the same line ("4.3", "0.10.2"), or the release itself."""
-    with (FOLDER / "advertised.csv").open() as lines:
-        recorded = {row["release"] for row in csv.DictReader(lines) if row["quorum"] == quorum}
+def _recorded_in_line(release: str, file: str, **key: str) -> str:
+    """Return the release if it is recorded, else the newest recorded one of its line ("4.3", "0.10.2") if any."""
+    recorded = {row["release"] for row in _rows(file, **key)}
     line = _line_of(release)
     same = [other for other in recorded if _line_of(other) == line and other != release]
     return release if release in recorded or not same else max(same, key=release_order)
@@ -222,19 +226,21 @@ def profile_of(
     """Return the profile of a release.
 
     Args:
-        release: the release; one that is not recorded has no table, but its traits.
+        release: the release; an unrecorded one has traits but no advertised table.
         quorum: "kraft" or "zookeeper".
-        listener: the listener's name; all listeners of a broker have one table, the controller its own.
-        follows: "apache-kafka" for what the release does, "kip-text" for what the KIPs say where it differs.
+        listener: the listener's name. All listeners of a broker share one table; the controller has its own.
+        follows: "apache-kafka" for the behaviour of the release; "kip-text" to follow the KIPs where it differs.
     """
-    recorded = CONTROLLER if listener == CONTROLLER else PLAINTEXT
-    features = _rows("features.csv", release, quorum, recorded)
+    key = {"quorum": quorum, "listener": CONTROLLER if listener == CONTROLLER else PLAINTEXT}
+    in_line = _recorded_in_line(release, "advertised.csv", quorum=quorum)
+    features = _rows("features.csv", release=release, **key)
     return Profile(
         release=release,
         listener=listener,
         traits=traits_of(release, quorum=quorum, listener=listener, follows=follows),
-        api_keys=_table(release, quorum, recorded),
-        served_keys=_table(_recorded_in_line(release, quorum), quorum, recorded),
+        api_keys=_ranges("advertised.csv", release=release, **key),
+        served_keys=_ranges("advertised.csv", release=in_line, **key),
+        readable_keys=_ranges("readable.csv", release=_recorded_in_line(release, "readable.csv")),
         supported_features=tuple(
             SupportedFeatureKey(
                 name=row["name"],

@@ -1,4 +1,4 @@
-"""What a broker may do with one request: a `Reaction`, the oracle's unit of speech."""
+"""`Reaction`: one response, or another way to treat a request, that the oracle allows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from reference_model.choices import Choice
 from reference_model.connection_states import ConnectionEvent
 from reference_model.request_parser import ParsedBody
 from wire.error_codes import ErrorCode
@@ -13,11 +14,11 @@ from wire.exchange import Outcome
 
 
 class NotModelled(Exception):
-    """The model has no word on a request: it is one of another API than ApiVersions, and may not read."""
+    """The model does not cover a request, such as one of another API that Kafka may be unable to parse."""
 
 
 class Listing(enum.Enum):
-    """Which entries the table of an answer has."""
+    """The entries in the version table of a response: none, only ApiVersions itself, or all."""
 
     NOTHING = "nothing"
     ITSELF = "itself"
@@ -25,7 +26,7 @@ class Listing(enum.Enum):
 
 
 class AnswerKind(enum.Enum):
-    """What an answer is an answer to."""
+    """The kind of request that a response answers."""
 
     API_VERSIONS = "ApiVersions"
     SASL_HANDSHAKE = "SaslHandshake"
@@ -36,13 +37,13 @@ class AnswerKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Who a broker is, for the check of KIP-1242; None where we do not know."""
+    """A broker's cluster id and node id, for the check of KIP-1242; None if unknown."""
 
     cluster_id: str | None = None
     node_id: int | None = None
 
     def mismatch(self, body: ParsedBody) -> bool | None:
-        """Tell whether the ids of a request name another broker; None where we cannot know."""
+        """Return whether the ids of a request name another broker; None if that cannot be known."""
         if body.cluster_id is None:
             return False
         if self.cluster_id is None or self.node_id is None:
@@ -60,18 +61,18 @@ _EVENT_OF: Mapping[Outcome, ConnectionEvent] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
-    """One thing that a broker may do with a request.
+    """One way in which a broker may treat a request.
 
     Attributes:
-        outcome: whether it answers, closes, ignores the request, or falls silent for good.
-        clause: id of the clause that the reaction rests on.
-        error_code: of the answer.
-        kind: what the answer is an answer to.
-        layout: version of the API in which the answer's body is written.
-        listing: which entries the answer's table has.
-        before_authentication: whether the SASL authenticator answers, rather than the broker itself.
-        moves: what an answer does to the connection, where that is not nothing.
-        reason: why it is not the only one that is allowed; empty where it is.
+        outcome: whether the broker answers, closes, ignores the request, or falls silent for good.
+        clause: id of the clause that the reaction follows from.
+        error_code: the error code of the response.
+        kind: the kind of request that the response answers.
+        layout: the version whose layout the response's body uses.
+        listing: the entries in the response's version table; in a SaslHandshake response, the mechanisms.
+        before_authentication: whether the SASL authenticator answers, not the broker itself.
+        moves: the event that a response causes on the connection; None if the state does not change.
+        reason: why other reactions are allowed too; None if this is the only one.
     """
 
     outcome: Outcome
@@ -82,26 +83,28 @@ class Reaction:
     listing: Listing = Listing.NOTHING
     before_authentication: bool = False
     moves: ConnectionEvent | None = None
-    reason: str = ""
+    reason: Choice | None = None
 
     @property
     def event(self) -> ConnectionEvent:
-        """What the reaction does to the connection."""
+        """The event that the reaction causes on the connection."""
         if self.outcome is Outcome.ANSWER and self.moves is not None:
             return self.moves
         return _EVENT_OF[self.outcome]
 
     def __str__(self) -> str:
-        why = f"{self.clause}; {self.reason}" if self.reason else self.clause
+        why = f"{self.clause}; {self.reason.reason}" if self.reason else self.clause
         if self.outcome is not Outcome.ANSWER:
             return f"{self.outcome.value} ({why})"
         closes = ", then closed" if self.event is ConnectionEvent.REFUSED else ""
+        listing = self.listing.value
+        if self.kind is AnswerKind.SASL_HANDSHAKE:
+            return f"{self.error_code!r} to {self.kind.value} listing {listing}{closes} ({why})"
         if self.kind is not AnswerKind.API_VERSIONS:
             return f"{self.error_code!r} to {self.kind.value}{closes} ({why})"
-        listing = self.listing.value
         return f"{self.error_code!r} in v{self.layout} listing {listing}{closes} ({why})"
 
 
-def closed(clause: str, *, reason: str = "") -> Reaction:
-    """Return the reaction that closes the connection without a word."""
-    return Reaction(outcome=Outcome.CLOSED, clause=clause, reason=reason)
+def closed(clause: str) -> Reaction:
+    """Return the reaction that closes the connection without a response."""
+    return Reaction(outcome=Outcome.CLOSED, clause=clause)

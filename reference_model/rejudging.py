@@ -1,15 +1,15 @@
-"""Judges recorded exchanges again: may a target of this release do what it did?
+"""Judges recorded exchanges again: does the current oracle allow what the target did?
 
-Only what was recorded is looked at, so the judgement is careful where the record does not say enough:
+Only the record is available. Where it says too little, an exchange is judged leniently or not at all:
 
-- of an example with several exchanges on a SASL listener only the first is judged, as later ones depend on how far
-  the authentication got;
-- that a connection ended or fell silent is judged where it is all that the example did, as another exchange may
-  have ended it, and not on TLS listeners, as it may have been sent in the clear;
-- what a property of the controller's listener did may have been done on the plain one, to compare the two;
-- behind a request the stream may have ended early, which only the clause that is about it says, and a release may lose
-  the answer then;
-- what is not exactly one whole frame of ApiVersions is left out.
+- On a SASL listener only the first exchange of an example is judged. Later ones depend on how far the
+  authentication got.
+- A closed or silent connection is judged only if the example has no other exchange, because another exchange may
+  have caused it. It is not judged on TLS listeners, because the request may have been sent without TLS.
+- A property of the controller's listener may have sent its requests to the plain listener, to compare the two.
+- The stream may have ended directly after a request. Only the clause about that case reveals it. Some releases lose
+  the response then.
+- Bytes that are not exactly one complete frame of ApiVersions are not judged.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from wire.frames import SIZE_BYTES
 
 REFERENCE = "reference"
 JUDGED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
-"""Implementations that have a profile of their own; of others the table itself is not known."""
+"""Implementations that have a profile; for others not even the version table is known."""
 _ZOOKEEPER = "zookeeper"
 END_OF_STREAM = "PROTOCOL.half-close-answers-complete"
-"""The clause whose examples end our side of the stream behind whole requests."""
+"""The clause whose examples end our side of the stream after complete requests."""
 _NOT_ANSWERED = (Outcome.CLOSED, Outcome.SILENT, Outcome.IGNORED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedExchange:
-    """One exchange as a run kept it.
+    """One exchange as recorded in a run.
 
     Attributes:
-        step: its place in the example, from 0.
-        sent: what was sent.
-        outcome: what became of it.
-        received: what came, size prefix included; None where nothing did.
+        step: its index in the example, from 0.
+        sent: the bytes that were sent.
+        outcome: the outcome of the request.
+        received: the bytes that were received, size prefix included; None if there were none.
     """
 
     step: int
@@ -54,11 +54,11 @@ class RecordedExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """An exchange that the oracle of today does not allow.
+    """An exchange that the current oracle does not allow.
 
     Attributes:
-        exchange: what was recorded.
-        allowed: what is allowed, in words.
+        exchange: the recorded exchange.
+        allowed: the allowed reactions, in words.
     """
 
     exchange: RecordedExchange
@@ -69,12 +69,12 @@ class Difference:
 def oracles_for(
     target: str, implementation: str, release: str, listener: str
 ) -> tuple[StoredInputOracle, ...]:
-    """Return the oracles of which one has to allow what is recorded: those of the listeners that it may be from.
+    """Return the oracles of all listeners that the record may come from; at least one has to allow it.
 
-    A run does not say who the target is in its cluster, so they allow what either answer to its ids would be.
+    A run does not record the target's cluster and node id, so the oracles allow both results of the cluster check.
 
     Args:
-        target: the target's id, which ends in "-zookeeper" where a release that has both runs with it.
+        target: the target's id. It ends in "-zookeeper" if the release supports both quorums and runs with ZooKeeper.
         implementation: one of `JUDGED_IMPLEMENTATIONS`.
         release: its release.
         listener: the listener's name.
@@ -94,12 +94,12 @@ def oracles_for(
 def differences(
     oracles: Sequence[StoredInputOracle], exchanges: Sequence[RecordedExchange], *, clause: str
 ) -> Iterator[Difference]:
-    """Give the exchanges of one example that no oracle allows.
+    """Yield the exchanges of one example that no oracle allows.
 
     Args:
-        oracles: as `oracles_for` gives them.
+        oracles: the result of `oracles_for`.
         exchanges: all exchanges of the example, in order.
-        clause: what the example was about.
+        clause: id of the clause that the example belongs to.
     """
     found = [
         {each.exchange.step: each for each in _differences(oracle, exchanges, clause)}
@@ -132,7 +132,7 @@ def _single_request(sent: bytes) -> Request | None:
 
 
 def _allowed(oracle: StoredInputOracle, request: Request) -> tuple[Reaction, ...]:
-    """Everything that is allowed, authenticated or not; nothing where the model has no word on it."""
+    """Return all allowed reactions, authenticated or not; empty if the request is not modelled."""
     try:
         allowed = oracle.reactions_to(request)
         if oracle.profile.asks_for_authentication:

@@ -1,7 +1,8 @@
-"""How Apache Kafka reads a request, which is more lenient than the specification.
+"""A request parser that behaves like Apache Kafka's, which is more lenient than the specification.
 
-Client ids may have any negative length and any bytes; varints may be long, and bits above the 32nd are
-dropped; names are decoded with replacement characters. What Kafka refuses to read is `Unreadable`.
+Client ids may have any negative length and any bytes. Varints may be longer than necessary, and bits above the
+32nd are dropped. Names are decoded with replacement characters. Requests that Kafka cannot parse raise
+`Unreadable`.
 """
 
 from __future__ import annotations
@@ -22,18 +23,30 @@ _INT32_MIN = -(2**31)
 FIRST_FLEXIBLE_AUTHENTICATE = 2
 METADATA_KEY = 3
 LIST_GROUPS_KEY = 16
-_BODIES_THAT_READ = {(METADATA_KEY, 0): bytes(4), (LIST_GROUPS_KEY, 0): b""}
-"""How a request of another API begins behind its header, where nothing more is needed to read it."""
+VOTE_KEY = 52
+ENVELOPE_KEY = 58
+BROKER_HEARTBEAT_KEY = 63
+READABLE_BODIES = {
+    (METADATA_KEY, 0): bytes(4),
+    (LIST_GROUPS_KEY, 0): b"",
+    # No tags in the header, no cluster id, no topics, no tags.
+    (VOTE_KEY, 0): bytes.fromhex("00 00 01 00"),
+    # No tags in the header, an empty request, an empty principal, the client's address, no tags.
+    (ENVELOPE_KEY, 0): bytes.fromhex("00 01 01 05 7f000001 00"),
+    # No tags in the header; broker id, epoch and offset are 0; neither fenced nor shutting down; no tags.
+    (BROKER_HEARTBEAT_KEY, 0): bytes(1 + 4 + 8 + 8 + 1 + 1 + 1),
+}
+"""Bodies of other APIs that every release with the version parses, by key and version; any bytes may follow."""
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 class Unreadable(Exception):
-    """Kafka's parser gives up; the connection is closed."""
+    """Kafka cannot parse the request and closes the connection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedHeader:
-    """What Kafka reads of a request header, and where the body begins."""
+    """The fields of a request header as Kafka parses them, and the offset of the body."""
 
     api_key: int
     api_version: int
@@ -45,7 +58,7 @@ class ParsedHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedBody:
-    """What Kafka reads of the body of an ApiVersions request from v3 on."""
+    """The body of an ApiVersions request, v3 or later, as Kafka parses it."""
 
     client_software_name: str
     client_software_version: str
@@ -55,7 +68,7 @@ class ParsedBody:
 
     @property
     def name_is_valid(self) -> bool:
-        """Whether name and version match Kafka's expression. Source: KIP-511, as Kafka has it."""
+        """Whether name and version match Kafka's pattern. Source: KIP-511, as Kafka implements it."""
         return all(map(_NAME.fullmatch, (self.client_software_name, self.client_software_version)))
 
     @property
@@ -65,7 +78,7 @@ class ParsedBody:
 
 
 def read_varint_as_int32(data: memoryview, offset: int) -> tuple[int, int]:
-    """Read an unsigned varint into a Java int: up to five bytes, surplus bits dropped, maybe negative."""
+    """Read an unsigned varint as a Java int: up to five bytes; surplus bits are dropped; it may be negative."""
     value = 0
     for index in range(primitives.VARINT_MAX_BYTES):
         if offset >= len(data):
@@ -80,16 +93,16 @@ def read_varint_as_int32(data: memoryview, offset: int) -> tuple[int, int]:
 
 
 def skip_tags(data: memoryview, offset: int, traits: Traits, *, ascending: bool) -> tuple[int, int]:
-    """Read over a tag section.
+    """Skip a tag section.
 
     Args:
         data: the payload.
-        offset: where the section begins.
-        traits: those of the release.
+        offset: offset of the section.
+        traits: the traits of the release.
         ascending: whether the tags must ascend, as signed numbers.
 
     Returns:
-        How many tags it holds, and the offset after it.
+        The number of tags in the section, and the offset after it.
     """
     count, offset = read_varint_as_int32(data, offset)
     if count < 0 and not traits.negative_tag_count_accepted:
@@ -110,7 +123,7 @@ def skip_tags(data: memoryview, offset: int, traits: Traits, *, ascending: bool)
 
 
 def parse_header(data: memoryview, traits: Traits) -> ParsedHeader:
-    """Read a request header; which header version it is follows from key and version alone.
+    """Parse a request header; the header version follows from the api key and version alone.
 
     Raises:
         Unreadable: the frame ends inside the header.
@@ -146,7 +159,7 @@ def _compact_text(data: memoryview, offset: int) -> tuple[str | None, int]:
     if _INT32_MIN < length_plus_one <= 0:
         return None, offset
     length = length_plus_one - 1
-    # Java's subtraction wraps round: the smallest int32 becomes the largest, which is too long.
+    # Java's subtraction wraps around: the smallest int32 becomes the largest, which is too long.
     if length < 0 or length > primitives.INT16_MAX or offset + length > len(data):
         raise Unreadable("the string is longer than it may be, or than the frame")
     return str(data[offset : offset + length], "utf-8", "replace"), offset + length
@@ -160,10 +173,10 @@ def _name(data: memoryview, offset: int) -> tuple[str, int]:
 
 
 def parse_body(data: memoryview, header: ParsedHeader, traits: Traits) -> ParsedBody:
-    """Read the body of an ApiVersions request from v3 on.
+    """Parse the body of an ApiVersions request, v3 or later.
 
     Raises:
-        Unreadable: a field is null or reaches beyond the frame.
+        Unreadable: Kafka cannot parse the body; for example, a name is null or a field ends beyond the frame.
     """
     name, offset = _name(data, header.body_offset)
     version, offset = _name(data, offset)
@@ -185,16 +198,16 @@ def parse_body(data: memoryview, header: ParsedHeader, traits: Traits) -> Parsed
 
 
 def other_api_reads(data: memoryview, header: ParsedHeader) -> bool:
-    """Tell whether the request of another API is one that surely reads: Metadata of all topics, ListGroups."""
-    body = _BODIES_THAT_READ.get((header.api_key, header.api_version))
+    """Return whether Kafka certainly parses this request: its body begins with one of `READABLE_BODIES`."""
+    body = READABLE_BODIES.get((header.api_key, header.api_version))
     return body is not None and bytes(data[header.body_offset :]).startswith(body)
 
 
 def read_mechanism(data: memoryview, header: ParsedHeader) -> str:
-    """Read the body of a SaslHandshake request.
+    """Return the mechanism in a SaslHandshake request.
 
     Raises:
-        Unreadable: the mechanism is null or reaches beyond the frame.
+        Unreadable: the mechanism is null or ends beyond the frame.
     """
     try:
         length, offset = primitives.read_int16(data, header.body_offset)
@@ -207,10 +220,10 @@ def read_mechanism(data: memoryview, header: ParsedHeader) -> str:
 
 
 def read_token(data: memoryview, header: ParsedHeader, traits: Traits) -> bytes:
-    """Read the body of a SaslAuthenticate request.
+    """Return the token in a SaslAuthenticate request.
 
     Raises:
-        Unreadable: the token is null or reaches beyond the frame.
+        Unreadable: the token is null or ends beyond the frame.
     """
     flexible = header.api_version >= FIRST_FLEXIBLE_AUTHENTICATE
     offset = header.body_offset

@@ -1,7 +1,8 @@
-"""What a broker may do before a connection is authenticated: the rules of Kafka's SASL authenticator.
+"""The rules of Kafka's SASL authenticator: allowed reactions before a connection is authenticated.
 
-It takes one ApiVersions (as often as it is refused, once served), then SaslHandshake, then tokens: bare ones
-after handshake v0, wrapped in SaslAuthenticate after v1. PLAIN is the one mechanism whose tokens are modelled.
+The authenticator accepts ApiVersions requests until one succeeds, then SaslHandshake, then tokens. After
+SaslHandshake v0 tokens are bare; after v1 they are wrapped in SaslAuthenticate. Only the tokens of PLAIN are
+modelled.
 """
 
 from __future__ import annotations
@@ -9,9 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from reference_model.api_versions import reactions_to_served_version, unsupported
+from reference_model.choices import Choice
 from reference_model.connection_states import ConnectionEvent, ConnectionState
 from reference_model.profile import Profile
-from reference_model.reaction import AnswerKind, Identity, Listing, Reaction, closed
+from reference_model.reaction import (
+    AnswerKind,
+    Identity,
+    Listing,
+    NotModelled,
+    Reaction,
+    closed,
+)
 from reference_model.request_parser import (
     ParsedHeader,
     Unreadable,
@@ -29,21 +38,20 @@ from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 PLAIN = "PLAIN"
 PLAIN_TOKEN_PARTS = 3
 CLAUSE = "MODEL.sequence-agrees"
-"""What the steps of SASL rest on; they are not what the suite is about."""
+"""The clause that reactions to the steps of SASL name; the suite has no clauses of its own for SASL."""
 _BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 _AFTER_HANDSHAKE = "KIP-35.after-handshake-illegal-state"
-_UNKNOWN_BODY = "the request of another API may not read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """The user whom PLAIN lets in."""
+    """The user that PLAIN accepts."""
 
     username: str
     password: str
 
     def match(self, token: bytes) -> bool:
-        """Tell whether a token of PLAIN is right. Source: RFC 4616, section 2; an identity to act as is not."""
+        """Return whether a PLAIN token is right and acts for no other user. Source: RFC 4616, section 2."""
         parts = token.decode("utf-8", "replace").split("\0")
         if len(parts) != PLAIN_TOKEN_PARTS:
             return False
@@ -53,12 +61,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token that a client gave.
+    """A token that a client sent.
 
     Attributes:
         data: its bytes.
-        kind: what an answer to it is an answer to.
-        layout: version of the API in which that answer is written.
+        kind: the kind of request that carried it.
+        layout: the version whose layout the response uses.
     """
 
     data: bytes
@@ -68,14 +76,14 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authentication:
-    """What the SASL authenticator knows of the broker: the mechanisms that it has, and who may come in."""
+    """The configuration of the SASL authenticator: the enabled mechanisms and the accepted user."""
 
     credentials: Credentials
     mechanisms: tuple[str, ...] = (PLAIN,)
 
 
 def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token | None:
-    """Return the token that a frame brings where tokens are awaited; None where it brings none."""
+    """Return the token in a frame; None if it contains none or no token is awaited in this state."""
     if state is ConnectionState.BARE_TOKENS:
         return Token(data=payload)
     if state is not ConnectionState.WRAPPED_TOKENS:
@@ -92,13 +100,13 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
 
 
 def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
-    """Return the answer to a token that is right, the last of its authentication or not."""
+    """Return the reaction to a right token; `is_last` means that it completes the authentication."""
     taken = _token_taken(token.kind, token.layout)
     return taken if is_last else replace(taken, moves=None)
 
 
 def refusal_of_token(token: Token) -> Reaction:
-    """Return what becomes of a token that is wrong."""
+    """Return the reaction to a wrong token."""
     if token.kind is AnswerKind.BARE_TOKEN:
         return closed(CLAUSE)
     error = ErrorCode.SASL_AUTHENTICATION_FAILED
@@ -110,21 +118,22 @@ def _brings_token(header: ParsedHeader, profile: Profile) -> bool:
     return header.api_key == SASL_AUTHENTICATE_KEY and 0 <= header.api_version <= highest
 
 
-def illegal_state(kind: AnswerKind, layout: int) -> Reaction:
-    """Return ILLEGAL_SASL_STATE, from a broker that awaits no step of SASL."""
+def illegal_state(kind: AnswerKind, layout: int, *, listing: Listing = Listing.NOTHING) -> Reaction:
+    """Return the reaction ILLEGAL_SASL_STATE of a broker that awaits no step of SASL."""
     return Reaction(
         outcome=Outcome.ANSWER,
         clause=CLAUSE,
         error_code=ErrorCode.ILLEGAL_SASL_STATE,
         kind=kind,
         layout=layout,
+        listing=listing,
     )
 
 
 def reaction_while_serving(payload: bytes, header: ParsedHeader, profile: Profile) -> Reaction:
-    """Return what a broker that serves a connection does with a SASL request of a version that it has.
+    """Return the reaction to a SASL request in a supported version on a connection that is already served.
 
-    Authenticating again is not modelled: a broker allows it where its sessions expire (`connections.max.reauth.ms`).
+    Re-authentication is not modelled. A broker allows it if its sessions expire (`connections.max.reauth.ms`).
     """
     data = memoryview(payload)
     try:
@@ -134,7 +143,9 @@ def reaction_while_serving(payload: bytes, header: ParsedHeader, profile: Profil
         read_mechanism(data, header)
     except Unreadable:
         return closed(CLAUSE)
-    return illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version)
+    lists = profile.traits.mechanisms_with_illegal_state
+    listing = Listing.EVERYTHING if lists else Listing.NOTHING
+    return illegal_state(AnswerKind.SASL_HANDSHAKE, header.api_version, listing=listing)
 
 
 def reactions_of_authenticator(
@@ -144,7 +155,7 @@ def reactions_of_authenticator(
     authentication: Authentication,
     state: ConnectionState,
 ) -> tuple[Reaction, ...]:
-    """Return everything that a broker may do with one frame on a connection that is not authenticated yet."""
+    """Return all allowed reactions to one frame on a connection that is not authenticated yet."""
     token = token_in(payload, profile, state)
     if token is not None:
         if authentication.credentials.match(token.data):
@@ -202,7 +213,11 @@ def _to_handshake(
     except Unreadable:
         return (closed(CLAUSE),)
     answer = Reaction(
-        outcome=Outcome.ANSWER, clause=CLAUSE, kind=AnswerKind.SASL_HANDSHAKE, layout=version
+        outcome=Outcome.ANSWER,
+        clause=CLAUSE,
+        kind=AnswerKind.SASL_HANDSHAKE,
+        layout=version,
+        listing=Listing.EVERYTHING,
     )
     if mechanism not in authentication.mechanisms:
         refused = replace(
@@ -218,17 +233,41 @@ def _to_handshake(
 def _after_handshake(
     data: memoryview, header: ParsedHeader, profile: Profile
 ) -> tuple[Reaction, ...]:
-    """Return what becomes of a frame without a token where tokens are awaited."""
+    """Return all allowed reactions to a frame without a token when a token is awaited.
+
+    Raises:
+        NotModelled: the request is one of another API, and it is not recorded what the release can parse.
+    """
     if header.api_key == API_VERSIONS_KEY:
         return _to_late_api_versions(data, header, profile)
+    if header.api_key == SASL_HANDSHAKE_KEY:
+        return _to_second_handshake(data, header, profile)
+    # A token that cannot be parsed closes the connection, in every supported version.
+    if header.api_key == SASL_AUTHENTICATE_KEY:
+        return (closed(CLAUSE),)
+    if not profile.readable_keys:
+        raise NotModelled(f"it is not recorded which other APIs {profile.release} reads")
     version = header.api_version
-    # A token that does not read closes at any version that is served.
-    if _brings_token(header, profile) or not profile.accepts(header.api_key, version):
+    if not profile.reads(header.api_key, version):
         return (closed(CLAUSE),)
     other = _refused_by_answer(CLAUSE, AnswerKind.OTHER, ErrorCode.ILLEGAL_SASL_STATE, version)
     if other_api_reads(data, header):
         return (other,)
-    return tuple(replace(each, reason=_UNKNOWN_BODY) for each in (other, closed(CLAUSE)))
+    return tuple(replace(each, reason=Choice.BODY_MAY_NOT_READ) for each in (other, closed(CLAUSE)))
+
+
+def _to_second_handshake(
+    data: memoryview, header: ParsedHeader, profile: Profile
+) -> tuple[Reaction, ...]:
+    version = header.api_version
+    if not 0 <= version <= profile.traits.sasl_handshake_max:
+        return (closed(CLAUSE),)
+    try:
+        read_mechanism(data, header)
+    except Unreadable:
+        return (closed(CLAUSE),)
+    kind, error = AnswerKind.SASL_HANDSHAKE, ErrorCode.ILLEGAL_SASL_STATE
+    return (_refused_by_answer(CLAUSE, kind, error, version),)
 
 
 def _to_late_api_versions(

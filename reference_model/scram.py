@@ -1,7 +1,7 @@
-"""SCRAM-SHA-256 as the reference broker speaks it: the broker's side of one authentication.
+"""SCRAM-SHA-256 in the reference broker: the broker's side of one authentication.
 
-It knows no chance: salt and nonce follow from what the client says, so that a run can be repeated to the byte. What a
-SCRAM token may lead to is no matter of the oracle.
+Nothing is random: the salt is fixed and the nonce is derived from the client's first token, so that a run can be
+repeated byte by byte. The oracle does not model SCRAM tokens.
 Source: RFC 5802 and RFC 7677.
 """
 
@@ -17,15 +17,15 @@ from reference_model.sasl import Credentials
 
 SCRAM = "SCRAM-SHA-256"
 ITERATIONS = 4096
-"""The least that the mechanism allows."""
+"""The smallest number that the mechanism allows."""
 _SALT = b"reference broker"
 
 Secrets = tuple[bytes, bytes, bytes, int]
-"""Salt, stored key, server key and iterations of a user."""
+"""A user's salt, stored key, server key and iteration count."""
 
 
 class ScramRefused(Exception):
-    """A token of the client is wrong."""
+    """A token from the client is wrong."""
 
 
 @functools.cache
@@ -37,27 +37,27 @@ def _secrets_of(password: str) -> Secrets:
 
 
 class ScramExchange:
-    """The tokens of one authentication.
+    """The broker's side of one authentication.
 
     Attributes:
-        is_over: whether the client has shown that it knows the password.
+        is_over: whether the client has proved that it knows the password.
     """
 
     def __init__(self, credentials: Credentials) -> None:
-        """Await the first token.
+        """Start to wait for the first token.
 
         Args:
-            credentials: the one user who may come in.
+            credentials: the only accepted user.
         """
         self.is_over = False
         self._credentials = credentials
         self._exchange: Any = None
 
     def answer_to(self, token: bytes) -> bytes:
-        """Take the client's next token, and return the one that answers it.
+        """Accept the client's next token and return the broker's response token.
 
         Raises:
-            ScramRefused: it is wrong.
+            ScramRefused: the client's token is wrong.
         """
         try:
             text = token.decode()

@@ -1,8 +1,8 @@
 """The reference broker on TCP ports, one for each listener: a thin shell around the state machine.
 
-`python -m reference_model.server` prints as its first line a JSON object, listener name to port (and "metrics"
-to that of the metrics endpoint), and ends when its standard input does, so that it never outlives the run that
-started it.
+`python -m reference_model.server` prints a JSON object as its first line. It maps listener names to ports, and
+"metrics" to the port of the metrics endpoint. The server exits when its standard input ends, so that it never
+outlives the run that started it.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ USERNAME = "conformance"
 PASSWORD = "conformance-secret"
 METRICS = "metrics"
 Contexts = Mapping[bool, ssl.SSLContext]
-"""How TLS is spoken, by whether the client needs a certificate."""
+"""TLS contexts, by whether the client needs a certificate."""
 
 
 @dataclass(slots=True, kw_only=True)
 class _Listener:
-    """A port of the broker.
+    """One listener on a port.
 
     Attributes:
-        broker: what is behind it.
-        contexts: how TLS is spoken on it; None where it is not.
-        open_shells: the sockets of the connections that are open.
+        broker: the broker that serves this listener.
+        contexts: the TLS contexts; None for a listener without TLS.
+        open_shells: the protocol objects of the open connections.
     """
 
     broker: ReferenceBroker
@@ -65,7 +65,7 @@ class _Listener:
     open_shells: dict[BrokerConnection, _Protocol] = field(default_factory=dict)
 
     def open_tls(self, first_bytes: bytes) -> TlsLayer:
-        """Begin TLS with the first bytes of a client."""
+        """Start TLS for a client, given its first bytes."""
         assert self.contexts is not None
         name = self.broker.profile.listener
         opening = TlsOpening(
@@ -112,7 +112,7 @@ class _Protocol(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._connection.receive_eof()
         self.settle()
-        # What a pause still holds back is sent behind it; a planted defect may keep the connection open.
+        # Bytes held back by a pause are sent after it; a planted defect may keep the connection open.
         return self._paused or self._connection.state is not ConnectionState.CLOSED
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -120,7 +120,7 @@ class _Protocol(asyncio.Protocol):
         self._connection.drop()
 
     def settle(self) -> None:
-        """Write what is due, and close the socket where the connection is closed."""
+        """Write pending bytes, and close the socket if the connection is closed."""
         if self._transport is None or self._transport.is_closing() or self._paused:
             return
         pause = self._connection.pause
@@ -152,12 +152,12 @@ class _Protocol(asyncio.Protocol):
 
 
 async def serve(listeners: Mapping[str, _Listener], *, host: str, port: int) -> None:
-    """Serve a broker until standard input ends; prints the ports first.
+    """Print the ports, then serve a broker until standard input ends.
 
     Args:
-        listeners: what is served, by name.
+        listeners: the listeners by name.
         host: the address to listen on.
-        port: that of the plain listener, 0 for a free one; the others always get free ones.
+        port: the port of the plain listener, 0 for a free one; the other listeners always use free ports.
     """
     loop = asyncio.get_running_loop()
     servers: dict[str, asyncio.Server] = {}
@@ -174,7 +174,7 @@ async def serve(listeners: Mapping[str, _Listener], *, host: str, port: int) -> 
     try:
         await loop.run_in_executor(None, sys.stdin.read)
     finally:
-        # No `async with`: from Python 3.12 on its end waits until the last client has closed.
+        # No `async with`: since Python 3.12 its exit waits until the last client has closed.
         for server in servers.values():
             server.close()
 
@@ -210,7 +210,7 @@ def broker_behind(
     tampering: Tampering | None = None,
     log: Callable[[dict[str, Any]], None] | None = None,
 ) -> ReferenceBroker:
-    """Return what is behind one listener of the reference broker."""
+    """Return the reference broker for one listener."""
     return ReferenceBroker(
         profile=profile_of(release, quorum=quorum, listener=listener, follows=KIP_TEXT),
         identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
@@ -223,7 +223,7 @@ def broker_behind(
 
 
 def listeners_of(options: argparse.Namespace) -> dict[str, _Listener]:
-    """Return the listeners that the options ask for."""
+    """Return the listeners selected by the command line options."""
     contexts = _contexts(options) if options.tls_certificate else None
     names = [PLAINTEXT, SASL_PLAINTEXT]
     names += TLS_LISTENERS if contexts else ()

@@ -1,7 +1,7 @@
-"""The reference broker without a socket: what the oracle prefers, said in bytes, with or without a planted defect.
+"""The reference broker without a socket: it encodes the oracle's preferred reactions, optionally with a defect.
 
-`BrokerConnection` serves one connection the way h11 does: `receive_data`, `receive_eof`, `data_to_send`. It
-knows no clock: where a client is throttled it stands still until it is told to `resume`.
+`BrokerConnection` serves one connection with an API like h11's: `receive_data`, `receive_eof`, `data_to_send`. It
+uses no clock: when a client is throttled, the connection pauses until `resume` is called.
 """
 
 from __future__ import annotations
@@ -79,24 +79,24 @@ __all__ = [
 
 SOCKET_REQUEST_MAX_BYTES = 104857600
 THROTTLED_CLIENT_IDS = "throttled"
-"""A client id that begins so is treated as one with a request quota that it has used up."""
+"""Prefix of client ids that the broker treats as having exhausted their request quota."""
 THROTTLE_TIME_MS = 150
 HANDSHAKES = (ConnectionEvent.HANDSHAKE_V0, ConnectionEvent.HANDSHAKE_V1)
 MECHANISMS = (PLAIN, SCRAM)
-"""What the reference broker offers on a listener with SASL."""
+"""The mechanisms that the reference broker enables on a SASL listener."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ReferenceBroker:
-    """What all connections to one listener of a broker share.
+    """The state shared by all connections to one listener of a broker.
 
     Attributes:
-        profile: the release that it behaves as, on that listener.
+        profile: the release whose behaviour it follows, on that listener.
         identity: its cluster and node id.
-        tampering: a planted defect, where there is one.
-        authentication: who may come in, where the listener asks.
-        log: takes each entry of the request log.
-        connections: those that are open.
+        tampering: a planted defect, or None.
+        authentication: accepted credentials and mechanisms, for a SASL listener.
+        log: called with each entry of the request log; None if there is no log.
+        connections: the open connections.
     """
 
     profile: Profile
@@ -107,13 +107,13 @@ class ReferenceBroker:
     connections: list[BrokerConnection] = field(default_factory=list)
 
     def connect(self) -> BrokerConnection:
-        """Open one more connection."""
+        """Open a new connection."""
         connection = BrokerConnection(self)
         self.connections.append(connection)
         return connection
 
     def preferred(self, payload: bytes, state: ConnectionState | None = None) -> Reaction:
-        """Return what this broker does with a frame, planted defects apart."""
+        """Return this broker's reaction to a frame, without its planted defect."""
         try:
             allowed = reactions(
                 payload,
@@ -138,7 +138,7 @@ class ReferenceBroker:
         )
 
     def counts(self) -> Counts:
-        """Count the open connections by the software of their clients, planted defects apart."""
+        """Count the open connections by client software, without the planted defect."""
         return count(self.profile.listener, (each.software for each in self.connections))
 
     def tamper(self, stage: Stage, subject: object) -> None:
@@ -151,11 +151,11 @@ class BrokerConnection:
     """One connection to the reference broker, without a socket.
 
     Attributes:
-        state: where the connection stands.
-        software: what its client says that it is.
-        scram: the authentication by SCRAM that the client began, or came in by; None where there is none.
-        pause: for how long it stands still now, until `resume`; None for not at all.
-        memory: what a planted defect keeps between the frames of this connection.
+        state: the state of the connection.
+        software: the software that its client has announced.
+        scram: the SCRAM authentication that the client began or completed; None if there is none.
+        pause: the current pause, which lasts until `resume` is called; None if there is none.
+        memory: data that a planted defect keeps between the frames of this connection.
     """
 
     def __init__(self, broker: ReferenceBroker) -> None:
@@ -171,26 +171,26 @@ class BrokerConnection:
         self._ended = False
 
     def receive_data(self, data: bytes) -> None:
-        """Take bytes from the client; what they lead to shows in `data_to_send`, `state` and `pause`."""
+        """Accept bytes from the client; the results are in `data_to_send`, `state` and `pause`."""
         self._segments += 1
         self._reader.receive_data(data)
         self._work_off()
 
     def receive_eof(self) -> None:
-        """Take the end of the client's stream; what was complete is answered before it."""
+        """Accept the end of the client's stream; complete requests have been answered before it."""
         self._ended = True
         if self.pause is None:
             self._end()
 
     def resume(self) -> None:
-        """Go on behind a pause with what arrived meanwhile."""
+        """End the pause and process the bytes that arrived during it."""
         self.pause = None
         self._work_off()
         if self._ended and self.pause is None:
             self._end()
 
     def data_to_send(self) -> bytes:
-        """Return what is to be written, once."""
+        """Return the bytes to write, and forget them."""
         data = bytes(self._outgoing)
         self._outgoing.clear()
         return data
@@ -205,7 +205,7 @@ class BrokerConnection:
         return self._broker.profile.traits.sasl_frame_bytes_max
 
     def _work_off(self) -> None:
-        """Handle every whole frame that is there."""
+        """Handle every complete frame received so far."""
         answers: list[bytes] = []
         while self.state in TAKING_REQUESTS and self.pause is None:
             try:
@@ -222,7 +222,7 @@ class BrokerConnection:
         self._outgoing += b"".join(answers)
 
     def _end(self) -> None:
-        """Close behind the client's end of stream."""
+        """Close after the end of the client's stream, unless a defect keeps the connection open."""
         ending = Ending(connection=self, unread=self._reader.unread)
         self._broker.tamper(Stage.END, ending)
         self._outgoing += ending.answer
@@ -230,7 +230,7 @@ class BrokerConnection:
             self._move(ConnectionEvent.END_OF_STREAM)
 
     def _refuse_size(self, answers: list[bytes]) -> bool:
-        """Close behind a size prefix that no frame has; returns False where a defect reads on."""
+        """Close after an invalid size prefix; return False if a defect skips it and reads on."""
         unread = self._reader.unread
         ending = Ending(connection=self, unread=unread)
         self._broker.tamper(Stage.SIZE, ending)
@@ -280,7 +280,7 @@ class BrokerConnection:
         self.scram = ScramExchange(credentials) if mechanism == SCRAM else None
 
     def _go_on_with(self, scram: ScramExchange, handling: Handling) -> None:
-        """Let a token go through SCRAM, where the oracle took it for one of PLAIN."""
+        """Process a token with SCRAM, because the oracle has judged it as a token of PLAIN."""
         token = token_in(handling.payload, self._broker.profile, handling.state)
         if token is None:
             return
@@ -299,7 +299,7 @@ class BrokerConnection:
             return None
 
     def _answer(self, handling: Handling) -> None:
-        """Fill in what an answer consists of, and note what it tells of the client."""
+        """Build the response, write the request log and record the client's software."""
         reaction, header, broker = handling.reaction, handling.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
             assert header is not None

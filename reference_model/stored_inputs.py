@@ -1,4 +1,4 @@
-"""What the reference model allows for a stored input: per frame the answers, and how the connection goes on."""
+"""What the reference model allows for a stored input: the reactions to each frame and the connection's fate."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _UNDECODABLE = "undecodable"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frames:
-    """A stored input cut into what the target reads.
+    """A stored input, split into frames as the target reads them.
 
     Attributes:
-        whole: the whole frames, each as a request.
-        rest: bytes behind them that are no whole frame, as a request; None where there are none.
-        refused: whether the rest is refused for its size alone; else the target waits for more of it.
+        whole: the complete frames, each as a request.
+        rest: the bytes after them that form no complete frame, as a request; None if there are none.
+        refused: whether the rest is refused for its size alone; otherwise the target waits for more bytes.
     """
 
     whole: tuple[Request, ...]
@@ -46,12 +46,12 @@ class Frames:
 
     @property
     def all(self) -> tuple[Request, ...]:
-        """Everything that is sent, what is no whole frame last."""
+        """All requests in order; an incomplete frame comes last."""
         return self.whole if self.rest is None else (*self.whole, self.rest)
 
     @property
     def waits(self) -> bool:
-        """Whether the target waits for more: then only the end of our side of the stream ends the connection."""
+        """Whether the target waits for more bytes, so that only the end of our stream ends the connection."""
         return self.rest is not None and not self.refused
 
 
@@ -60,10 +60,10 @@ class Allowed:
     """What the model allows for one stored input.
 
     Attributes:
-        frames: what is sent.
-        reactions: for each whole frame that the target still looks at, what it may do.
-        losses: what else may become of all that is sent, since what stands behind the whole frames may cost the
-            answers to them.
+        frames: the input, split into frames.
+        reactions: the allowed reactions to each complete frame that the target still processes.
+        losses: further allowed outcomes of the complete input, because the bytes after the complete frames may
+            make the target lose its responses to them.
     """
 
     frames: Frames
@@ -72,14 +72,14 @@ class Allowed:
 
     @property
     def ends_the_connection(self) -> bool:
-        """Whether the target closes whatever it chooses: for a frame, for what follows them, or with our side."""
+        """Whether the connection ends in every allowed case: after a frame, for the rest, or with our stream."""
         last = self.reactions[-1] if self.reactions else ()
         is_served = any(reaction.event is ConnectionEvent.SERVED for reaction in last)
         return self.frames.rest is not None or bool(last and not is_served)
 
     @property
     def keeps_the_connection(self) -> bool:
-        """Whether every frame is answered and leaves the connection as it was, whatever is chosen."""
+        """Whether every allowed reaction answers its frame and leaves the connection in its state."""
         return (
             self.frames.rest is None
             and len(self.reactions) == len(self.frames.whole)
@@ -93,7 +93,7 @@ class Allowed:
 
 @functools.lru_cache(maxsize=4096)
 def cut_frames(data: bytes) -> Frames:
-    """Cut a stored input the way a broker cuts it."""
+    """Split a stored input into frames as a broker does."""
     reader = FrameReader(max_frame_bytes=SOCKET_REQUEST_MAX_BYTES)
     reader.receive_data(data)
     whole = []
@@ -112,7 +112,7 @@ def cut_frames(data: bytes) -> Frames:
 
 
 def _as_request(data: bytes) -> Request:
-    """Return bytes as a request; what is meant by them is what a broker reads in them first."""
+    """Return bytes as a request whose header holds the numbers that a broker reads first."""
     payload = data[SIZE_BYTES:]
     header = RequestHeader(
         request_api_key=int.from_bytes(payload[:2], signed=True),
@@ -123,9 +123,9 @@ def _as_request(data: bytes) -> Request:
 
 
 def canonical(answer: ApiVersionsResponse, version: int) -> str:
-    """Return a hash of an answer's bytes with what may differ between two good answers made the same.
+    """Return a hash of a response's bytes, without the differences allowed between two correct responses.
 
-    The throttle time and the features' epoch follow clock and log, and no source fixes the orders of tables.
+    The throttle time and the features' epoch depend on the clock and the log. No source fixes the order of tables.
     """
     same = dataclasses.replace(
         answer,
@@ -141,7 +141,7 @@ def canonical(answer: ApiVersionsResponse, version: int) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def canonical_body(body: bytes, version: int) -> str:
-    """Return the canonical hash of an answer's body; targets give the same few ones all the time."""
+    """Return the canonical hash of a response body. Cached, because targets send the same few bodies repeatedly."""
     try:
         return canonical(decode(ApiVersionsResponse, body, version=version), version)
     except (DecodeError, EncodeError):
@@ -149,19 +149,19 @@ def canonical_body(body: bytes, version: int) -> str:
 
 
 class StoredInputOracle:
-    """The model of one release on one listener, asked about stored inputs.
+    """The oracle for stored inputs, for one release on one listener.
 
     Attributes:
         profile: the release on the listener.
-        served: where a connection stands that the target serves.
+        served: the state of a connection on which the target serves requests.
     """
 
     def __init__(self, profile: Profile, identity: Identity) -> None:
-        """Ask for a target.
+        """Create the oracle for one target.
 
         Args:
             profile: the release on the listener.
-            identity: who the target is.
+            identity: the target's cluster and node id.
         """
         self.profile = profile
         self._identity = identity
@@ -170,10 +170,10 @@ class StoredInputOracle:
         self._answers: dict[Reaction, str] = {}
 
     def allowed_for(self, data: bytes) -> Allowed:
-        """Return everything that the target may do with a stored input, once it serves the connection.
+        """Return what the target may do with a stored input on a connection that it serves.
 
         Raises:
-            NotModelled: the model has no word on a frame of it.
+            NotModelled: the model does not cover one of its frames.
         """
         frames = cut_frames(data)
         judged = []
@@ -185,20 +185,19 @@ class StoredInputOracle:
         return Allowed(frames=frames, reactions=tuple(judged), losses=self.losses(frames))
 
     def losses(self, frames: Frames) -> frozenset[Outcome]:
-        """Return what may become of requests on a connection that is served, if their answers are lost.
+        """Return the outcomes of requests on a served connection if the target may lose its responses to them.
 
-        A refused size in the same write loses them, and so does the end of our side directly after a size without
-        a byte of its frame: 20 of 20 times on 0.10.0.1, 0.11.0.3, 1.1.1, 2.0.1 and 2.4.1. The end after 1, 3, 5 or more
-        bytes of a frame never did, nor a whole frame that is refused for what stands in it.
+        See `Choice.REFUSED_AFTER_FRAME`. An end after 1, 3, 5 or more bytes of a frame never lost a response, and
+        neither did a complete frame that is refused for its content.
         """
         ends_after_size = frames.rest is not None and len(frames.rest.data) == SIZE_BYTES
         return self.losses_at_an_early_end if frames.refused or ends_after_size else frozenset()
 
     @property
     def losses_at_an_early_end(self) -> frozenset[Outcome]:
-        """What may become of whole requests on a connection that is served, if our side ends directly after them.
+        """Outcomes of complete requests on a served connection if our stream ends directly after them.
 
-        Before authentication they were always answered (22 of 22 times).
+        See `Choice.ENDED_AFTER_FRAME`.
         """
         traits = self.profile.traits
         if not traits.early_end_loses_answers:
@@ -207,7 +206,7 @@ class StoredInputOracle:
         return frozenset([Outcome.CLOSED, Outcome.SILENT] if hangs else [Outcome.CLOSED])
 
     def state_behind(self, requests: Iterable[Request]) -> ConnectionState:
-        """Return where a new connection stands once the target did with requests what it prefers."""
+        """Return the state of a new connection after the preferred reaction to each of the requests."""
         state = first_state(self.profile)
         for request in requests:
             if state in TAKING_REQUESTS:
@@ -218,14 +217,14 @@ class StoredInputOracle:
     def reactions_to(
         self, request: Request, state: ConnectionState | None = None
     ) -> tuple[Reaction, ...]:
-        """Return everything that the target may do with one whole frame.
+        """Return all allowed reactions to one complete frame.
 
         Args:
             request: the frame.
-            state: where its connection stands; served, if not given.
+            state: the state of its connection; `served` if not given.
 
         Raises:
-            NotModelled: the model has no word on it, or it is about another API.
+            NotModelled: the model does not cover the frame, or it is for an API other than ApiVersions.
         """
         allowed = self._reactions(request, self.served if state is None else state)
         if any(reaction.kind is not AnswerKind.API_VERSIONS for reaction in allowed):
@@ -237,12 +236,12 @@ class StoredInputOracle:
         return reactions(payload, self.profile, self._identity, state=state)
 
     def allows(self, request: Request, payload: bytes, allowed: Sequence[Reaction]) -> bool:
-        """Tell whether an answer is one of those that are allowed.
+        """Return whether a response is allowed.
 
         Args:
-            request: what was sent.
-            payload: the answer without its size prefix.
-            allowed: what the model allows.
+            request: the request that was sent.
+            payload: the response without its size prefix.
+            allowed: the reactions that the model allows.
         """
         sent_id = request.data[SIZE_BYTES + 4 : SIZE_BYTES + 4 + CORRELATION_ID_BYTES]
         if payload[:CORRELATION_ID_BYTES] != sent_id:

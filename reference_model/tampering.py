@@ -1,4 +1,4 @@
-"""What a planted defect gets into its hands: one frame on its way through the broker, an end, the opening of TLS."""
+"""The objects that planted defects change, and the stages at which they act."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pause:
-    """How long a connection stands still for its quota.
+    """The time for which a broker stops reading a connection to enforce a quota.
 
     Attributes:
-        milliseconds: how long.
-        before_answer: whether the answer waits too; from Kafka 2.0 on it does not.
+        milliseconds: the length of the pause.
+        before_answer: whether the response is delayed too; since Kafka 2.0 it is not.
     """
 
     milliseconds: int
@@ -35,20 +35,20 @@ class Pause:
 
 @dataclass(slots=True, kw_only=True)
 class Handling:
-    """One frame on its way through the reference broker; a planted defect changes it at one stage.
+    """One frame while the reference broker handles it; a planted defect changes it at one stage.
 
     Attributes:
         broker: the broker that serves the connection.
-        connection: the connection that the frame came on.
-        state: where the connection stood when the frame came.
+        connection: the connection that received the frame.
+        state: the state of the connection when the frame arrived.
         payload: the frame without its size prefix.
-        segments: in how many pieces the frame arrived.
-        header: what was read of the header; None where it is unreadable, or a bare token.
-        reaction: what the broker does.
-        token: what answers a token of the client.
-        response: the body of an answer to ApiVersions; None where there is none.
-        answer: the answer's frame; empty where there is none.
-        pause: for how long the connection then stands still; None for not at all.
+        segments: the number of pieces in which the frame arrived.
+        header: the parsed header; None if it is unreadable or the frame is a bare token.
+        reaction: the broker's decision.
+        token: the broker's token in its response to a token of the client.
+        response: the body of an ApiVersions response; None if there is none.
+        answer: the frame of the response; empty if there is none.
+        pause: the pause of the connection after this frame; None if there is none.
     """
 
     broker: ReferenceBroker
@@ -70,7 +70,7 @@ class Handling:
         header_version: int = 0,
         raw: Mapping[str, bytes] | None = None,
     ) -> bytes:
-        """Return the frame of the answer there is; a defect asks for another form than the right one."""
+        """Return the frame of `response`; planted defects pass arguments that encode it wrongly."""
         assert self.header is not None
         assert self.response is not None
         header = ResponseHeader(correlation_id=self.header.correlation_id)
@@ -84,14 +84,14 @@ class Handling:
 
 @dataclass(slots=True, kw_only=True)
 class TlsOpening:
-    """The first bytes on a TLS listener, and what is made of them.
+    """The first bytes on a TLS listener, and the decisions made on them.
 
     Attributes:
         listener: the listener's name.
-        first_bytes: what the client sent first.
-        open_connections: how many connections to the listener are open, this one included.
-        serves_plaintext: whether Kafka's protocol is spoken without TLS.
-        certificate_required: whether a client without a certificate is turned away.
+        first_bytes: the first bytes from the client.
+        open_connections: number of open connections to the listener, including this one.
+        serves_plaintext: whether the broker speaks Kafka's protocol without TLS.
+        certificate_required: whether a client without a certificate is rejected.
     """
 
     listener: str
@@ -103,14 +103,14 @@ class TlsOpening:
 
 @dataclass(slots=True, kw_only=True)
 class Ending:
-    """What ends a connection: a size prefix that is refused, or the end of the client's stream.
+    """The end of a connection: a refused size prefix, or the end of the client's stream.
 
     Attributes:
         connection: the connection.
-        unread: what arrived and is no whole frame; of a refused frame it begins with the size prefix.
-        answer: what is sent before the connection closes: nothing.
-        keeps_open: whether the connection stays open instead.
-        skipped_bytes: how many bytes of `unread` are left out behind a refused size, so as to read on.
+        unread: received bytes that form no complete frame; after a refused size they begin with the size prefix.
+        answer: bytes to send before the connection closes; empty unless a defect sets them.
+        keeps_open: whether the connection stays open instead of closing.
+        skipped_bytes: number of bytes of `unread` to skip after a refused size before reading on; 0 to close.
     """
 
     connection: BrokerConnection
@@ -121,12 +121,15 @@ class Ending:
 
 
 class Stage(enum.Enum):
-    """When a planted defect acts, and on what.
+    """The stage at which a planted defect acts, which determines the object it receives.
 
-    On one `Handling`: on the decision, on the message (answers to ApiVersions alone), on the bytes. On the
-    list of all answers of a read. On the `Ending` that a refused size or the client's end of stream is. On the
-    `TlsOpening` of a connection. On the `Counts` of the metric each time
-    that it is asked for. On the entry (a dict) of the request log before it is written.
+    - `REACTION`, `RESPONSE` and `ANSWER`: the `Handling` of one frame, after the decision, after the message is
+      built (ApiVersions responses only), or after the response is encoded.
+    - `READ`: the list of all response frames of one read.
+    - `SIZE` and `END`: the `Ending` after a refused size, or after the end of the client's stream.
+    - `TLS`: the `TlsOpening` of a connection.
+    - `METRIC`: the `Counts` of the metric, each time it is queried.
+    - `LOG`: an entry (a dict) of the request log before it is written.
     """
 
     REACTION = "reaction"
@@ -142,7 +145,7 @@ class Stage(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tampering:
-    """What a planted defect does; `Stage` says what it gets."""
+    """The action of a planted defect; `Stage` documents the object passed to `act`."""
 
     stage: Stage
     act: Callable[[Any], None]

@@ -1,4 +1,4 @@
-"""TLS between a socket and a connection, in memory, so that the first bytes can be looked at before the handshake."""
+"""In-memory TLS between a socket and a connection, so that the first bytes can be inspected before the handshake."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ READ_BYTES = 65536
 
 
 class TlsRefused(Exception):
-    """The client does not speak TLS, or not as it has to; the connection is closed."""
+    """The TLS handshake fails; the connection is closed."""
 
 
 class TlsLayer:
-    """The server's side of TLS on one connection.
+    """The server side of TLS on one connection.
 
-    Feed what arrived to `receive_data`, which gives what it means; write what `data_to_send` gives.
+    Pass received bytes to `receive_data`, which returns them decrypted. Write to the socket what `data_to_send`
+    returns.
     """
 
     def __init__(self, opening: TlsOpening, context: ssl.SSLContext) -> None:
-        """Begin before the handshake.
+        """Create the layer; the handshake starts with the first bytes.
 
         Args:
-            opening: what the client's first bytes are taken for.
-            context: the certificate to show, and the one to ask for.
+            opening: the decisions made on the client's first bytes.
+            context: the server's certificate, and whether a client certificate is required.
         """
         self._plain = opening.serves_plaintext
         self._incoming = ssl.MemoryBIO()
@@ -33,10 +34,10 @@ class TlsLayer:
         self._shaken = False
 
     def receive_data(self, data: bytes) -> bytes:
-        """Take bytes from the client and return those of Kafka's protocol among them.
+        """Accept bytes from the client and return the decrypted ones, which are Kafka's protocol.
 
         Raises:
-            TlsRefused: the bytes are no TLS, or the client's certificate is missing.
+            TlsRefused: the bytes are not TLS, or the client's certificate is missing.
         """
         if self._plain:
             return data
@@ -55,12 +56,12 @@ class TlsLayer:
         return bytes(received)
 
     def encrypt(self, data: bytes) -> None:
-        """Put bytes of Kafka's protocol among those to send."""
+        """Encrypt bytes of Kafka's protocol and add them to the bytes to send."""
         if self._plain:
             self._outgoing.write(data)
         else:
             self._tls.write(data)
 
     def data_to_send(self) -> bytes:
-        """Return what is to be written, once."""
+        """Return the bytes to write, and forget them."""
         return self._outgoing.read()

@@ -1,6 +1,6 @@
-"""What Allure is told: one result per clause and target, with the smallest failure attached.
+"""Results for Allure: one per clause and target, with the smallest failure attached.
 
-Without Allure's own option every call here does nothing.
+Without Allure's `--alluredir` option every call here does nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEVERITIES = {
 
 
 def label_result(clause: Clause, target: str) -> None:
-    """Say which clause and target the running test is about."""
+    """Label the running test with its clause and target."""
     label: Any = allure.dynamic
     label.title(f"{clause.id} on {target}")
     label.tag(clause.id, clause.level.value)
@@ -30,7 +30,7 @@ def label_result(clause: Clause, target: str) -> None:
 
 
 def attach_failure(failure: Failure) -> None:
-    """Attach the bytes, the script that shows them again, and the drawn values."""
+    """Attach the hex dump, the reproducer script and the drawn values."""
     text = allure.attachment_type.TEXT
     dump = render_exchange(failure.steps, served_before=failure.served_before)
     allure.attach(dump, "exchange.txt", text)

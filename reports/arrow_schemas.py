@@ -1,7 +1,7 @@
-"""The columns of a record table as Arrow and Parquet know them.
+"""Arrow schemas of the record tables.
 
-Values of a dictionary column are plain strings to Arrow, so that rows stay easy to build; the
-encoding belongs to the Parquet file, where every reader undoes it unseen.
+To Arrow, the values of a dictionary column are plain strings, so rows are easy to build. Only the
+Parquet file is dictionary-encoded, and every reader decodes it transparently.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ARROW_TYPES = MappingProxyType(
 
 
 def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
-    """Give the Arrow schema of a record table, columns in the order of `fields`.
+    """Return the Arrow schema of a record table, columns in the order of `fields`.
 
     Args:
         fields: for example `reports.records.EXAMPLE_FIELDS`.
@@ -36,5 +36,5 @@ def arrow_schema(fields: Sequence[Column]) -> pa.Schema:
 
 
 def dictionary_columns(fields: Sequence[Column]) -> list[str]:
-    """Name the columns to hand to `pyarrow.parquet.ParquetWriter(use_dictionary=...)`."""
+    """Return the names of the columns for `pyarrow.parquet.ParquetWriter(use_dictionary=...)`."""
     return [column.name for column in fields if column.dictionary]

@@ -15,23 +15,24 @@ from reports.history_tables import InputsLeftOut
 
 LONGEST_HEX = 96
 MOST_NAMES = 5
-"""So many inputs of a group are named for people; changes.json has all."""
+"""Maximum number of inputs of a group that texts for people name; changes.json has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Inputs that two adjacent releases treat differently, all in the same way.
+    """Inputs whose treatment changes in the same way between two adjacent releases.
 
     Attributes:
-        listener: the listener that they were sent to; with the place, where that is before authentication.
+        listener: the listener that they were sent to; for inputs sent before authentication is
+            complete, also the point in the connection, such as "before authentication".
         before: the older release.
-        since: the newer one, since which it is so.
-        was: what became of the inputs before.
-        became: what becomes of them since.
+        since: the newer release, which behaves differently.
+        was: what the older release did with the inputs.
+        became: what the newer release does with them.
         clauses: the clauses that the model's predictions rest on.
         predicted: whether the profiles of both releases predict what was seen.
-        inputs: how many inputs changed so.
-        example: the name of the shortest one of those that were sent; nothing is shrunk.
+        inputs: how many inputs changed this way.
+        example: the name of the shortest of these inputs as sent; inputs are not shrunk.
         shortest: its bytes, in hexadecimal.
     """
 
@@ -49,12 +50,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Inputs that were not compared on one release, and so not between it and its neighbours.
+    """Inputs that were not compared on one release, and so not with the releases next to it.
 
     Attributes:
-        listener: as that of a change.
+        listener: as in `Change`.
         release: the release.
-        reason: why not.
+        reason: why they were not compared.
         inputs: their names.
     """
 
@@ -65,11 +66,11 @@ class LeftOut:
 
 
 OnRelease = TypeVar("OnRelease", LeftOut, InputsLeftOut)
-"""What was not compared on one release: as it was found, and as a table has it."""
+"""Inputs not compared on one release: as the comparison found them, or as a row of a table."""
 
 
 def by_group(left_out: Iterable[OnRelease]) -> dict[OnRelease, list[str]]:
-    """Put together what differs in its release alone: what is left without one, with its releases in order."""
+    """Group entries that differ only in `release`; map each group (its `release` empty) to its releases."""
     releases: dict[OnRelease, list[str]] = {}
     for each in left_out:
         releases.setdefault(dataclasses.replace(each, release=""), []).append(each.release)
@@ -77,7 +78,7 @@ def by_group(left_out: Iterable[OnRelease]) -> dict[OnRelease, list[str]]:
 
 
 def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
-    """Say what was not compared, a line for all releases that leave out the same for the same reason."""
+    """Return lines that list what was not compared, one for all releases with equal inputs and reason."""
     if not left_out:
         return ["Every input was compared on every release."]
     names = {name for each in left_out for name in each.inputs}

@@ -1,4 +1,4 @@
-"""Under what name, in what version and from which commit this suite is installed."""
+"""The name, version and commit of the installed suite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DISTRIBUTION = "kafka-conformance"
 
 
 def suite_version() -> str:
-    """Return the version of this distribution, or "unknown" where it is not installed."""
+    """Return the version of this distribution, or "unknown" if it is not installed."""
     try:
         return version(DISTRIBUTION)
     except PackageNotFoundError:
@@ -20,13 +20,13 @@ def suite_version() -> str:
 
 
 def suite_commit() -> str | None:
-    """Return the suite's commit: what GitHub says it is, else that of the checkout that this file belongs to."""
+    """Return the suite's commit: `GITHUB_SHA` if set, else that of the checkout that holds this file."""
     return os.environ.get("GITHUB_SHA") or commit_of_checkout(Path(__file__).parents[1])
 
 
 @cache
 def commit_of_checkout(root: Path) -> str | None:
-    """Return the commit that a folder has checked out; None where it is not a checkout itself, or Git is not there."""
+    """Return the commit checked out in a folder; None if it is not the root of a checkout or Git is missing."""
     try:
         said = subprocess.run(
             ["git", "-C", root, "rev-parse", "--show-toplevel", "HEAD"],
@@ -36,6 +36,6 @@ def commit_of_checkout(root: Path) -> str | None:
         ).stdout.splitlines()
     except (OSError, subprocess.CalledProcessError):
         return None
-    # An environment in the folder of a project is part of that project's checkout.
+    # A virtual environment in another project's folder is inside that project's checkout.
     top, commit = said
     return commit if Path(top) == root.resolve() else None

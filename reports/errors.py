@@ -1,4 +1,4 @@
-"""Faults in what is read back."""
+"""Errors in runs and tables that are read back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from reports.records import Refusal
 
 
 class RunRefused(Exception):
-    """A run folder does not count.
+    """A run folder is refused: it does not count.
 
     Attributes:
         folder: the folder.
-        refusal: why, as one of few.
-        detail: why, as a sentence.
+        refusal: the kind of reason.
+        detail: the reason as a sentence.
     """
 
     def __init__(self, folder: Path, refusal: Refusal, detail: str) -> None:
@@ -28,7 +28,7 @@ class RunRefused(Exception):
 
 
 class StatementWithoutEvidence(Exception):
-    """A range statement is partial and nothing explains or shows it.
+    """A range statement has exceptions that no note explains or no stored failure shows.
 
     Attributes:
         faults: one sentence per cell.

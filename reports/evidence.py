@@ -1,12 +1,14 @@
-"""The files of a failure, written beside its page from the roll-up's table.
+"""The files of a failure, written next to its page from the roll-up's table.
 
-Names of files are ours; of what came from a run only the contents are kept, and only up to a bounded size.
+The suite chooses the file names. Only the contents come from a run, and their size is limited. A script that reads
+`failure.json` is left out with it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from reports.failures import READS_FACTS
 from reports.history_tables import KeptFailure
 from reports.site import addresses
 
@@ -14,10 +16,10 @@ _LARGEST_FILE_BYTES = 1024 * 1024
 
 
 def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], ...]:
-    """Write what was kept of a failure as files.
+    """Write the stored contents of a failure as files.
 
     Returns:
-        Name and address (from the site's root) of each; what is empty or too large has no file.
+        Name and address (from the site's root) of each file. Empty and too large contents get no file.
     """
     contents = {
         "reproducer.py": failure.reproducer.encode(),
@@ -26,6 +28,8 @@ def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], .
         "example.txt": failure.example.encode(),
         "failure.json": failure.facts.encode(),
     }
+    if len(contents["failure.json"]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
+        del contents["reproducer.py"]
     written = []
     for name, content in contents.items():
         if not content or len(content) > _LARGEST_FILE_BYTES:

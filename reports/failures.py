@@ -1,12 +1,12 @@
-"""What is kept of one distinct failure: enough to understand it, to show it again and to pin it.
+"""The files of one distinct failure: enough to understand it, to reproduce it and to pin it.
 
 `failures/<signature>/` of a run folder holds
 
-- `reproducer.py`: at most 32 kB, standard library only; does the same again, for long inputs with the bytes in
-  `failure.json`;
+- `reproducer.py`: at most 32 kB, standard library only; repeats the steps and, for long inputs, reads their bytes
+  from `failure.json`;
 - `exchange.txt`: what was sent and received, as an annotated hex dump;
 - `exchange.pcap`: the same bytes as packets, for Wireshark;
-- `example.txt`: the drawn values, as Hypothesis' `@example` takes them;
+- `example.txt`: the drawn values, as Hypothesis's `@example` accepts them;
 - `failure.json`: the facts, for other programs.
 """
 
@@ -47,7 +47,9 @@ from wire.sentinel import sentinel_for
 TEMPLATES = Path(__file__).parent / "templates"
 REPRODUCER_SILENCE_S = 2
 LONGEST_REPRODUCER_BYTES = 32 * 1024
-"""A script that would be longer reads what is sent and recorded from the `failure.json` of the same folder."""
+"""A script that would be longer reads its steps from `failure.json` in the same folder."""
+READS_FACTS = '.with_name("failure.json")'
+"""Only such a script contains this text: quotes in a target's bytes are replaced."""
 NO_FRAME = "no frame"
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
@@ -58,7 +60,7 @@ _LONGEST_MESSAGE = 1000
 def signature_of(
     *, clause: str, target: str, listener: str, property_name: str, kind: str, message: str
 ) -> str:
-    """Return what equal failures of one listener have in common: 16 hexadecimal digits.
+    """Return the signature that equal failures of one listener share: 16 hexadecimal digits.
 
     Args:
         clause: the clause's id.
@@ -66,7 +68,7 @@ def signature_of(
         listener: the listener's name.
         property_name: the test function's name.
         kind: class of the exception.
-        message: its message; numbers in its first line do not count.
+        message: its message; only the first line counts, without its numbers.
     """
     first_line = message.partition("\n")[0]
     text = "\0".join((clause, target, listener, property_name, kind, _NUMBERS.sub("#", first_line)))
@@ -84,14 +86,14 @@ class Failure:
         property_name: the test function's name.
         target: the target's id.
         listener: the listener's name.
-        verdict: what is said of it.
+        verdict: the verdict of its example: `violates` or `informational`.
         kind: class of the exception.
         message: its message.
         example: the drawn values.
-        steps: what was done.
-        served_before: how many of them other examples did, on the connection that this one borrowed.
-        repeats: how often it showed again when it was repeated alone; None where it was not.
-        known_violation: what the declarations say that match it; empty where none does.
+        steps: what was done on the connections, in order.
+        served_before: how many of the steps other examples did, on the connection that this one borrowed.
+        repeats: how often it recurred when repeated alone; None if it was not repeated.
+        known_violation: the notes of the declared violations that match it; empty if none does.
     """
 
     signature: str
@@ -111,7 +113,7 @@ class Failure:
 
     @property
     def is_crash(self) -> bool:
-        """Whether the target ended."""
+        """Whether the failure is that the target ended."""
         return self.kind == CRASH
 
     @property
@@ -121,10 +123,10 @@ class Failure:
 
 
 def recorded_answers(step: Step) -> list[str]:
-    """Return what came in a step: answers in hexadecimal, or a word for each that did not come.
+    """Return the responses of a step in hexadecimal, with a word in place of each missing one.
 
-    Fields that differ from one good answer to the next have dots in place of their digits. Behind the end of our
-    side of the stream a word says whether the target ended its own.
+    Dots replace the digits of fields that differ between correct responses. If a sentinel was sent, a word says
+    whether it was answered. If our side of the stream ended, a word says whether the target ended its own.
     """
     answers = [_recorded_answer(exchange) for exchange in step.exchanges]
     if step.sentinel:
@@ -135,7 +137,7 @@ def recorded_answers(step: Step) -> list[str]:
 
 
 def _end_of(last: Exchange) -> str:
-    """Tell what came behind the last answer once our side of the stream had ended."""
+    """Return what the target did after its last response, once our side of the stream had ended."""
     if last.outcome is not Outcome.ANSWER:
         return last.outcome.value
     return (Outcome.SILENT if last.usable else Outcome.CLOSED).value
@@ -155,10 +157,10 @@ def _recorded_answer(exchange: Exchange) -> str:
 
 
 def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
-    """Find the fields of an answer whose values follow the clock or the cluster's log."""
+    """Return the fields of a response whose values depend on the clock or the cluster's log."""
     trace: Trace = []
     layout = layout_of_answer(payload, api_version)
-    # As far as it decodes; what is behind that is compared as it stands.
+    # Decode as far as possible; the bytes after that are compared unchanged.
     with contextlib.suppress(DecodeError):
         _, body = decode_prefix(ResponseHeader, payload, version=0)
         decode_prefix(ApiVersionsResponse, payload, version=layout, offset=body, trace=trace)
@@ -168,7 +170,7 @@ def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
 
 
 def _is_plausible(value: object) -> bool:
-    """A negative number may be what is wrong with the answer."""
+    """Return whether a value can be right; a negative number may be the response's fault."""
     return isinstance(value, int) and value >= 0
 
 
@@ -179,9 +181,9 @@ def _sentinel_id(step: Step) -> str:
 
 
 def render_reproducer(failure: Failure) -> str:
-    """Return the source of a script that does the steps of a failure again.
+    """Return the source of a script that repeats the steps of a failure.
 
-    With more bytes than `LONGEST_REPRODUCER_BYTES` it reads the steps from the failure's `failure.json`.
+    If the script would exceed `LONGEST_REPRODUCER_BYTES`, it reads the steps from `failure.json`.
     """
     script = _render_script(failure, _steps_again(failure))
     return _render_script(failure, None) if _is_too_long(script) else script
@@ -192,7 +194,7 @@ def _is_too_long(script: str) -> bool:
 
 
 def _steps_again(failure: Failure) -> list[dict[str, Any]]:
-    """Return what a script needs to do the steps of a failure again."""
+    """Return what a script needs to repeat the steps of a failure."""
     return [
         {
             "connection": step.connection,
@@ -220,13 +222,14 @@ def _render_script(failure: Failure, steps: list[dict[str, Any]] | None) -> str:
         message=_harmless(failure.first_line[:_LONGEST_MESSAGE]),
         silence_s=REPRODUCER_SILENCE_S,
         steps=steps,
+        reads_facts=READS_FACTS,
         tls=any(step.tls for step in failure.steps),
         other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
     )
 
 
 def _harmless(text: str) -> str:
-    """Make a text safe inside a docstring, whatever a target put into it."""
+    """Make a text safe inside a docstring, even if a target chose it."""
     ascii_text = text.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
     return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
@@ -235,8 +238,8 @@ def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
     """Return an annotated hex dump of everything that was sent and received.
 
     Args:
-        steps: what was done.
-        served_before: how many of them other examples did, before the connection was borrowed.
+        steps: what was done on the connections, in order.
+        served_before: how many of the steps other examples did, before the connection was borrowed.
     """
     lines: list[str] = []
     for number, step in enumerate(steps):
@@ -294,9 +297,9 @@ def _dump_payload(request: Request, payload: bytes) -> list[str]:
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:
-    """Return a failure for `failure.json`: of its steps what was sent, of its repeats what they say.
+    """Return a failure for `failure.json`: its fields, the bytes that were sent and a summary of its repeats.
 
-    Where they are too long for the reproducer, all that it needs of the steps as well.
+    If the steps are too long for the reproducer, all that it needs of them is included.
     """
     steps = _steps_again(failure)
     names = (field.name for field in fields(failure) if field.name not in ("steps", "repeats"))
@@ -313,12 +316,12 @@ def facts(failure: Failure) -> Mapping[str, Any]:
 
 
 def _sent(step: Step) -> tuple[bytes, ...]:
-    """Return the requests of a step, the sentinel behind them left out."""
+    """Return the requests of a step, without the sentinel after them."""
     return tuple(exchange.request.data for exchange in step.exchanges) or step.pieces
 
 
 def write_failure(folder: Path, failure: Failure) -> Path:
-    """Write the files of a failure; returns the folder that they are in."""
+    """Write the files of a failure and return their folder."""
     place = folder / failure.signature
     place.mkdir(parents=True, exist_ok=True)
     if failure.steps:

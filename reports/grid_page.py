@@ -1,4 +1,4 @@
-"""The grid as a site and as exports: everything that `kafka-conformance grid` leaves for a reader."""
+"""The grid as a site and as exports: everything that `kafka-conformance grid` writes for readers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from reports.site.building import write_site
 
 
 def write_grid(out_dir: Path) -> GridSummary:
-    """Render a roll-up from its tables: the pages, and the exports beside them.
+    """Render the pages and exports of a roll-up from its tables.
 
     Args:
         out_dir: the folder given to `spark_aggregation.job` as `--out`.
 
     Returns:
-        What the grid says as a whole.
+        The summary of the grid.
 
     Raises:
         StatementWithoutEvidence: a range statement has an exception that nothing explains.
@@ -28,13 +28,13 @@ def write_grid(out_dir: Path) -> GridSummary:
 
 
 def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
-    """Render what was read from tables; see `write_grid`.
+    """Render a grid and history that are already read; see `write_grid`.
 
     Raises:
-        StatementWithoutEvidence: as there.
+        StatementWithoutEvidence: a range statement has an exception that nothing explains.
     """
     summary = summarise(grid, out_dir / HOME)
-    # First, so that the pages can link what exists.
+    # The exports come first: pages link only to files that exist.
     write_exports(grid, history, summary, out_dir)
     write_site(grid, history, summary, out_dir)
     return summary

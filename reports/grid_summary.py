@@ -1,4 +1,4 @@
-"""The verdict of a whole grid in one sentence, the same on the page, in Markdown and in the terminal."""
+"""The verdict of a complete grid in one sentence, the same on the page, in Markdown and in the terminal."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from reports.grid_view import FoldedCell, FoldedGrid
 from reports.records import Verdict
 from reports.words import SYMBOLS
 
-_UNSETTLED = (Verdict.INCONCLUSIVE, Verdict.FLAKY, Verdict.NOT_RUN)
+_UNSETTLED = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridSummary:
-    """What a grid says as a whole.
+    """The summary of a complete grid.
 
     Attributes:
         sentence: the verdict in one sentence, with its symbol in front.
-        verdict: the verdict that the sentence is about: the gravest that any MUST cell has.
-        cells: how many clauses on how many targets have which verdict, in the order of `Verdict`; a target's
-            listeners count once, by the worst.
+        verdict: the verdict that the sentence is about: the gravest of the MUST cells.
+        cells: the number of cells with each verdict, in the order of `Verdict`. A cell is a clause on a target;
+            the target's listeners count once, by their worst verdict.
         targets: how many columns the grid has.
-        clauses: how many rows.
+        clauses: how many rows it has.
         refused: how many run folders did not count.
-        page: the rendered grid.
+        page: the path of the rendered home page.
     """
 
     sentence: str
@@ -40,7 +40,7 @@ class GridSummary:
 
 
 def summarise(grid: Grid, page: Path) -> GridSummary:
-    """Count a grid's cells and say the one thing that matters most."""
+    """Count a grid's cells and put the most important result into one sentence."""
     folded = FoldedGrid(grid)
     counts = Counter(
         cell.verdict
@@ -68,18 +68,21 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
         for cell in row
         if clause in must and cell.verdict is not Verdict.NOT_APPLICABLE
     ]
-    # One that comes and goes is violated, as in the exit status.
+    # A flaky cell counts as violated, as it does for the exit status.
     broken = (Verdict.VIOLATES, Verdict.FLAKY)
     violated = [cell for cell in binding if cell.verdict in broken]
+    unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
+    open_cells = _counted(len(unsettled), "MUST cell")
+    not_judged = f" {open_cells} could not be judged." if unsettled else ""
     if violated:
         rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
         of_all = _counted(len(folded.columns), "target")
-        return Verdict.VIOLATES, f"{rows} violated on {_targets(violated)} of {of_all}."
+        text = f"{rows} violated on {_targets(violated)} of {of_all}."
+        return Verdict.VIOLATES, text + not_judged
     gone = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if gone:
         text = f"{_counted(len(gone), 'declared violation', verb=True)} gone."
-        return Verdict.UNEXPECTED_PASS, text
-    unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
+        return Verdict.UNEXPECTED_PASS, text + not_judged
     if unsettled:
         cells = _counted(len(unsettled), "cell")
         text = f"No MUST clause is violated, but {cells} could not be judged."
@@ -97,7 +100,7 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
 
 
 def _all_hold(binding: list[FoldedCell], left_out: int, columns: int) -> str:
-    """Say that all hold, and how much was not asked.
+    """Return the sentence that all MUST clauses hold, with how many cells were not judged.
 
     Args:
         binding: the cells of MUST clauses that apply.

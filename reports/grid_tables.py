@@ -24,9 +24,9 @@ class CellFailure:
 
     Attributes:
         signature: its id, and its folder's name among the run's failures.
-        verdict: what is said of its examples: they violate the clause, or are no more than information.
-        smallest_example: lowest number of an example that failed so.
-        examples: how many did.
+        verdict: the verdict of its examples: they violate the clause, or are informational.
+        smallest_example: lowest number of an example with this failure.
+        examples: how many examples have it.
     """
 
     signature: str
@@ -37,14 +37,14 @@ class CellFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridCell:
-    """What is said of one clause on one listener of one target; see `spark_aggregation.grid`.
+    """The result of one clause on one listener of one target; see `spark_aggregation.grid`.
 
     Attributes:
         distinct_failures: how many of its `failures` violate the clause.
-        failures: these, and behind them its notes.
-        first_seen: when its present verdict began; None in a grid folder without a history.
-        last_changed: when its verdict last became another one.
-        previous_verdict: what it was before; None where nothing was.
+        failures: the violations, followed by the notes.
+        first_seen: when the cell first appeared; None in a grid folder without a history.
+        last_changed: when its verdict last changed, or when the cell appeared if it never did.
+        previous_verdict: the verdict before the last change; None if it never changed.
     """
 
     clause: str
@@ -67,12 +67,19 @@ class GridCell:
     previous_verdict: Verdict | None = None
 
     @property
+    def why(self) -> str:
+        """Why it has its verdict: a declaration does not say why it could not be judged."""
+        if self.verdict is Verdict.INCONCLUSIVE:
+            return self.reason
+        return self.known_violation or self.reason
+
+    @property
     def violations(self) -> tuple[CellFailure, ...]:
-        """Those of its failures that violate the clause."""
+        """The failures that violate the clause."""
         return self.failures[: self.distinct_failures]
 
     def verdict_of(self, failure: CellFailure) -> Verdict:
-        """Say of one of its failures what the cell would be with no other."""
+        """Return the verdict that the cell would have with this failure alone."""
         return failure_verdict(
             failure.verdict,
             known_violation=bool(self.known_violation),
@@ -81,7 +88,7 @@ class GridCell:
 
 
 def violations_first(failures: Iterable[CellFailure]) -> tuple[CellFailure, ...]:
-    """Give failures in the order in which a cell has them; those of either kind stay in theirs."""
+    """Return failures with the violations first, in an otherwise unchanged order."""
     return tuple(sorted(failures, key=lambda each: each.verdict is not Verdict.VIOLATES))
 
 
@@ -89,7 +96,7 @@ def violations_first(failures: Iterable[CellFailure]) -> tuple[CellFailure, ...]
 class GridTarget:
     """One listener of one target; the page folds a target's listeners into one column.
 
-    `role` is what it was judged as, "broker" or "client", or what is tried on it: "operation", of clients.
+    `role` is what it was judged as ("broker" or "client"), or "operation" if client operations were tried on it.
     """
 
     target: str
@@ -105,7 +112,7 @@ class GridTarget:
 
     @property
     def target_name(self) -> str:
-        """The target as a reader calls it: "Apache Kafka 4.4.0", "Apache Kafka 3.9.2 zookeeper"."""
+        """The target's display name: "Apache Kafka 4.4.0", "Apache Kafka 3.9.2 zookeeper"."""
         known = implementation_name(self.implementation)
         release = f"{self.implementation}-{self.release}"
         if self.target == release:
@@ -116,7 +123,7 @@ class GridTarget:
 
     @property
     def name(self) -> str:
-        """The target with its listener, where that is not the plain one: "Apache Kafka 4.4.0 controller"."""
+        """The display name, with the listener unless that is plaintext: "Apache Kafka 4.4.0 controller"."""
         listener = "" if self.listener == "plaintext" else f" {self.listener}"
         return f"{self.target_name}{listener}"
 
@@ -137,7 +144,7 @@ class GridClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRange:
-    """From which release to which an implementation keeps a clause, in words."""
+    """The releases of an implementation in which a clause holds, in words."""
 
     clause: str
     implementation: str
@@ -150,11 +157,11 @@ class GridRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridRun:
-    """A run that counts; `in_grid` says whether a column comes from it.
+    """A run that counts; `in_grid` says whether a column of the grid comes from it.
 
     Attributes:
-        whole: whether it planned everything that its tier has.
-        corrects: the run that it stands in place of; None for its own.
+        whole: whether it planned everything in its tier.
+        corrects: id of the earlier run that it replaces; None if it replaces none.
     """
 
     run_id: str
@@ -181,7 +188,7 @@ class GridRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """All tables of one roll-up, each in the order in which a reader meets its rows.
+    """All tables of one roll-up, each in display order.
 
     Attributes:
         cells: by clause, then by column.
@@ -190,9 +197,9 @@ class Grid:
         ranges: by clause, in the order of the columns.
         runs: the newest first.
         refused: by folder.
-        notices: by folder; of the runs that were given last.
-        flake_rates: clause, target and listener of a cell that was flaky in any run kept, to its rate.
-        inputs_sha256: table, also of the history, to the hash of its inputs; empty where none is known.
+        notices: by folder; for the runs of the last roll-up only.
+        flake_rates: maps clause, target and listener of each cell with a recorded rate to that rate.
+        inputs_sha256: maps each table, also of the history, to the hash of its inputs; empty if unknown.
     """
 
     cells: tuple[GridCell, ...]
@@ -207,7 +214,7 @@ class Grid:
 
 
 def implementation_name(implementation: str) -> str:
-    """Give an implementation's name as a reader writes it."""
+    """Return an implementation's display name."""
     return _NAMES.get(implementation, implementation)
 
 

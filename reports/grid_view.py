@@ -1,7 +1,7 @@
-"""The grid as a reader looks at it: one column per target, its listeners folded into the worst verdict.
+"""The grid as readers see it: one column per target, its listeners folded into the worst verdict.
 
-A cell that was never planned is not applicable where its clause is not about that listener (no target has it
-there) or not for what the target is (a broker, a client), and not run otherwise.
+A cell that was never planned is not applicable if its clause is not about that listener (no target has such a
+cell) or not about the target's role (broker, client). Otherwise it is not run.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ WORST_FIRST = (
     Verdict.CONFORMS,
     Verdict.NOT_APPLICABLE,
 )
-"""Verdicts as a reader has to care about them; of a target's listeners the first of these speaks."""
+"""Verdicts by urgency. A target's column shows the first of these that one of its listeners has."""
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
-"""Verdicts of which there is nothing more to say than the clause's page does."""
+"""Verdicts whose cells need no page of their own: the clause's page says everything."""
 NOT_ABOUT_LISTENER = "not about this listener"
 NOT_PLANNED = "the target's latest run did not plan it"
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
@@ -46,9 +46,9 @@ _RANK = {verdict: place for place, verdict in enumerate(WORST_FIRST)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerCell:
-    """One clause on one listener of a target; `row` is None where no run planned it.
+    """One clause on one listener of a target; `row` is None if no run planned it.
 
-    `flake_rate` says how often its failures showed again when they were repeated (0 to 1), None where nothing was.
+    `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded.
     """
 
     listener: str
@@ -59,19 +59,19 @@ class ListenerCell:
 
     @property
     def text(self) -> str:
-        """Symbol and short word of its verdict, with what counts it: "✕ violates 2", "~ flaky 3%"."""
+        """Symbol and short word of its verdict, with its failures or flake rate: "✕ violates 2", "~ flaky 3%"."""
         if self.verdict is Verdict.FLAKY and self.flake_rate is not None:
             return f"{verdict_text(self.verdict)} {percent(self.flake_rate)}"
         return verdict_text(self.verdict, self.failures)
 
     @property
     def failures(self) -> int:
-        """How many distinct failures it has, notes left out."""
+        """How many distinct failures it has, without notes."""
         return self.row.distinct_failures if self.row else 0
 
     @property
     def found(self) -> str:
-        """Its distinct failures and notes in words, "2 distinct failures, 1 note"; empty where it has none."""
+        """Its distinct failures and notes in words, "2 distinct failures, 1 note"; empty if it has none."""
         notes = len(self.row.failures) - self.failures if self.row else 0
         counts = ((self.failures, "distinct failure"), (notes, "note"))
         return ", ".join(counted(number, what) for number, what in counts if number)
@@ -84,10 +84,10 @@ class FoldedCell:
     Attributes:
         clause: the clause's id.
         target: the target's id.
-        speaking: the cell of the listener whose verdict is the worst, the plain listener before others.
-        listeners: all of them.
-        since: the release since which the verdict has been this one, as far as neighbours were judged;
-            empty where the target has none.
+        speaking: the cell of the listener with the worst verdict; of equal ones the first, plaintext before others.
+        listeners: the cells of all listeners.
+        since: the oldest release from which on the verdict is the same, among the releases in the grid;
+            empty if the grid has only one release of the implementation.
     """
 
     clause: str
@@ -98,7 +98,7 @@ class FoldedCell:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the whole target."""
+        """The verdict of the target, over all listeners."""
         return self.speaking.verdict
 
 
@@ -108,10 +108,10 @@ class TargetColumn:
 
     Attributes:
         target: its id.
-        name: as a reader calls it: "Apache Kafka 4.4.0".
-        short: its name under that of its group: "4.4.0".
+        name: its display name: "Apache Kafka 4.4.0".
+        short: its name within its group: "4.4.0".
         group: name of its group: "Kafka 4.x".
-        listeners: its rows among the targets, one per listener.
+        listeners: its rows of the targets' table, one per listener.
     """
 
     target: str
@@ -122,17 +122,17 @@ class TargetColumn:
 
     @property
     def implementation(self) -> str:
-        """Who made it."""
+        """The id of the implementation that it is a release of."""
         return self.listeners[0].implementation
 
 
 def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:
-    """Give a verdict as symbol and short word, with the number of distinct failures where it helps.
+    """Return a verdict as symbol and short word; for violations with the number of distinct failures.
 
     Args:
         verdict: the verdict.
         failures: how many distinct failures there are.
-        crashes: whether the target ended; that word stands for any verdict.
+        crashes: whether the target ended; "crashes" then replaces the verdict's word.
     """
     if crashes:
         return f"{SYMBOLS[verdict]} {CRASHES}"
@@ -141,7 +141,9 @@ def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) 
 
 
 def said_of(cell: ListenerCell) -> str:
-    """Say why a cell has its verdict, in a few words."""
+    """Return in a few words why a cell has its verdict."""
+    if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
+        return cell.reason
     if cell.row is not None and cell.found:
         return f"{cell.found} in {cell.row.examples} examples"
     if cell.row is not None and not cell.reason:
@@ -199,7 +201,7 @@ class FoldedGrid:
         )
 
     def roles_of(self, clause: str) -> Sequence[str]:
-        """Give the roles that a clause is for."""
+        """Return the roles that a clause applies to."""
         return sorted(self._roles_of_clause[clause])
 
     @cached_property
@@ -207,7 +209,7 @@ class FoldedGrid:
         """The targets, in the order of the grid's columns."""
         rows: dict[str, dict[str, GridTarget]] = {}
         for entry in self.grid.targets:
-            # What is said of a listener is the same in each role.
+            # The facts about a listener are the same in each role.
             rows.setdefault(entry.target, {}).setdefault(entry.listener, entry)
         return tuple(
             _column(
@@ -248,7 +250,7 @@ class FoldedGrid:
 
     @cached_property
     def main_implementation(self) -> str:
-        """The implementation whose ranges stand in the grid: the one with most releases, if several."""
+        """The implementation whose ranges the grid shows: the one with most releases; empty if none has several."""
         releases = self._releases
         main = max(releases, key=lambda name: len(releases[name]), default="")
         return main if main and len(releases[main]) > 1 else ""
@@ -274,7 +276,7 @@ class FoldedGrid:
             )
 
     def _since(self, folded: Sequence[FoldedCell], place: int) -> str:
-        """Columns go from new to old: walk on while the verdict stays."""
+        """Return the oldest release with the same verdict in a row; columns go from new to old."""
         family = self.columns[place].implementation
         if len(self._releases[family]) == 1:
             return ""
@@ -296,10 +298,9 @@ class FoldedGrid:
     def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
         row = self._rows.get((clause, target, listener))
         if row is not None:
-            reason = row.known_violation or row.reason
             rate = self.grid.flake_rates.get((clause, target, listener))
             return ListenerCell(
-                listener=listener, verdict=row.verdict, reason=reason, row=row, flake_rate=rate
+                listener=listener, verdict=row.verdict, reason=row.why, row=row, flake_rate=rate
             )
         reason = self._why_not_applicable(clause, target, listener)
         return ListenerCell(
@@ -319,7 +320,7 @@ class FoldedGrid:
 
 
 def listener_order(listener: str) -> tuple[int, str]:
-    """Give what listeners are sorted by."""
+    """Return the sort key of a listener."""
     known = listener in LISTENERS
     return LISTENERS.index(listener) if known else len(LISTENERS), listener
 

@@ -1,6 +1,6 @@
-"""Hashes of a folder's files: those that a run carries of itself, and the list beside a published grid.
+"""Hashes of a folder's files: those in a run's footer, and the list in a published grid's folder.
 
-The list is one that `sha256sum --check` takes, so that a reader needs nothing of ours to check it.
+`sha256sum --check` accepts the list, so readers need none of our code to check it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def sha256_of(path: Path) -> str:
 
 
 def hashes_of(folder: Path, parts: Iterable[str] = (".",)) -> Mapping[str, str]:
-    """Hash files of a folder at any depth, hidden ones and the list itself apart.
+    """Hash files of a folder at any depth, except hidden ones and the list itself.
 
     Args:
         folder: the folder.
-        parts: files or folders in it that are looked at; what does not exist is left out.
+        parts: files or folders in it to hash; missing ones are skipped.
 
     Returns:
-        Name below `folder`, with slashes, to SHA-256; by name.
+        A map from name below `folder`, with slashes, to SHA-256, sorted by name.
     """
     found = {}
     for part in parts:
@@ -52,10 +52,10 @@ def write_hash_list(folder: Path) -> None:
 
 
 def read_hash_list(folder: Path) -> Mapping[str, str]:
-    """Read a folder's list.
+    """Read a folder's list of hashes.
 
     Raises:
-        InvalidHashList: a line is not one.
+        InvalidHashList: a line is not a hash and a name.
         OSError: there is no list.
     """
     path = folder / HASH_LIST
@@ -69,11 +69,11 @@ def read_hash_list(folder: Path) -> Mapping[str, str]:
 
 
 def altered_files(folder: Path, expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Find files that are not what they were.
+    """Find files that are missing or have changed.
 
     Args:
         folder: the folder.
-        expected: name below it to SHA-256.
+        expected: maps names below it to SHA-256.
 
     Yields:
         The name, and "is missing" or "has changed".

@@ -1,4 +1,4 @@
-"""An annotated hex dump: offset, bytes, and the field that they are, line by line."""
+"""Annotated hex dumps: offset, bytes and the field that they encode, line by line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wire.layouts import Layout
 BYTES_PER_LINE = 16
 LONGEST_VALUE = 60
 BARE_ANSWER = "answer"
-"""Stands as field where no field of an answer is known."""
+"""Field name for a response whose fields are not known."""
 
 
 def _lines(data: bytes, spans: Trace, error: DecodeError | None, rest: str) -> list[str]:
@@ -83,7 +83,7 @@ def _traced(
 
 
 def _decode_header(header: type[Message], payload: memoryview, version: int, trace: Trace) -> int:
-    """Decode a header, and tell its tags from those of the body behind it; returns where that begins."""
+    """Decode a header and return where the body begins; mark the header's tagged fields as such."""
     spans: Trace = []
     try:
         _, offset = decode_prefix(header, payload, version=version, trace=spans)
@@ -100,22 +100,22 @@ def _in_header(path: str) -> str:
 
 
 def dump_bare(data: bytes, what: str) -> list[str]:
-    """Dump a frame whose payload has a layout that is not ours, such as a SASL token."""
+    """Dump a frame whose payload is not decoded, such as a SASL token."""
     size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
     return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None, "")
 
 
 def dump_stray(data: bytes) -> list[str]:
-    """Dump bytes that belong to no answer."""
+    """Dump bytes that belong to no response."""
     return _lines(data, [], None, "of no answer")
 
 
 def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
-    """Dump a request frame, as an ApiVersions request where it is one.
+    """Dump a request frame, decoded as ApiVersions if it is such a request.
 
     Args:
         data: the frame.
-        layout: of another API, how the request is written; without it no more than its header is read.
+        layout: the layout of another API's request; without it only the header is decoded.
     """
     key, version = read_key_and_version(data)
     if key == API_VERSIONS_KEY:
@@ -128,18 +128,18 @@ def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
 
 
 def dump_answer(data: bytes, *, api_version: int) -> list[str]:
-    """Dump an answer frame in the layout of a version of ApiVersions."""
+    """Dump a response frame in the layout of a version of ApiVersions."""
     return _traced(data, ResponseHeader, 0, ApiVersionsResponse, api_version)
 
 
 def dump_answer_of(data: bytes, layout: Layout) -> list[str]:
-    """Dump an answer frame of another API, as an answer to a request in that layout."""
+    """Dump a response frame of another API, as the response to a request in that layout."""
     header_version = layout.response_header_version
     return _traced(data, ResponseHeader, header_version, layout.response, layout.version)
 
 
 def layout_of_answer(payload: bytes, api_version: int) -> int:
-    """Return the version in whose layout an answer is to be read: v0 for UNSUPPORTED_VERSION."""
+    """Return the version whose layout a response has: v0 for UNSUPPORTED_VERSION and unknown versions."""
     refused = payload[4:6] == b"\x00\x23"
     known = 0 <= api_version <= NEWEST_VERSION
     return api_version if known and not refused else 0

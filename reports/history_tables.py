@@ -1,7 +1,7 @@
 """The roll-up's tables that come from its history, read back for rendering; `grid_tables` has the others.
 
-A grid folder of an older suite lacks some of these tables. What is missing reads as None and is shown as not
-recorded; it is never taken for an empty table.
+A grid folder of an older suite lacks some of these tables. A missing table reads as None and is shown as not
+recorded; it never counts as an empty table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from reports.table_rows import read_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
-    """A cell's verdict became another one; `from_verdict` is None where the cell appeared."""
+    """A change of a cell's verdict; `from_verdict` is None if the cell appeared."""
 
     clause: str
     target: str
@@ -34,7 +34,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseStep:
-    """Two adjacent releases of one implementation have different verdicts."""
+    """A difference between the verdicts of two adjacent releases of one implementation."""
 
     clause: str
     implementation: str
@@ -47,7 +47,7 @@ class ReleaseStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flakes:
-    """How often a cell's failures showed again; `low` and `high` are the 95 % interval (Wilson)."""
+    """How often a cell's failures recurred when repeated; `low` and `high` are the 95 % interval (Wilson)."""
 
     clause: str
     target: str
@@ -62,9 +62,9 @@ class Flakes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What one kind of request of a property reached on one listener, over all targets.
+    """The outcomes of one kind of request of a property on one listener, over all targets.
 
-    `request` is as `reports.records` has it.
+    `request` is the kind of request, as in `reports.records`.
     """
 
     clause: str
@@ -83,7 +83,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """How many examples were first answered within one bucket; see `reports.records`."""
+    """How many examples have their first response in one latency bucket; see `reports.records`."""
 
     target: str
     listener: str
@@ -107,7 +107,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationScore:
-    """How surely the properties of one clause catch one planted defect."""
+    """How reliably the properties of one clause catch one planted defect."""
 
     clause: str
     defect: str
@@ -120,7 +120,7 @@ class MutationScore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseChange:
-    """Inputs that two adjacent releases treat differently, and whether the profiles say so."""
+    """Inputs that two adjacent releases treat differently, and whether the profiles predict it."""
 
     listener: str
     clause: str
@@ -135,7 +135,7 @@ class ReleaseChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputsLeftOut:
-    """Inputs that were not compared on one release, all for the same reason; `names` stand behind commas."""
+    """Inputs that were not compared on one release, all for the same reason; commas separate their `names`."""
 
     listener: str
     release: str
@@ -146,11 +146,12 @@ class InputsLeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptFailure:
-    """All that was kept of one distinct failure; see `reports.failures`. A text that was not kept is empty.
+    """The stored form of one distinct failure; see `reports.failures`. A text that was not stored is empty.
 
     Attributes:
         facts: the text of its `failure.json`.
-        pcap: the same bytes as a capture; None where none was kept.
+        pcap: the packet capture of its exchanges; None if none was stored.
+        known_violation: the declarations that describe exactly this failure; empty if none does.
     """
 
     run_id: str
@@ -168,11 +169,12 @@ class KeptFailure:
     hex_dump: str
     reproducer: str
     pcap: bytes | None
+    known_violation: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """What a target did with the example that failed elsewhere."""
+    """What one target did with the example of a failure."""
 
     signature: str
     target: str
@@ -186,7 +188,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryTables:
-    """The tables; None for one that the roll-up did not write."""
+    """All history tables; None for one that the roll-up did not write."""
 
     transitions: tuple[Transition, ...] | None
     release_steps: tuple[ReleaseStep, ...] | None
@@ -214,20 +216,20 @@ ROW_TYPES: Mapping[str, type] = {
     "failures": KeptFailure,
     "neighbours": Neighbour,
 }
-"""Table to the class of its rows."""
+"""Maps each table to the class of its rows."""
 
 
 def read_history_tables(out_dir: Path) -> HistoryTables:
-    """Read what a roll-up wrote of its history into `out_dir`."""
+    """Read the history tables that a roll-up wrote into `out_dir`."""
     return HistoryTables(**{name: read_history_table(out_dir, name) for name in ROW_TYPES})
 
 
 def read_history_table(out_dir: Path, name: str) -> tuple[Any, ...] | None:
-    """Read one of these tables, by what names its rows; None for one that the roll-up did not write."""
+    """Read one of these tables, sorted by its row key; None if the roll-up did not write it."""
     tables = out_dir / TABLES_FOLDER
     if not (tables / f"{name}.parquet").exists():
         return None
-    # In which order Spark wrote them says nothing, and depends on how the history grew.
+    # Spark's order of rows means nothing and depends on how the history grew.
     key = attrgetter(*ROW_KEYS[name])
     return tuple(sorted(read_rows(tables, name, ROW_TYPES[name], _typed), key=key))
 
@@ -241,6 +243,7 @@ _TEXTS_OF_FAILURES = (
     "facts",
     "hex_dump",
     "reproducer",
+    "known_violation",
 )
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     "from_verdict": lambda text: None if text is None else Verdict(text),

@@ -1,9 +1,9 @@
-"""What was sent and received as a packet capture: TCP between a client and a broker, which Wireshark reads as Kafka.
+"""Packet captures of what was sent and received: TCP between client and broker, which Wireshark decodes as Kafka.
 
-The bytes of each connection are those of the run, in the order of its steps; what is around them is made up, so that
-equal steps give equal files: addresses (those for documentation), ports, sequence numbers, times. Of TLS there is what
-was inside it. A stream ends with FIN on the side that was seen ending it: whether a target closed or reset a connection
-says no more than how fast it was.
+The bytes of each connection are those of the run, in the order of its steps. Everything around them is made up, so
+that equal steps produce equal files: addresses (from the documentation ranges), ports, sequence numbers and times.
+For TLS the capture holds the decrypted bytes. A stream ends with FIN on the side that was seen ending it, even if the
+target reset the connection: whether it closes or resets depends only on its speed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dpkt.tcp import TCP, TH_ACK, TH_FIN, TH_PUSH, TH_SYN
 from wire.exchange import Step
 
 BROKER_PORT = 9092
-"""Wireshark takes it for Kafka's without being told."""
+"""Wireshark decodes this port as Kafka without configuration."""
 FIRST_BROKER, CLIENT = IPv4Address("192.0.2.1"), IPv4Address("198.51.100.1")
 FIRST_CLIENT_PORT = 49152
 CLIENT_PORTS = 2**16 - FIRST_CLIENT_PORT
 SEGMENT_BYTES = 2**15
 LARGEST_PACKET_BYTES = 2**16 - 1
 LINKTYPE_RAW = 101
-"""Packets begin with their IP header, so that no link has to be made up as well."""
+"""Packets begin with their IP header, so no link layer has to be made up."""
 
 PACKET_MS = 1
 SILENCE_MS = 1_000
@@ -48,7 +48,7 @@ class _PacketWriter:
     """Writes packets, each later than the one before.
 
     Attributes:
-        now_ms: when the next one is.
+        now_ms: the time of the next packet.
     """
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class _TcpConnection:
         packets.write(self._client, self._broker, TH_ACK)
 
     def do(self, step: Step) -> None:
-        """Write what was sent in a step, what came, and who ended the stream."""
+        """Write what was sent and received in a step, and who ended the stream."""
         for piece in step.pieces:
             self._send(self._client, self._broker, piece)
         if step.end_of_stream:
@@ -121,13 +121,13 @@ class _TcpConnection:
 def render_capture(steps: Sequence[Step], *, listener: str, served_before: int = 0) -> bytes:
     """Return a packet capture (pcap) of everything that was sent and received.
 
-    A second without a packet is a target that was silent; a minute stands between what a borrowed connection had served
-    before and the example itself.
+    A second without a packet means that the target was silent. A minute separates the example from what a borrowed
+    connection had served before.
 
     Args:
-        steps: what was done.
-        listener: the listener of a step that names none, at `FIRST_BROKER`; each other listener has the next address.
-        served_before: how many of them other examples did, before the connection was borrowed.
+        steps: what was done on the connections, in order.
+        listener: the listener of steps that name none, at `FIRST_BROKER`; each other listener has the next address.
+        served_before: how many of the steps other examples did, before the connection was borrowed.
     """
     names = dict.fromkeys([listener, *(step.listener or listener for step in steps)])
     brokers = {name: FIRST_BROKER + number for number, name in enumerate(names)}

@@ -1,7 +1,8 @@
-"""Says whether the pages and exports of a published grid are what its tables make: all of them are made anew.
+"""Checks the pages and exports of a published grid: renders all of them again and compares.
 
-What runs do not say is taken from the published grid: where their folders lay, the lists of those that are refused or
-noticed, and tables that come from other reports. `verification` compares the lists with the runs, and the reports where they are given.
+What runs do not record is taken from the published grid: the paths of their folders, the lists of refused and noticed
+runs, and tables that come from other reports. `verification` compares these lists with the runs, and these tables
+with their reports if those are given.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from reports.verification import Difference, rows_of
 _ROLLED_UP = re.compile(
     rf"{TABLES_FOLDER}/({'|'.join(ROW_KEYS)})\.parquet(/.*)?|{REFUSED_FILE}|{NOTICES_FILE}"
 )
-"""What the roll-up writes, and nobody renders."""
+"""Files that the roll-up writes and the rendering does not."""
 
 
 def differing_pages(
@@ -37,7 +38,7 @@ def differing_pages(
         published: the folder of the published grid.
         recomputed: the folder of the tables that were computed again.
         scratch: an empty folder for the pages.
-        taken_over: tables that come from the published grid.
+        taken_over: tables to read from the published grid.
     """
     missing = missing_run_lists(published)
     if missing:

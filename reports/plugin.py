@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import CatalogueError, Clause, catalogue
-from reports.exit_status import exit_status_of
+from reports.exit_status import ExitStatus, exit_status_of
 from reports.recorder import RunRecorder
-from reports.terminal import summary_markdown, verdict_table
+from reports.run_summary import summary_markdown
+from reports.terminal import verdict_table
 from reports.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()
-"""The run's recorder; there is none where nothing is judged."""
+"""The run's recorder; absent if nothing is judged."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -77,6 +78,20 @@ def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from error
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """End a run before its first test if its folder cannot be written."""
+    recorder = session.config.stash.get(RECORDER, None)
+    if recorder is not None and recorder.writer.fault:
+        pytest.exit(recorder.writer.fault, returncode=ExitStatus.HARNESS_ERROR)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Judge nothing more once the records cannot be written."""
+    recorder = item.config.stash.get(RECORDER, None)
+    if recorder is not None and recorder.writer.fault:
+        item.session.shouldstop = "no more is judged, as it could not be recorded"
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Set the exit status from the cells, and write the footer last."""
@@ -84,19 +99,22 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if recorder is None:
         return
     recorder.stopped = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
-    session.exitstatus = exit_status_of(
-        recorder, pytest_status=exitstatus, strict=session.config.getoption("--strict-should")
-    )
-    (recorder.writer.folder / "summary.md").write_text(summary_markdown(recorder))
+    strict = session.config.getoption("--strict-should")
+    status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)
+    summary = recorder.writer.folder / "summary.md"
+    recorder.writer.attempt(lambda: summary.write_text(summary_markdown(recorder)))
     if recorder.stopped:
-        # Cut off: what was judged is kept, and without a footer no reader takes it for a whole run.
+        # Keep what was judged; without a footer no reader takes the folder for a complete run.
         recorder.writer.flush()
     else:
-        recorder.finish(int(session.exitstatus))
+        recorder.finish(int(status))
+    if recorder.writer.fault:
+        status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)
+    session.exitstatus = status
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print the verdict table, the failures, and where the records lie."""
+    """Print the verdict table, the failures, and the path of the records."""
     recorder = terminalreporter.config.stash.get(RECORDER, None)
     if recorder is None:
         return
@@ -104,8 +122,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     width = terminalreporter._tw.fullwidth
     for line in (*verdict_table(recorder, width=width), *failure_lines(recorder, width=width)):
         terminalreporter.write_line(line.text, **line.markup)
-    folder = recorder.writer.folder
     terminalreporter.write_line("")
+    if recorder.writer.fault:
+        terminalreporter.write_line(recorder.writer.fault, red=True, bold=True)
+        return
+    folder = recorder.writer.folder
     terminalreporter.write_line(f"records: {folder}")
     seed = recorder.writer.header["seed"]
     if seed is not None:

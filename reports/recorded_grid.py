@@ -1,4 +1,4 @@
-"""A run that has just been judged as a grid, so that its end says what the page will say."""
+"""The grid of a run that has just finished, so that the terminal says the same as the page will."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reports.records import Verdict
 
 
 def recorded_grid(recorder: RunRecorder) -> Grid:
-    """Give the cells of a run as they are now, in the order of its plan; what no table shows is left empty."""
+    """Return a run's current cells as a grid, in the order of its plan; fields not shown stay empty."""
     started_at = datetime.now(UTC)
     columns = dict.fromkeys((key.target, key.listener) for key in recorder.cells)
     levels = {key.clause: cell.level for key, cell in recorder.cells.items()}

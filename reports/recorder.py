@@ -1,4 +1,4 @@
-"""One run as it goes: cells, judged examples, failures, and what the whole of it amounts to."""
+"""One run in progress: its cells, judged examples, failures and resulting verdicts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from reports.failures import Failure, write_failure
@@ -30,7 +31,7 @@ NOT_STARTED = "none"
 
 
 class CellKey(NamedTuple):
-    """What a cell is found by."""
+    """The key of a cell."""
 
     clause: str
     target: str
@@ -39,14 +40,15 @@ class CellKey(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Cell:
-    """One cell while a run goes on.
+    """One cell of a run in progress.
 
     Attributes:
-        planned: what was planned, with what was learned of its applicability since.
-        level: how binding its clause is.
-        verdicts: judged examples by verdict, in the generate phase.
+        planned: the planned cell, updated with what the run learned since.
+        level: the level of its clause, such as MUST.
+        verdicts: number of judged examples by verdict, in the generate phase.
         failures: its distinct failures and notes by signature, each with the smallest example so far.
         problems: why it is inconclusive, each reason once.
+        left_out: what it is judged without, each text once; several properties may leave something out.
     """
 
     planned: PlannedCell
@@ -54,10 +56,11 @@ class Cell:
     verdicts: Counter[Verdict] = field(default_factory=Counter)
     failures: dict[str, Failure] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
+    left_out: dict[str, None] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
-        """What is said of the cell so far."""
+        """The cell's verdict so far."""
         return cell_verdict(
             self.verdicts.keys(),
             applicable=self.planned.applicable,
@@ -67,13 +70,13 @@ class Cell:
 
     @property
     def reason(self) -> str:
-        """Why it is not judged, or what it is judged without; empty where there is nothing to say."""
+        """Why it is not judged, or what it is judged without; empty if neither applies."""
         if self.problems and self.verdict is Verdict.INCONCLUSIVE:
             return "; ".join(self.problems)
         return self.planned.reason
 
     def verdict_of(self, failure: Failure) -> Verdict:
-        """Say of one of its failures what the cell would be with no other."""
+        """Return the verdict that the cell would have with this failure alone."""
         return failure_verdict(
             Verdict(failure.verdict),
             known_violation=bool(self.planned.known_violation),
@@ -82,22 +85,22 @@ class Cell:
 
     @property
     def violations(self) -> list[Failure]:
-        """Its distinct failures without what is only a note."""
+        """Its distinct failures, without notes."""
         violates = Verdict.VIOLATES.value
         return [failure for failure in self.failures.values() if failure.verdict == violates]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFacts:
-    """What a record says of a target: it names the target, and how it was reached beside it.
+    """What a run records about a target: its identity and, separately, how it was launched.
 
     Attributes:
         id: the registry's id.
         implementation: family of the target.
         release: its release.
         launcher: how it was started.
-        artefacts: what ran, pinned: name to SHA-256.
-        file_sha256: of its file in the registry; None where it has none.
+        artefacts: the pinned artefacts that ran, name to SHA-256.
+        file_sha256: hash of its file in the registry; None if it has none.
     """
 
     id: str
@@ -117,8 +120,8 @@ class JudgedExample:
         property_name: the test function's name.
         number: counted from 1 within the property on this target.
         phase: whether it was drawn to judge or to shrink.
-        verdict: what is said of it.
-        steps: what was done.
+        verdict: its verdict.
+        steps: what was done on the connections, in order.
         failure: the failure, for a violation or an informational difference.
     """
 
@@ -159,7 +162,7 @@ def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
 
 
 class RunRecorder:
-    """Takes everything that a run learns, and keeps it on disk as it comes.
+    """Collects the results of a run and writes them to disk as they arrive.
 
     Attributes:
         cells: the planned cells, in the order of the plan.
@@ -179,18 +182,27 @@ class RunRecorder:
         self._tier = tier
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
+    @property
+    def problems(self) -> dict[str, list[CellKey]]:
+        """Each reason why a property could not be judged, with the cells that it leaves open."""
+        affected: dict[str, list[CellKey]] = {}
+        for key, cell in self.cells.items():
+            for problem in cell.problems:
+                affected.setdefault(problem, []).append(key)
+        return affected
+
     def plan(
         self,
         cells: Iterable[tuple[PlannedCell, str]],
         clauses: list[Any],
         targets: Iterable[TargetFacts] = (),
     ) -> None:
-        """Write down what will be judged, before the first example.
+        """Record what will be judged, before the first example.
 
         Args:
             cells: each planned cell with the level of its clause.
-            clauses: what the header says of each clause.
-            targets: what is known of each target before it is started.
+            clauses: the header's entry for each clause.
+            targets: what is known about each target before it is started.
         """
         self.targets = {facts.id: facts for facts in targets}
         for planned, level in cells:
@@ -200,35 +212,37 @@ class RunRecorder:
         self._write_header()
 
     def target_started(self, facts: TargetFacts) -> None:
-        """Note what runs, and how; what was judged before is put on disk."""
+        """Record how a target was started, after writing earlier results to disk."""
         self.writer.flush()
         self.targets[facts.id] = facts
         self._write_header()
 
     def not_applicable(self, key: CellKey, reason: str) -> None:
-        """Note that the target never claimed what a property of a clause is about.
+        """Record that the target never claimed what a property of a clause is about.
 
-        The clause applies all the same where another of its properties is judged.
+        The clause still applies if another of its properties is judged.
         """
         cell = self.cells[key]
         if not cell.verdicts:
             cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
 
     def left_out(self, key: CellKey, reason: str) -> None:
-        """Note what a cell is judged without, next to what was noted before; its verdict is about all the rest."""
+        """Record what a cell is judged without; its verdict covers the rest."""
         cell = self.cells[key]
-        before = cell.planned.reason
-        if reason not in before:
-            reason = f"{before}; {reason}" if before else reason
-            cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
+        cell.left_out.setdefault(reason)
+        self._applies(cell)
+
+    def _applies(self, cell: Cell) -> None:
+        reason = "; ".join(cell.left_out)
+        cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
 
     def not_covered(self, key: CellKey) -> None:
-        """Note that a cell fails in another way than the one that is declared for it."""
+        """Record that a cell has a failure that its declared violation does not cover."""
         cell = self.cells[key]
         cell.planned = dataclasses.replace(cell.planned, known_violation="")
 
     def inconclusive(self, key: CellKey, property_name: str, reason: str) -> None:
-        """Note that a property could not be judged at all."""
+        """Record that a property could not be judged at all."""
         cell = self.cells[key]
         cell.problems.setdefault(reason)
         self.judged(
@@ -243,7 +257,7 @@ class RunRecorder:
         )
 
     def repeated(self, key: CellKey, signature: str, repeats: Repeats) -> None:
-        """Note how often a failure showed again; a cell whose failures are all flaky is flaky itself."""
+        """Record how often a failure recurred; a cell whose violations are all flaky is flaky itself."""
         cell = self.cells[key]
         failures = cell.failures
         failures[signature] = dataclasses.replace(failures[signature], repeats=repeats)
@@ -254,27 +268,27 @@ class RunRecorder:
         cell.planned = dataclasses.replace(cell.planned, flaky=rate if all_flaky else None)
 
     def judged(self, example: JudgedExample) -> None:
-        """Take one judged example."""
+        """Record one judged example."""
         cell = self.cells[example.key]
         if not cell.planned.applicable:
-            cell.planned = dataclasses.replace(cell.planned, applicable=True, reason="")
+            self._applies(cell)
         if example.phase is Phase.GENERATE:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:
             kept = cell.failures.get(example.failure.signature)
-            # What is declared is not made smaller, so that the shortest example that was met is the one to show.
+            # Declared violations are not shrunk, so keep the shortest example seen.
             if (
                 kept is None
                 or not kept.known_violation
                 or _sent_bytes(example.failure) <= _sent_bytes(kept)
             ):
                 cell.failures[example.failure.signature] = example.failure
-            # It has yet to be repeated, whatever the failures before it were.
+            # The new failure has not been repeated yet, so the cell is no longer known to be flaky.
             cell.planned = dataclasses.replace(cell.planned, flaky=None)
         exchanges = example.exchanges
         latency_us = _first_latency_us(exchanges)
         facts = self.targets.get(example.key.target)
-        self.writer.examples.add(
+        self.writer.add_example(
             {
                 "run_id": self.writer.run_id,
                 "run_date": self.writer.run_date,
@@ -300,7 +314,7 @@ class RunRecorder:
         self._keep_exchanges(example)
 
     def _keep_exchanges(self, example: JudgedExample) -> None:
-        """Keep the bytes of every failure that was drawn, and of the first examples of a property."""
+        """Store the bytes of every failure in the generate phase, and of a property's first examples."""
         place = (example.key, example.property_name)
         failed = example.failure is not None and example.phase is Phase.GENERATE
         if not failed and self._sampled[place] >= SAMPLED_EXAMPLES_PER_PROPERTY:
@@ -323,12 +337,13 @@ class RunRecorder:
             )
 
     def write_failures(self, key: CellKey) -> None:
-        """Write the folders of a cell's failures, as small as they are by now."""
+        """Write the folders of a cell's failures, with the smallest examples found so far."""
+        folder = self.writer.folder / "failures"
         for failure in self.cells[key].failures.values():
-            write_failure(self.writer.folder / "failures", failure)
+            self.writer.attempt(partial(write_failure, folder, failure))
 
     def finish(self, exit_status: int) -> None:
-        """Write what is left and the footer."""
+        """Write the remaining rows and the footer."""
         self._note_cells()
         self.writer.close(exit_status)
 

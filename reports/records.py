@@ -1,14 +1,14 @@
-"""What a verdict and a record are: the contract between a run and the roll-up.
+"""Verdicts and records: the contract between a run and the roll-up.
 
 One run is one folder::
 
-    run.json              header, planned cells, and, written last, the footer
+    run.json              header, planned cells and, written last, the footer
     examples/*.parquet    one row per judged example and clause (`EXAMPLE_FIELDS`)
     exchanges/*.parquet   bytes sent, for every failure and a sample (`EXCHANGE_FIELDS`)
-    answers/*.parquet     bytes received, each distinct answer once per file (`ANSWER_FIELDS`)
+    answers/*.parquet     bytes received, each distinct response once per file (`ANSWER_FIELDS`)
     failures/<signature>/ reproducer, hex dump and details of one distinct failure
 
-This module knows no file: names, columns and the rule that folds examples into a cell.
+This module does no file I/O. It has the names, the columns and the rule that folds examples into a cell.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 RECORD_SCHEMA_VERSION = 1
-"""Version of this layout; `run.json` carries it, and a reader refuses one that it does not know."""
+"""Version of this layout. `run.json` contains it, and readers refuse a version that they do not know."""
 
 TABLES_FOLDER = "tables"
-"""Folder that a roll-up writes its Parquet tables into, below the folder it was given."""
+"""Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"
-"""Role of a run whose rows are client operations that were tried on broker releases (KIP-97); no catalogue has them."""
+"""Role of a run that tries client operations on broker releases (KIP-97); its rows are in no catalogue."""
 INPUTS_SHA256 = "inputs_sha256"
-"""Key under which each table carries the hash of its inputs, in the metadata of its first column."""
+"""Key of the hash of a table's inputs, in the metadata of the table's first column."""
 
 
 class Verdict(enum.StrEnum):
-    """What is said of one example (the first four) or of a cell (any)."""
+    """The verdict of one example (the first four) or of a cell (any)."""
 
     CONFORMS = "conforms"
     VIOLATES = "violates"
@@ -52,18 +52,19 @@ EXAMPLE_VERDICTS = (
 
 BROKEN_VERDICTS = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
 SOUND_VERDICTS = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
-"""A cell that goes from one of the former to one of these is fixed.
+"""A cell that changes from one of `BROKEN_VERDICTS` to one of these is fixed.
 
-A pass that nobody expected is sound as well: the clause holds, and it is the declaration that has to be mended, which
-the run's own exit status asks for.
+An unexpected pass is sound as well: the clause holds. What has to be corrected is the declared violation, as the run's
+own exit status demands.
 """
 
 
 class Refusal(enum.StrEnum):
-    """Why a reader refuses a run folder as a whole, so that no row of it changes a cell.
+    """Why a reader refuses a complete run folder: none of its rows then changes a cell.
 
-    A clause or target is unknown where a cell or a row is of one that the run's own header does not list. One that
-    only today's catalogue or registry does not know costs no run: clauses go, and anybody may judge a target of his own.
+    A clause or target is unknown if a cell or row names one that the run's own header does not list. A run is not
+    refused if only today's catalogue or registry lacks it: clauses get removed, and users may judge targets of their
+    own.
     """
 
     NO_HEADER = "no_header"
@@ -81,7 +82,7 @@ class Refusal(enum.StrEnum):
 
 
 class Phase(enum.StrEnum):
-    """Why an example ran: drawn to judge, or to make a failure that was found smaller."""
+    """Why an example ran: drawn to judge the target, or to shrink a failure."""
 
     GENERATE = "generate"
     SHRINK = "shrink"
@@ -106,7 +107,7 @@ class Column:
         type: its type.
         nullable: whether a row may leave it empty.
         dictionary: whether few distinct values make dictionary encoding worth it.
-        optional: whether a file may lack it, as those of older suites do; it is null there.
+        optional: whether a file may lack it, as those of older suites do; it then reads as null.
     """
 
     name: str
@@ -145,16 +146,16 @@ EXAMPLE_FIELDS = (
 )
 """One row per judged example and clause.
 
-`request` is the kind of the example's last request, see `wire.exchange.Request.kind`, and `outcome` what became
-of it (answer, closed, ignored, silent); both are `none` where nothing was exchanged. `error_code` is that of its
-last ApiVersions answer; `latency_bucket` the rounded-down binary logarithm of the first answer's latency in
-microseconds, times four.
+`request` is the kind of the example's last request (see `wire.exchange.Request.kind`). `outcome` is what became of
+it: answer, closed, ignored or silent. Both are `none` if nothing was exchanged. `error_code` is that of the example's
+last ApiVersions response. `latency_bucket` is four times the binary logarithm of the latency of its first ApiVersions
+response in microseconds, rounded down.
 """
 
 NOTHING = "none"
-"""The last request, and its outcome, of an example that exchanged nothing."""
+"""`request` and `outcome` of an example that exchanged nothing."""
 NOT_RECORDED = "not_recorded"
-"""The kind of request of examples in runs of older suites, once they are counted."""
+"""`request` in counts of examples from older suites, which did not record it."""
 
 EXCHANGE_FIELDS = (
     _key("run_id"),
@@ -168,18 +169,18 @@ EXCHANGE_FIELDS = (
     Column("sent", ColumnType.BINARY),
     Column("answer_sha256", ColumnType.STRING, nullable=True),
 )
-"""One row per exchange of an example that was drawn and failed, or was sampled; `step` counts from 0.
+"""One row per exchange of an example that failed in the generate phase or was sampled; `step` counts from 0.
 
-The smallest form of a failure, which shrinking finds, is in `failures/`.
+The smallest form of a failure, found by shrinking, is in `failures/`.
 """
 SAMPLED_EXAMPLES_PER_PROPERTY = 3
-"""Of how many first examples of a property in a cell the exchanges are kept, failed or not."""
+"""Number of first examples of a property in a cell whose exchanges are stored, failed or not."""
 
 ANSWER_FIELDS = (
     Column("answer_sha256", ColumnType.STRING),
     Column("received", ColumnType.BINARY),
 )
-"""One row per distinct answer: the bytes behind the size prefix and the prefix itself."""
+"""One row per distinct response: the size prefix and the bytes after it."""
 
 
 def cell_verdict(
@@ -189,13 +190,13 @@ def cell_verdict(
 
     Args:
         verdicts: the distinct verdicts of its examples, in the generate phase.
-        applicable: False where the target never claimed what the clause is about.
+        applicable: False if the target never claimed what the clause is about.
         known_violation: whether the registry declares the violation.
-        flaky: whether every failure of the cell came and went when it was repeated.
+        flaky: whether every violation of the cell came and went when it was repeated.
 
     Returns:
-        The worst that was seen: a violation weighs more than a doubt, and a doubt more than a violation that was
-        expected, since more may be wrong than that, or a note.
+        The worst verdict seen. An undeclared violation outranks `inconclusive`. `inconclusive` outranks a declared
+        violation, since more than that may be wrong, and an informational difference.
     """
     if not applicable:
         return Verdict.NOT_APPLICABLE
@@ -214,10 +215,10 @@ def cell_verdict(
 
 
 def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool) -> Verdict:
-    """Say what a cell would be if this were all that was seen in it.
+    """Return the verdict of a cell in which nothing but one failure was seen.
 
     Args:
-        verdict: of the examples that fail so: they violate the clause, or are a note.
+        verdict: that of the failure's examples: they violate the clause, or are informational.
         known_violation: whether the registry declares the cell as violated.
         flaky: whether the cell's violations came and went.
     """
@@ -229,12 +230,12 @@ def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlakeRate:
-    """How often failures showed again when they were repeated alone.
+    """How often failures recurred when repeated alone.
 
     Attributes:
         failed: repeats that failed.
         repeats: repeats that were made.
-        rate: their quotient.
+        rate: `failed` divided by `repeats`.
         low: lower end of the 95 % interval of the rate (Wilson).
         high: its upper end.
     """
@@ -248,16 +249,16 @@ class FlakeRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCell:
-    """A cell that a run set out to judge, written down before the first example.
+    """A cell that a run plans to judge, recorded before the first example.
 
     Attributes:
         clause: clause id.
         target: target id.
         listener: listener name.
         applicable: whether the target claims what the clause is about.
-        reason: why it does not apply; where it does, what it is judged without, if anything.
-        known_violation: the registry's reason for a declared violation; empty where none is.
-        flaky: how often its failures showed again, where all of them are flaky; else None.
+        reason: why it does not apply; if it applies, what it is judged without, if anything.
+        known_violation: the registry's reason for a declared violation; empty if none is declared.
+        flaky: how often its failures recurred, if all of them are flaky; else None.
     """
 
     clause: str

@@ -1,7 +1,7 @@
-"""What repeating a failure alone says about it: does it always fail, and if not, how often.
+"""What repeating a failure alone shows: whether it always recurs and, if not, how often.
 
-Nothing is excused here. Every class but `FLAKY` leaves a cell violated, and a flaky one fails the run as well; the
-class says where to look: at the target's bytes, at its state, at the machine, or at chance.
+Nothing is excused here. Every class but `FLAKY` leaves a cell violated, and a flaky cell fails the run as well. The
+class says where to look for the cause: the target's bytes, its state, the machine, or chance.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 class FailureClass(enum.StrEnum):
-    """Why a failure may or may not show again."""
+    """Why a failure may or may not recur."""
 
     DETERMINISTIC = "deterministic"
     ORDER = "order"
@@ -39,7 +39,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Repeats in one place.
+    """The repeats under one condition.
 
     Attributes:
         failed: how many failed.
@@ -59,7 +59,7 @@ class Tally:
 
 
 def wilson_interval(failed: int, repeats: int) -> tuple[float, float]:
-    """Return the 95 % interval of a rate by Wilson's formula, which also holds for few repeats and rates near 0."""
+    """Return the 95 % interval of a rate by Wilson's formula, valid also for few repeats and rates near 0."""
     if repeats == 0:
         return 0.0, 1.0
     rate, weight = failed / repeats, _Z * _Z / repeats
@@ -85,13 +85,13 @@ def rate_of(tallies: Collection[Tally]) -> FlakeRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """How often one failure showed again.
+    """How often one failure recurred.
 
     Attributes:
-        used: on the broker that was judged, with nothing beside it.
-        fresh: on a broker that was started for it; None where we did not start the target.
-        loaded: on the broker that was judged, with other requests beside it; None where that was not tried.
-        trouble: what kept it from being repeated; empty where nothing did.
+        used: on the judged broker, alone.
+        fresh: on a broker started for the repeats, alone; None if the suite did not start the target.
+        loaded: on the judged broker, with other requests in parallel; None if not tried.
+        trouble: what prevented the repeats; empty if nothing did.
     """
 
     used: Tally
@@ -101,7 +101,7 @@ class Repeats:
 
     @property
     def failure_class(self) -> FailureClass:
-        """What the repeats say, from the surest to the least sure."""
+        """The class that the repeats imply; the surest evidence is checked first."""
         if self.trouble:
             return FailureClass.ENVIRONMENT
         if self.used.always:
@@ -121,7 +121,7 @@ class Repeats:
 
     @property
     def alone(self) -> tuple[Tally, ...]:
-        """The tallies of repeats with nothing beside them."""
+        """The tallies of repeats without parallel requests."""
         return (self.used,) if self.fresh is None else (self.used, self.fresh)
 
     def __str__(self) -> str:
@@ -136,7 +136,7 @@ class Repeats:
 
 
 def repeat_facts(repeats: Repeats) -> Mapping[str, Any]:
-    """Return what is written down of repeats: their class, the tallies, the rate, and a sentence."""
+    """Return the stored form of repeats: their class, the tallies, the rate, and a sentence."""
     return {
         "class": repeats.failure_class.value,
         **asdict(repeats),

@@ -1,4 +1,4 @@
-"""Names the tables of a roll-up and their rows; it costs no import, so that a command can ask for them first."""
+"""The tables of a roll-up and their row keys. Importing this module is cheap, so commands can read it early."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ ROW_KEYS: Mapping[str, Sequence[str]] = MappingProxyType(
         "inputs": ("run_id",),
     }
 )
-"""Every table of a roll-up, each with the columns that name a row to a reader."""
+"""Every table of a roll-up, each with the columns that identify a row."""

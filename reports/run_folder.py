@@ -1,7 +1,7 @@
-"""Reads one run folder on this machine, or refuses it by name.
+"""Reads one local run folder, or refuses it by name.
 
-The roll-up applies the same rule to many folders on any file system (`spark_aggregation.ingest`); a test
-holds the two equal on every way in which a folder can be wrong that shows without reading its rows' values.
+The roll-up applies the same rule to many folders on any file system (`spark_aggregation.ingest`). A test
+checks that both agree on every fault that shows without reading the values of a folder's rows.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Header = Mapping[str, Any]
 
 @cache
 def run_schema() -> Mapping[str, Any]:
-    """Give the published JSON Schema of `run.json`."""
+    """Return the published JSON Schema of `run.json`."""
     text = files("reports").joinpath("run_schema.json").read_text(encoding="utf-8")
     schema: Mapping[str, Any] = json.loads(text)
     return schema
 
 
 def read_run_header(folder: Path) -> Header:
-    """Read the header of a whole run: one that was not cut off and that has all its rows.
+    """Read the header of a complete run: one that was not cut off and that has all its rows.
 
     Args:
         folder: the run folder.
@@ -92,7 +92,7 @@ def _parse(folder: Path) -> Header:
 def _header_faults(header: Header) -> Iterator[str]:
     for error in Draft202012Validator(run_schema()).iter_errors(header):
         yield f"{error.json_path}: {error.message}"
-        # What follows relies on the shape.
+        # The checks below rely on a valid structure.
         return
     try:
         datetime.fromisoformat(header["started_at"])
@@ -141,9 +141,9 @@ def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
 
 
 def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
-    """Count the rows of each file; None where it cannot be read or has other columns than the table."""
+    """Count the rows of each file; None if it cannot be read or its columns differ from the table's."""
     columns = _ROW_TABLES[table]
-    # As Spark does, an empty file is taken for one that is missing.
+    # An empty file counts as missing, as it does in Spark.
     paths = [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
     return {f"{table}/{path.name}": _rows_of(path, columns) for path in paths}
 

@@ -1,4 +1,4 @@
-"""The two lists beside a roll-up's tables: run folders that do not count, and what is to be said of some that do."""
+"""The two lists next to a roll-up's tables: run folders that do not count, and notices about some that do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 REFUSED_FILE = "refused.json"
-"""Lists the run folders which do not count."""
+"""Lists the run folders that do not count."""
 NOTICES_FILE = "notices.json"
-"""Lists what a reader may want to know of runs that do."""
+"""Lists notices about run folders that count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class RefusedRun:
     """A run folder that does not count.
 
     Attributes:
-        folder: where it lies: a path where it is local, else its URI.
+        folder: its path if it is local, else its URI.
         refusal: a value of `reports.records.Refusal`.
         reason: the same as a sentence.
     """
@@ -30,7 +30,7 @@ class RefusedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticedRun:
-    """A run folder that counts, and what a reader of the grid may want to know of it."""
+    """A run folder that counts, with a notice for readers of the grid."""
 
     folder: str
     notice: str
@@ -44,7 +44,7 @@ class RunLists:
     notices: tuple[NoticedRun, ...] = ()
 
     def texts(self) -> Mapping[str, str]:
-        """Give both as JSON, by the names of their files."""
+        """Return both lists as JSON, keyed by file name."""
         listed: Mapping[str, Sequence[RefusedRun | NoticedRun]] = {
             REFUSED_FILE: self.refused,
             NOTICES_FILE: self.notices,

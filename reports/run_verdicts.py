@@ -1,4 +1,4 @@
-"""What a finished run folder says: the verdict of each planned cell, folded from its rows."""
+"""The verdicts of a finished run folder: that of each planned cell, folded from its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
 
     Args:
         folder: the run folder.
-        header: its `run.json`, as `reports.run_folder.read_run_header` gives it.
+        header: its `run.json`, as `reports.run_folder.read_run_header` returns it.
     """
     judged: dict[CellKey, set[Verdict]] = {}
     for part in sorted(folder.glob("examples/*.parquet")):

@@ -1,7 +1,10 @@
-"""Writes one run folder: the header first, rows as they come, the footer last.
+"""Writes one run folder: the header first, rows as they arrive, the footer last.
 
-Whatever is judged is in memory or in a Parquet file; rows go to disk in batches and when a target is done, so
-that a run which is cut off loses little. Without the footer a reader refuses the folder by name.
+Rows are in memory or in a Parquet file. They are written in batches and when a target is done, so a run that is
+cut off loses little. Readers refuse a folder without a footer by name.
+
+If a file cannot be written, for example because the disk is full, `RunWriter.fault` says so. Nothing is written after
+that, and the run ends after the current property.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import json
 import os
 import platform
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cache
 from importlib.metadata import version
@@ -35,7 +38,7 @@ from reports.records import (
 
 ROWS_PER_PART = 20_000
 HASHED_PARTS = ("examples", "exchanges", "answers", "failures")
-"""What the footer has hashes of: all that a grid is made from, `run.json` itself apart."""
+"""Parts of the folder that the footer has hashes of: all that a grid is made from, except `run.json` itself."""
 CODE_FOLDERS = (
     "clauses",
     "conformance",
@@ -47,7 +50,7 @@ CODE_FOLDERS = (
 )
 CODE_SUFFIXES = (".py", ".toml", ".csv", ".json")
 TARGET_FILES = Path("fixtures") / "brokers"
-"""Each of them is about one target, and has a digest of its own."""
+"""Folder of the targets' files; each describes one target and has a digest of its own."""
 
 Row = Mapping[str, Any]
 
@@ -56,7 +59,7 @@ class PartWriter:
     """Writes rows of one table into numbered Parquet files of a folder.
 
     Attributes:
-        count: how many rows it took.
+        count: how many rows were added.
     """
 
     def __init__(self, folder: Path, fields: Sequence[Column]) -> None:
@@ -68,14 +71,14 @@ class PartWriter:
         self._parts = 0
 
     def add(self, row: Row) -> None:
-        """Take one row; a full batch is written at once."""
+        """Add one row; a full batch is written immediately."""
         self._rows.append(row)
         self.count += 1
         if len(self._rows) >= ROWS_PER_PART:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was taken since the last time, if anything."""
+        """Write the rows added since the last flush, if any."""
         if not self._rows:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -89,13 +92,13 @@ class PartWriter:
 
 
 def new_run_id(now: datetime) -> str:
-    """Return an id that sorts by time and that no other run has."""
+    """Return a unique id that sorts by time."""
     return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
 
 @cache
 def code_sha256() -> str:
-    """Return the SHA-256 of the suite's own code and data, the targets' files apart."""
+    """Return the SHA-256 of the suite's own code and data, without the targets' files."""
     root = Path(__file__).parents[1]
     digest = hashlib.sha256()
     for folder in CODE_FOLDERS:
@@ -108,7 +111,7 @@ def code_sha256() -> str:
 
 
 def suite_facts(catalogue: Catalogue) -> Mapping[str, str | None]:
-    """Return what a run's header says of the suite."""
+    """Return what a run's header records about the suite."""
     return {
         "version": suite_version(),
         "catalogue_sha256": catalogue.sha256,
@@ -120,7 +123,7 @@ def suite_facts(catalogue: Catalogue) -> Mapping[str, str | None]:
 
 
 def clause_facts(clause: Clause, *, role: str) -> Row:
-    """Return what a run's header says of a clause."""
+    """Return what a run's header records about a clause."""
     return {
         "id": clause.id,
         "role": role,
@@ -139,7 +142,8 @@ class RunWriter:
         run_id: the run's id, and the folder's name.
         run_date: the day it began, in UTC.
         folder: where it is written.
-        header: what `run.json` says; targets are added to it as they start.
+        header: the content of `run.json` without the footer; targets are added as they start.
+        fault: why the records could not be written, as one sentence; empty as long as they can be.
     """
 
     def __init__(
@@ -159,16 +163,17 @@ class RunWriter:
             runs_folder: where run folders are kept.
             catalogue: the clauses in force.
             tier: the tier that is run.
-            seed: Hypothesis' seed, where one was given.
-            whole: whether everything that the tier has is to be judged, on every listener.
-            corrects: id of an earlier run that this one takes the place of.
-            pinned_examples: how many examples are written down with each property.
+            seed: Hypothesis's seed, if one was given.
+            whole: whether everything in the tier is to be judged, on every listener.
+            corrects: id of an earlier run that this one replaces.
+            pinned_examples: how many pinned examples (`@example`) each property has.
         """
         now = datetime.now(UTC)
         self.run_id = new_run_id(now)
         self.run_date: date = now.date()
         self.folder = runs_folder / self.run_id
-        self.folder.mkdir(parents=True)
+        self.fault = ""
+        self.attempt(lambda: self.folder.mkdir(parents=True))
         self.examples = PartWriter(self.folder / "examples", EXAMPLE_FIELDS)
         self._exchanges = PartWriter(self.folder / "exchanges", EXCHANGE_FIELDS)
         self._answers = PartWriter(self.folder / "answers", ANSWER_FIELDS)
@@ -193,20 +198,46 @@ class RunWriter:
             "planned_cells": [],
         }
 
-    def write_header(self, footer: Row | None = None) -> None:
-        """Write `run.json` as a whole; the footer marks the run as complete."""
+    def attempt(self, write: Callable[[], object]) -> None:
+        """Write something to the folder, unless that has failed before; a failure is noted in `fault`.
+
+        Args:
+            write: does it; only its OSError counts as a failure.
+        """
+        if self.fault:
+            return
+        try:
+            write()
+        except OSError as error:
+            # Arrow puts sentences of its own around the system's.
+            reason = str(error) if error.errno is None else os.strerror(error.errno)
+            self.fault = f"the records could not be written to {self.folder}: {reason}"
+
+    def write_header(self) -> None:
+        """Write `run.json` again, without a footer."""
+        self.attempt(self._write_header)
+
+    def _write_header(self, footer: Row | None = None) -> None:
+        """Write the complete `run.json`; the footer marks the run as complete."""
         content = self.header if footer is None else {**self.header, "footer": footer}
         unfinished = self.folder / "run.json.unfinished"
         unfinished.write_text(json.dumps(content, indent=1) + "\n")
         unfinished.rename(self.folder / "run.json")
 
+    def add_example(self, row: Row) -> None:
+        """Take one judged example."""
+        self.attempt(lambda: self.examples.add(row))
+
     def add_exchange(self, row: Row, received: bytes | None) -> None:
-        """Take one exchange; equal answers are stored once.
+        """Add one exchange; equal responses are stored once.
 
         Args:
             row: all of `EXCHANGE_FIELDS` but the hash.
-            received: the answer with its size prefix, where one came.
+            received: the response with its size prefix, if one came.
         """
+        self.attempt(lambda: self._add_exchange(row, received))
+
+    def _add_exchange(self, row: Row, received: bytes | None) -> None:
         digest = None
         if received is not None:
             digest = hashlib.sha256(received).hexdigest()
@@ -216,14 +247,17 @@ class RunWriter:
         self._exchanges.add({**row, "answer_sha256": digest})
 
     def flush(self) -> None:
-        """Put every row that was taken on disk."""
+        """Write all rows added so far to disk."""
         for part in (self.examples, self._exchanges, self._answers):
-            part.flush()
+            self.attempt(part.flush)
 
     def close(self, exit_status: int) -> None:
-        """Flush, and write the footer."""
+        """Flush, and write the footer unless something of the run could not be written."""
         self.flush()
-        self.write_header(
+        self.attempt(lambda: self._write_footer(exit_status))
+
+    def _write_footer(self, exit_status: int) -> None:
+        self._write_header(
             {
                 "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
                 "exit_status": exit_status,

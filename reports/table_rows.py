@@ -1,4 +1,4 @@
-"""Reads one of the roll-up's tables into objects, row by row, without loading more of Arrow than that takes."""
+"""Reads one of the roll-up's tables into objects, row by row, loading as little of Arrow as possible."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def read_rows(
 
     Args:
         tables: the folder of the tables.
-        name: the table's.
+        name: the table's name.
         row_type: a dataclass; columns that it does not name are left out, and a field with a default may
             have no column.
-        conversions: each gives the values that it changes.
+        conversions: each returns the values that it changes.
 
     Raises:
-        FileNotFoundError: the roll-up did not write it.
+        FileNotFoundError: the roll-up did not write the table.
     """
-    # File by file: Arrow's datasets, which would take the folder, load pandas, for more than a second.
+    # Read file by file: Arrow's datasets accept the folder, but load pandas, which takes over a second.
     paths = sorted((tables / f"{name}.parquet").glob("*.parquet"))
     if not paths:
         raise FileNotFoundError(tables / f"{name}.parquet")
@@ -59,9 +59,9 @@ def read_rows(
 
 
 def inputs_sha256(tables: Path, name: str) -> str:
-    """Read the hash of its inputs that a table carries; empty where it carries none, or is not there."""
+    """Read the hash of a table's inputs from its metadata; empty if there is no hash or no table."""
     for path in sorted((tables / f"{name}.parquet").glob("*.parquet")):
-        # Spark has no other place in the file for what is said of a table.
+        # Spark has no other place in the file for metadata of a table.
         said = (pq.read_metadata(path).metadata or {}).get(_SCHEMA_OF_SPARK)
         if said is not None:
             found: str = json.loads(said)["fields"][0]["metadata"].get(INPUTS_SHA256, "")
@@ -70,7 +70,7 @@ def inputs_sha256(tables: Path, name: str) -> str:
 
 
 def _in_microseconds(table: pa.Table) -> pa.Table:
-    """Give instants as numbers: to make one a `datetime`, Arrow would load pandas, for more than a second."""
+    """Convert instants to numbers: to make a `datetime`, Arrow would load pandas, which takes over a second."""
     numbers = pa.schema(
         [
             field.with_type(pa.int64()) if pa.types.is_timestamp(field.type) else field

@@ -1,28 +1,30 @@
-"""The verdicts of a run in the terminal and as Markdown: a compact table with the page's words, readable in 80 columns.
+"""The verdicts of a run in the terminal: a compact table with the page's words, readable in 80 columns.
 
-`terminal_failures` gives what stands below it.
+`terminal_failures` has what follows below the table.
 """
 
 from __future__ import annotations
 
 import io
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
 from reports.grid_summary import summarise
 from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
 from reports.recorded_grid import recorded_grid
-from reports.recorder import CellKey, RunRecorder
+from reports.recorder import RunRecorder
 from reports.records import Verdict
 from reports.words import SYMBOLS
 
 BESIDE_VERDICTS = 51
-"""Characters that the columns of clause and level take where the clauses' ids are as long as ours are."""
+"""Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
 WIDEST_VERDICT = 14
 MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.VIOLATES: {"red": True, "bold": True},
@@ -33,12 +35,12 @@ MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
     Verdict.KNOWN_VIOLATION: {"cyan": True},
     Verdict.CONFORMS: {"green": True},
 }
-"""How pytest's writer shows a line of a verdict; it does so in a terminal alone, and heeds NO_COLOR."""
+"""Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of output, and how it is shown where colours are."""
+    """One line of output, with its markup for terminals with colours."""
 
     text: str
     markup: Mapping[str, bool] = field(default_factory=dict)
@@ -47,7 +49,7 @@ class Line:
 def printable(text: str) -> str:
     """Return a text with everything but printable characters and line ends escaped.
 
-    Messages quote what a target sent; on a terminal a control character would act.
+    Messages quote what a target sent, and a terminal would act on control characters.
     """
     if text.isprintable():
         return text
@@ -59,11 +61,32 @@ def printable(text: str) -> str:
     )
 
 
-def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
-    """Give the lines of a table of clauses by targets, what they count to, and the sentence of the page.
+def shortened(text: str, most: int, *, complete_in: str) -> str:
+    """Return a text without its line ends, cut to what fits into some columns of a terminal.
 
-    A target's listeners are one column, the worst speaking; one target has them side by side, a symbol each. Many
-    targets are a line each, and below them only what not all of them plainly keep is shown, by symbols.
+    Args:
+        text: the text; what does not print is escaped.
+        most: how many columns it may take, over all rows.
+        complete_in: the file that has the complete text; a text that was cut names it.
+    """
+    shown = " ".join(printable(text[: most + 1]).split("\n"))
+    if cell_len(shown) <= most:
+        return shown
+    end = f"… (complete in {complete_in})"
+    return set_cell_size(shown, most - cell_len(end)).rstrip() + end
+
+
+def rows_of(text: str, width: int) -> int:
+    """Return how many rows a line takes in a terminal of some width."""
+    return max(1, math.ceil(cell_len(text) / width))
+
+
+def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
+    """Yield the lines of a table of clauses by targets, the counts per verdict, and the page's sentence.
+
+    A target's listeners share a column, which shows the worst verdict. A single target also has a symbol for each
+    listener. If the targets do not fit side by side, each has a line of counts. Below these, a table of symbols shows
+    only the clauses that some target does not plainly keep.
     """
     folded = FoldedGrid(recorded_grid(recorder))
     names = [column.target for column in folded.columns]
@@ -181,29 +204,3 @@ def _table_lines(
         console.print(table)
     for line in captured.get().splitlines():
         yield Line(line.rstrip(), markup.get(line.partition(" ")[0], {}))
-
-
-def summary_markdown(recorder: RunRecorder) -> str:
-    """Return the verdict table as Markdown."""
-    columns = list(dict.fromkeys((key.target, key.listener) for key in recorder.cells))
-    names = [_column_name(*column) for column in columns]
-    lines = [
-        f"# Run {recorder.writer.run_id}",
-        "",
-        "| clause | level | " + " | ".join(names) + " |",
-        "|---|---|" + "---|" * len(names),
-    ]
-    for clause in dict.fromkeys(key.clause for key in recorder.cells):
-        cells = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
-        level = next((cell.level for cell in cells if cell is not None), "")
-        texts = (
-            "" if cell is None else verdict_text(cell.verdict, len(cell.violations))
-            for cell in cells
-        )
-        lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _column_name(target: str, listener: str) -> str:
-    """Give the name of a column; one that a pipe or a line end would break cannot be a target's or HOST:PORT."""
-    return target if listener == "plaintext" else f"{target} {listener}"

@@ -1,7 +1,7 @@
-"""Says whether a published grid is what its runs make it: files, inputs, every row of every table, what was refused.
+"""Checks that a published grid follows from its runs: files, inputs, every row of every table, refused folders.
 
-Where run folders lie is not compared, and tables that are taken over from other reports (`GIVEN_TABLES`) only where
-those are given. `page_verification` has the pages and exports.
+The paths of run folders are not compared. Tables from other reports (`GIVEN_TABLES`) are compared only if those
+reports are given. `page_verification` checks the pages and exports.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reports.errors import RunRefused
@@ -27,7 +28,7 @@ from reports.table_rows import inputs_sha256
 GIVEN_TABLES: Mapping[str, str] = MappingProxyType(
     {"mutation": "mutation", "release_changes": "changes", "inputs_left_out": "changes"}
 )
-"""Tables that come from other reports, and the option that gives the report."""
+"""Maps each table that comes from another report to the option that names the report."""
 _WHERE_IT_LAY = frozenset({"folder"})
 _SHOWN_CHARACTERS = 60
 
@@ -36,10 +37,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing in which a published grid is not what its runs make it.
+    """One difference between a published grid and the grid that its runs produce.
 
     Attributes:
-        place: what differs: "file", "run", or the name of a table.
+        place: what differs: "file", "run", "page", or the name of a table or list.
         sentence: which one, and how.
     """
 
@@ -51,7 +52,7 @@ def differing_files(published: Path) -> Iterator[Difference]:
     """Compare a published folder with the list of hashes in it.
 
     Raises:
-        InvalidHashList: the list is not one.
+        InvalidHashList: a line of the list is not a hash and a name.
     """
     if not (published / HASH_LIST).is_file():
         yield Difference("file", f"{HASH_LIST} is missing: no file can be told from a changed one")
@@ -65,13 +66,13 @@ def differing_files(published: Path) -> Iterator[Difference]:
 
 
 def run_folders(roots: Iterable[Path]) -> list[Path]:
-    """Find run folders: the roots themselves, or what lies in them at any depth."""
+    """Find run folders: the roots themselves, or folders below them at any depth."""
     found = {path.parent for root in roots for path in root.rglob(HEADER_FILE)}
     return sorted(found)
 
 
 def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Difference]:
-    """Compare the runs that a published grid names with those at hand.
+    """Compare the runs that a published grid names with those in the given folders.
 
     Args:
         published: the folder that `grid` wrote.
@@ -84,7 +85,7 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
         try:
             run_id = read_run_header(folder)["run_id"]
         except RunRefused as refused:
-            # The published grid may well have refused it, too; whether it did not, its own run says.
+            # If the published grid does not name the run, it may have refused the folder as well.
             if folder.name in named:
                 at_hand[folder.name].add("")
                 yield Difference("run", f"{folder.name} counts no more: {refused.detail}")
@@ -104,11 +105,11 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
 def differing_rows(
     published: Path, recomputed: Path, taken_over: Collection[str] = GIVEN_TABLES
 ) -> Iterator[Difference]:
-    """Compare the tables of two grids row by row, whatever the order of rows.
+    """Compare the tables of two grids row by row, ignoring the order of rows.
 
     Args:
-        published: the folder of one.
-        recomputed: the folder of the other.
+        published: the folder of the published grid.
+        recomputed: the folder of the recomputed grid.
         taken_over: tables that are not compared.
     """
     for table, key in ROW_KEYS.items():
@@ -124,22 +125,45 @@ def differing_rows(
             yield Difference(
                 table, f"it carries {hashes[0] or 'no hash'} of its inputs, not {hashes[1]}"
             )
-        ours, theirs = (_by_key(rows_of(folder, table), key) for folder in (recomputed, published))
-        for place in sorted(ours.keys() | theirs.keys()):
-            for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
-                yield Difference(table, f"{' / '.join(place)}: {sentence}")
+        theirs, ours = (pq.read_table(_path(folder, table)) for folder in (published, recomputed))
+        for sentence in _differing_columns(theirs.column_names, ours.column_names):
+            yield Difference(table, sentence)
+        for sentence in _differing_rows(theirs, ours, key):
+            yield Difference(table, sentence)
+
+
+def _differing_columns(published: Sequence[str], recomputed: Sequence[str]) -> Iterator[str]:
+    """Compare the columns of a table once, so that one that is empty or null in every row counts too."""
+    for name in published:
+        if name not in recomputed:
+            yield f"the column {name} is published, and the runs do not have it"
+    for name in recomputed:
+        if name not in published:
+            yield f"the column {name} is not published, and the runs have it"
+
+
+def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str]) -> Iterator[str]:
+    """Compare the rows of a table in the columns that both have."""
+    shared = [name for name in recomputed.column_names if name in published.column_names]
+    if not set(key) <= set(shared):
+        return
+    columns = [name for name in shared if name not in _WHERE_IT_LAY]
+    theirs, ours = (_by_key(table.to_pylist(), key, columns) for table in (published, recomputed))
+    for place in sorted(ours.keys() | theirs.keys()):
+        for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
+            yield f"{' / '.join(place)}: {sentence}"
 
 
 def differing_lists(
     published: Path, recomputed: Path, *, of_last_roll_up: bool
 ) -> Iterator[Difference]:
-    """Compare what two grids say of run folders that do not count, and of those that do, by the folders' names.
+    """Compare two grids' lists of refused and noticed run folders, by the folders' names.
 
     Args:
-        published: the folder of one.
-        recomputed: the folder of the other.
-        of_last_roll_up: whether the published grid has a history: it then lists what was given to the last
-            roll-up alone, and says nothing of earlier ones.
+        published: the folder of the published grid.
+        recomputed: the folder of the recomputed grid.
+        of_last_roll_up: whether the published grid has a history. Its lists then cover only the folders of
+            the last roll-up, not those of earlier ones.
     """
     for name in (REFUSED_FILE, NOTICES_FILE):
         ours, theirs = (_entries(folder / name) for folder in (recomputed, published))
@@ -158,7 +182,7 @@ def _entries(path: Path) -> Counter[str]:
 
 def _said(entry: Mapping[str, str]) -> Iterator[str]:
     yield entry["folder"].rstrip("/").rpartition("/")[2]
-    # The reason names another folder, and which of the two it is depends on where they lie.
+    # The reason names the other folder with this run id, and which one that is depends on their paths.
     hidden = (
         {"folder", "reason"} if entry.get("refusal") == Refusal.DUPLICATE_RUN_ID else {"folder"}
     )
@@ -170,8 +194,8 @@ def _differences(published: list[Row], recomputed: list[Row]) -> Iterator[str]:
         return
     if len(published) == len(recomputed) == 1:
         ((theirs,), (ours,)) = published, recomputed
-        for name in [name for name in ours if theirs.get(name) != ours[name]]:
-            yield f"{name} is {_shown(theirs.get(name))}, and the runs say {_shown(ours[name])}"
+        for name in [name for name in ours if theirs[name] != ours[name]]:
+            yield f"{name} is {_shown(theirs[name])}, and the runs say {_shown(ours[name])}"
     elif not published:
         yield "is not published, and the runs have it"
     elif not recomputed:
@@ -195,11 +219,13 @@ def rows_of(folder: Path, table: str) -> list[Row]:
     return read
 
 
-def _by_key(rows: Iterable[Row], key: Sequence[str]) -> Mapping[tuple[str, ...], list[Row]]:
+def _by_key(
+    rows: Iterable[Row], key: Sequence[str], columns: Sequence[str]
+) -> Mapping[tuple[str, ...], list[Row]]:
     found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
-        compared = {name: row[name] for name in row if name not in _WHERE_IT_LAY}
-        found[tuple(str(row[name]) for name in key)].append(compared)
+        found[tuple(str(row[name]) for name in key)].append({name: row[name] for name in columns})
+    # Rows of one key have no order of their own.
     for same in found.values():
         same.sort(key=repr)
     return found

@@ -17,10 +17,10 @@ SYMBOLS: Mapping[Verdict, str] = {
     Verdict.INCONCLUSIVE: "?",
     Verdict.NOT_RUN: "○",
 }
-"""Verdict to the one character that stands for it."""
+"""Maps each verdict to the one character that stands for it."""
 
 CRASH = "TargetEnded"
-"""The class of the exception that stands for the end of the target: the kind of such a failure."""
+"""Name of the exception class for a target that ended: the `kind` of such a failure."""
 CRASHES = "crashes"
 """The word for a failure in which the target ended, whatever the verdict."""
 
@@ -35,7 +35,7 @@ WORDS: Mapping[Verdict, str] = {
     Verdict.INCONCLUSIVE: "inconclusive",
     Verdict.NOT_RUN: "not run",
 }
-"""Verdict to its short word."""
+"""Maps each verdict to its short word."""
 
 
 _REQUESTS = {
@@ -47,20 +47,20 @@ _REQUESTS = {
 
 
 def request_words(kind: str) -> str:
-    """Say in words what kind of request was sent: "v3", "v3, broken", "unknown version, broken".
+    """Return the kind of a request in words: "v3", "v3, broken", "unknown version, broken".
 
     Args:
-        kind: as `reports.records` has it.
+        kind: the value of `request` in `reports.records.EXAMPLE_FIELDS`.
     """
     kind, hyphen, _ = kind.partition("-")
     return f"{_REQUESTS.get(kind, kind)}{', broken' if hyphen else ''}"
 
 
 def counted(number: int, noun: str) -> str:
-    """Say how many of something there are: "1 clause", "1,234 clauses"."""
+    """Return a number with its noun: "1 clause", "1,234 clauses"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def percent(rate: float) -> str:
-    """Give a rate of 0 to 1 in whole percent; what is rare is not called never."""
+    """Return a rate of 0 to 1 in whole percent; a small rate above 0 is "<1%", never "0%"."""
     return "<1%" if 0 < rate < 0.01 else f"{rate:.0%}"

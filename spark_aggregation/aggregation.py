@@ -1,4 +1,4 @@
-"""The roll-up: run folders and the history in, the tables of the grid out."""
+"""The roll-up: reads run folders and the history, and writes the tables of the grid."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of a roll-up.
+    """Arguments of a roll-up.
 
     Attributes:
         roots: run folders, or folders of them; any Hadoop URI.
-        out: where tables go; any Hadoop URI.
-        history: where the history lies; None for one that is not kept.
-        rebuild: whether the history is made anew from the runs given.
-        keep_days: how many days of runs it keeps; None for all.
+        out: folder for the tables; any Hadoop URI.
+        history: folder of the history; None if it is not kept.
+        rebuild: whether to rebuild the history from the given runs.
+        keep_days: how many days of runs the history keeps; None for all.
         mutation: a `mutation.json`, or None.
         changes: a `changes.json`, or None.
     """
@@ -52,12 +52,12 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of a roll-up.
+    """Result of a roll-up.
 
     Attributes:
-        any_new: whether any run that was given counts, and was not known.
-        known_again: whether a run that is known was given again.
-        lists: of the runs that were given, those that do not count, and what is to be said of those that do.
+        any_new: whether any of the given runs counts and is new to the history.
+        known_again: whether a run that the history already has was given again.
+        lists: the given runs that do not count, and notices about those that do.
     """
 
     any_new: bool = False
@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def counted(self) -> bool:
-        """Whether any run that was given counts."""
+        """Whether any of the given runs counts."""
         return self.any_new or self.known_again
 
 
@@ -74,12 +74,13 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     """Read runs, add them to the history, and write the tables.
 
     Returns:
-        What came of it; without any run, given or in the history, no table is written.
+        The result. If there is no run, neither given nor in the history, no table is written.
 
     Raises:
         PathNotFound: a path does not exist.
-        UnreadableReport: the score or the changes are not what they should be.
-        HistoryMoved: another roll-up added to the history meanwhile.
+        UnreadableReport: the mutation score or the release changes cannot be read.
+        ForeignHistory: the history has a different layout.
+        HistoryMoved: another roll-up added to the history in the meantime.
     """
     given = given_tables(spark, mutation=asked.mutation, changes=asked.changes)
     history = History(spark, asked.history) if asked.history is not None else None
@@ -98,10 +99,10 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
 def _taken_in(
     history: History | None, state: State, ingested: Ingested, asked: Request
 ) -> tuple[State, Facts]:
-    """Add what was accepted to the state, and to the history if there is one."""
+    """Add the accepted runs to the state, and to the history if there is one."""
     new = facts_of(ingested)
     if history is None:
-        # What several tables are made from; columns are few, as `settled` has them with `whole`.
+        # Several tables are made from these frames. `columns` is small enough for one partition.
         columns = state.columns_with(new).coalesce(1)
         often_used = settled_together(
             {"cells": new.cells, "examples": new.examples, "columns": columns}
@@ -151,7 +152,7 @@ def _write_tables(
 
 
 def _runs_sha256(runs: DataFrame) -> str:
-    """Hash the runs that are kept: lines of `run.json`'s hash, two spaces and the run's id, sorted."""
+    """Hash the kept runs: sorted lines, each with the hash of `run.json`, two spaces and the run id."""
     line = "array_sort(collect_list(concat(run_json_sha256, '  ', run_id, '\n')))"
     hashed: str = (
         runs.where("kept").selectExpr(f"sha2(array_join({line}, ''), 256)").collect()[0][0]
@@ -162,7 +163,7 @@ def _runs_sha256(runs: DataFrame) -> str:
 def write_tables(
     tables: Mapping[str, Callable[[], DataFrame]], inputs: Mapping[str, str], out: Storage
 ) -> None:
-    """Make each table, and write it into a folder of its own, as one file that carries the hash of its inputs."""
+    """Make each table and write it to its own folder, as one file that carries the hash of its inputs."""
 
     def write(name: str) -> None:
         path = out.uri(TABLES_FOLDER, f"{name}.parquet")
@@ -174,12 +175,12 @@ def write_tables(
 
 
 def _outcome(ingested: Ingested) -> Outcome:
-    """Say whether any run counts, and list by folder what does not and what there is to say of the rest."""
+    """Find out whether any run counts; list refused folders, and notices about the others."""
     notice = changed_clauses(F.col("header"), _catalogue_of_today())
     read = ingested.judged.select(
         "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")
     )
-    # Of many folders few are worth a word, and only these come to the driver.
+    # Only folders with a refusal or a notice are collected on the driver: a few, even out of many.
     told = F.when(F.expr("refusal IS NOT NULL OR notice IS NOT NULL"), F.struct("*"))
     found = read.agg(
         F.bool_or("counts").alias("any_new"), F.collect_list(told).alias("told")
@@ -202,7 +203,7 @@ def _outcome(ingested: Ingested) -> Outcome:
 
 
 def _catalogue_of_today() -> Column:
-    """`roles` and `level` of each clause by its id."""
+    """Return the `roles` and `level` of each clause by its id."""
     clauses = {
         clause.id: {"roles": [role.value for role in clause.roles], "level": clause.level.value}
         for clause in catalogue()

@@ -1,17 +1,18 @@
-"""Which run gives a column of the grid: the one place of this rule.
+"""The rule that decides which run supplies a column of the grid; no other module repeats it.
 
-A column is one listener of one target in one role: a release is judged as a broker by some runs, and by others client
-operations are tried on it. A run is about one role, that of its clauses. Runs are ranked by class: a whole run before a partial one (`whole` is
-false where a part was chosen), and among equals a run of the standard or deep tier before any other. Then:
+A column is one listener of one target in one role. Some runs judge a release as a broker; others try client operations
+on it. Each run has one role, that of its clauses. Runs are ranked by class. A complete run ranks above a partial one
+(`whole` is false if only a part was selected); among equals, a run of the standard or deep tier ranks above any other.
+Then:
 
-1. A run gives its column unless a run of a higher class started in the 14 days before it. A part, or a smoke
-   run, so never displaces a whole standard run that is not older than that.
-2. The newest run that gives a column is the one that the grid shows, by start and then by run id; it gives the
-   whole column, never a mixture.
-3. A run that a later one names in `corrects` gives no column that the later one planned too.
+1. A run supplies its column unless a run of a higher class started in the 14 days before it. A partial run or a
+   smoke run therefore never displaces a complete standard run that is at most 14 days old.
+2. The grid shows the newest run that supplies a column, by start and then by run id. This run supplies the
+   entire column; runs are never mixed.
+3. If a later run names a run in `corrects`, the earlier run supplies none of the columns that both planned.
 
-All three look at starts alone, not at the order in which runs were taken in: late runs and corrections come to
-the same as if they had been there from the beginning.
+All three rules look only at start times, not at the order in which runs were added. Late runs and corrections
+therefore have the same effect as if they had been there from the beginning.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ _FULL_TIERS = ("standard", "deep")
 _WHOLE, _FULL = 2, 1
 _SECONDS_PER_DAY = 86_400
 COLUMN = ("target", "listener")
-"""What names a column inside a run."""
+"""Key of a column within a run."""
 _ROLE_COLUMN = (*COLUMN, "role")
 
 
 def columns_of_runs(headers: DataFrame) -> DataFrame:
-    """Give the columns that runs planned.
+    """Return the columns that runs planned.
 
     Args:
         headers: `run_id` and `header` of accepted runs.
@@ -55,15 +56,15 @@ def _planned_columns() -> Column:
 
 
 def giving_columns(columns: DataFrame, *, since: int | None = None) -> DataFrame:
-    """Say which runs give their columns, now or in the past.
+    """Mark the runs that supply their columns, or supplied them until a newer run did.
 
     Args:
-        columns: as `columns_of_runs` gives them, of all runs ever; further columns stay.
-        since: where nothing is new of runs that started before it (seconds since 1970): they keep what they `gave`,
-            so that a night costs the same however long the history is. None where all are looked at.
+        columns: as `columns_of_runs` returns them, of all runs ever; further columns stay.
+        since: start time in seconds since 1970; nothing changed for runs that started before it. They keep their
+            `gave`, so that a night costs the same however long the history is. None to look at all runs.
 
     Returns:
-        The same rows with `gives`.
+        The same rows with `gives`: whether the run supplies the column.
     """
     if since is None:
         return _with_gives(columns)
@@ -91,7 +92,7 @@ def _with_gives(columns: DataFrame) -> DataFrame:
 
 
 def _withdrawn(columns: DataFrame) -> DataFrame:
-    """One row per run and column that a later run corrects."""
+    """Return one row per run and column that a later run corrects."""
     corrections = columns.where("corrects IS NOT NULL").select(
         F.col("corrects").alias("run_id"),
         *_ROLE_COLUMN,
@@ -112,8 +113,8 @@ def shown_runs(columns: DataFrame, runs: DataFrame) -> DataFrame:
     """Choose the run that the grid shows in each column.
 
     Args:
-        columns: with `gives`, as `giving_columns` gives them.
-        runs: `run_id` and `kept` of all runs; a column whose run is not kept any more leaves the grid.
+        columns: with `gives`, as `giving_columns` returns them.
+        runs: `run_id` and `kept` of all runs; a column leaves the grid when its run is no longer kept.
 
     Returns:
         One row per column: `target`, `listener`, `role`, `run_id`.

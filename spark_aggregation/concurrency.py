@@ -1,4 +1,4 @@
-"""Asks Spark for several small things at once: each of them is planned for longer than it is computed."""
+"""Runs several small Spark queries at once, because planning each one takes longer than computing it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ R = TypeVar("R")
 
 
 def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    """Call a function that waits for Spark with each item, some of them at a time.
+    """Call a function that waits for Spark on each item, a few items at a time.
 
     Returns:
-        What it returned, in the order of the items.
+        Its results, in the order of the items.
     """
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(function, items))
@@ -30,5 +30,5 @@ def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
 def settled_together(
     frames: Mapping[str, DataFrame], *, whole: bool = False
 ) -> dict[str, DataFrame]:
-    """Settle frames that do not come from each other; see `frames.settled`."""
+    """Settle frames that do not depend on each other; see `frames.settled`."""
     return dict(zip(frames, for_each(partial(settled, whole=whole), frames.values()), strict=True))

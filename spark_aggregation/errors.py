@@ -1,4 +1,4 @@
-"""What ends a roll-up before it has tables: each error with the status that its command ends with."""
+"""Errors that end a roll-up before it has tables, each with the exit status of the command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class RollUpError(Exception):
     """A roll-up cannot be done; the message says what to do.
 
     Attributes:
-        exit_status: what the command ends with.
+        exit_status: exit status of the command.
     """
 
     exit_status: ClassVar[int] = 2
@@ -20,7 +20,7 @@ class PathNotFound(RollUpError):
 
 
 class UnreadableReport(RollUpError):
-    """There is no such file, or it is not what the command writes that it is said to be from."""
+    """A report does not exist, or is not what the command that it should come from writes."""
 
 
 class SparkUnavailable(RollUpError):
@@ -30,10 +30,10 @@ class SparkUnavailable(RollUpError):
 
 
 class ForeignHistory(RollUpError):
-    """A history was written in another layout than this suite's."""
+    """A history was written in a different layout from this suite's."""
 
 
 class HistoryMoved(RollUpError):
-    """Another roll-up added to the history meanwhile."""
+    """Another roll-up added to the history in the meantime."""
 
     exit_status = 4

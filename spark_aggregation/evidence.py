@@ -1,7 +1,8 @@
-"""What is kept of failures: the files of their folders, and what other targets did with the same example.
+"""Evidence of failures: the files of their folders, and how other targets responded to the same example.
 
-Two examples are the same where both are among those written down with their property (`pinned_examples` of the
-headers), or where both runs kept what was sent and it is equal but for the correlation id.
+Examples of two runs with the same clause, property, listener and number are the same in two cases: both are among the
+examples written down with their property (`pinned_examples` of the headers), or both runs kept the bytes that they
+sent, and these differ at most in the correlation id.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ _EXAMPLE = ("clause", "property", "listener", "example_number")
 
 
 def read_failures(files: DataFrame) -> DataFrame:
-    """Read what run folders keep of their failures.
+    """Read what run folders keep about their failures.
 
     Args:
-        files: as `run_files.list_files` gives them.
+        files: as `run_files.list_files` returns them.
 
     Returns:
         One row per folder `failures/<signature>`: `folder` (the run's), `signature`, `facts`, `hex_dump`,
-        `reproducer` (texts), `pcap` (bytes); null for a file that is not there.
+        `reproducer` (texts), `pcap` (bytes); null for a missing file.
     """
     path = F.col("path")
     names = "|".join(name.replace(".", "[.]") for name in (_FACTS, _DUMP, _REPRODUCER, _CAPTURE))
@@ -58,21 +59,21 @@ def _text_of(name: str) -> Column:
 
 
 def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
-    """Keep of each property the examples that other targets may have got as well.
+    """Keep the examples of each property that other targets may have received too.
 
     Args:
-        contents: as `run_files.read_tables` gives them.
+        contents: as `run_files.read_tables` returns them.
         headers: `folder`, `header` and `day` of accepted runs.
 
     Returns:
         One row per run and such example: `run_id`, `day`, `clause`, `target`, `listener`, `property`, `example_number`,
-        `pinned`, `outcome`, `error_code`, `verdict`, `failure_signature`, `sent_sha256` (of all that was sent,
-        correlation ids left out) and `answer_sha256` (of the last answer), both null where the exchanges were not kept.
+        `pinned`, `outcome`, `error_code`, `verdict`, `failure_signature`, `sent_sha256` (of all bytes sent, without
+        correlation ids) and `answer_sha256` (of the last response). Both are null if the exchanges were not kept.
     """
     place = ["folder", *CELL, "property", "example_number"]
     early = contents.select("folder", F.inline("first_examples"))
     exchanges = contents.select("folder", F.inline("exchanges"))
-    # Headers are large: nothing else of them may be joined to every example.
+    # Headers are large, so only these columns of them are joined to every example.
     written_down = headers.select("folder", "day", "header.pinned_examples")
     pinned = F.coalesce(
         F.col("example_number") <= F.try_element_at("pinned_examples", F.col("property")),
@@ -81,7 +82,7 @@ def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
     return (
         early.join(written_down.hint("shuffle_hash"), on="folder", how="inner")
         .withColumn("pinned", pinned)
-        # Most examples have no exchanges that were kept: to sort them would cost more than all else.
+        # Few examples have kept exchanges. Sorting all of them for the join would cost more than everything else.
         .join(_kept_bytes(exchanges).hint("shuffle_hash"), on=place, how="left")
         .where("pinned OR sent_sha256 IS NOT NULL")
         .select(
@@ -103,16 +104,16 @@ def _kept_bytes(exchanges: DataFrame) -> DataFrame:
 
 
 def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
-    """Give what is kept of the failures that the grid's cells name.
+    """Return the evidence of the failures that the grid's cells name.
 
     Args:
-        cells: as `grid.grid_cells` gives them.
+        cells: as `grid.grid_cells` returns them.
         failures: `run_id`, `signature` and the files, of at least the runs that the grid shows.
 
     Returns:
         One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
-        `failure.json` `property`, `kind`, `message`, `example`, `verdict`; and `facts` (its text), `hex_dump`,
-        `reproducer`, `pcap`. What the folder lacks is null.
+        `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text), `hex_dump`,
+        `reproducer`, `pcap`. Whatever the folder lacks is null.
     """
     named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
     facts = F.from_json("facts", FAILURE_FACTS)
@@ -125,20 +126,21 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
         F.col("parsed.property_name").alias("property"),
         *(f"parsed.{name}" for name in ("kind", "message", "example", "verdict")),
         *("facts", "hex_dump", "reproducer", "pcap"),
+        "parsed.known_violation",
     )
 
 
 def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> DataFrame:
-    """Say what other targets did with the smallest example of each failure.
+    """Find out how other targets responded to the smallest example of each failure.
 
     Args:
-        cells: as `grid.grid_cells` gives them.
-        examples: as `first_examples` gives them, of at least the runs that the grid shows.
-        targets: as `grid.grid_targets` gives them.
+        cells: as `grid.grid_cells` returns them.
+        examples: as `first_examples` returns them, of at least the runs that the grid shows.
+        targets: as `grid.grid_targets` returns them.
 
     Returns:
         One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,
-        `error_code`, `verdict`, `answer_sha256` (null where the answer was not kept).
+        `error_code`, `verdict`, `answer_sha256` (null if the response was not kept).
     """
     shown = examples.join(targets, on=["run_id", *COLUMN], how="left_semi")
     failed = cells.select("run_id", *CELL, F.inline("failures")).select(

@@ -1,7 +1,7 @@
-"""What is kept of accepted runs: everything that a table will ever be made from, without the rows themselves.
+"""Facts of accepted runs: everything that tables are made from, without the example rows themselves.
 
-A batch of runs becomes seven frames of facts. `cells` are kept for good, since the transitions of a cell must stay
-right when a run comes late; the others are kept by day, until retention drops the day.
+A batch of runs becomes seven frames of facts. `cells` are kept for good, because the transitions of a cell must stay
+correct when a run arrives late. The others are stored by day and kept until retention drops the day.
 """
 
 from __future__ import annotations
@@ -95,21 +95,21 @@ FACTS: Mapping[str, StructType] = MappingProxyType(
         ),
     }
 )
-"""Columns of the facts; `day` is that on which the run started, in UTC."""
+"""Columns of the facts; `day` is the day on which the run started, in UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts of runs; each frame has the columns that `FACTS` gives it.
+    """Facts of runs; `FACTS` lists the columns of each frame.
 
     Attributes:
-        headers: one row per run: where it lay, the SHA-256 of its `run.json`, and what that says.
-        cells: one row per run and planned cell, as `grid.judged_cells` gives them.
-        partials: one row per distinct value of `partials.PARTIAL_KEYS` but the folder.
+        headers: one row per run: its folder, the SHA-256 of its `run.json`, and the content of that file.
+        cells: one row per run and planned cell, as `grid.judged_cells` returns them.
+        partials: one row per distinct value of `partials.PARTIAL_KEYS` except the folder.
         reached: one row per run, cell, property, kind of request, outcome and error code.
         latencies: one row per run, column of the grid and latency bucket.
-        examples: as `evidence.first_examples` gives them.
-        failures: as `evidence.read_failures` gives them, by run.
+        examples: as `evidence.first_examples` returns them.
+        failures: as `evidence.read_failures` returns them, by run.
     """
 
     headers: DataFrame
@@ -121,15 +121,15 @@ class Facts:
     failures: DataFrame
 
     def by_name(self) -> Mapping[str, DataFrame]:
-        """Give the frames by their names."""
+        """Return the frames by their names."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def facts_of(ingested: Ingested) -> Facts:
-    """Make the facts of the runs that were accepted.
+    """Make the facts of the accepted runs.
 
     Args:
-        ingested: what was read.
+        ingested: what was read from the run folders.
     """
     headers = ingested.accepted.select(
         "folder",
@@ -138,7 +138,7 @@ def facts_of(ingested: Ingested) -> Facts:
         "header",
         F.to_date(F.try_to_timestamp("header.started_at")).alias("day"),
     )
-    # A row per run, for rows of which there may be many.
+    # One row per run, joined to frames that may have many rows.
     names = F.broadcast(headers.select("folder", "run_id", "day"))
     partials = ingested.partials.join(names.drop("run_id"), on="folder", how="inner")
     cells = judged_cells(planned_cells(headers), partials)
@@ -175,11 +175,11 @@ RUNS = StructType(
 
 
 def describe_runs(headers: DataFrame, batch: str) -> DataFrame:
-    """Describe runs in a row each, for good.
+    """Describe each run in one row, which is kept for good.
 
     Args:
         headers: as `Facts.headers`.
-        batch: the batch that they came with.
+        batch: name of the batch that the runs came with.
     """
     described = headers.select(
         "run_id",

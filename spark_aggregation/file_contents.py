@@ -1,10 +1,10 @@
-"""What is taken from the files of run folders, on the executor that reads them and in one pass over their bytes.
+"""Summaries of the files of run folders, made on the executor that reads them, in one pass over their bytes.
 
-Spark hands over whole files. Of a Parquet file Arrow reads the columns that the roll-up asks for, strings as numbers
-into a dictionary, and what goes back is small whatever the file holds: its hash, how many rows it has, and its rows
-folded. Spark's own reader and aggregation take twenty times as long for the same.
+Spark hands over complete files. From a Parquet file, Arrow reads only the columns that the roll-up needs, with strings
+dictionary-encoded. The result is small whatever the file holds: its hash, its row count, and its rows aggregated.
+Spark's own reader and aggregation take twenty times as long for the same work.
 
-A file that is damaged, or lacks a column or has one of another type, has no rows, and is marked.
+A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from reports.records import (
 from spark_aggregation.grouping import Integers, group_rows
 
 MOST_COMPARED = 32
-"""No example with a higher number is compared with those of other targets.
+"""Examples with a higher number are not compared with those of other targets.
 
-Properties have at most 22 examples written down with them, 2 at the median.
+Properties have at most 22 examples written down with them; the median is 2.
 """
 
 _CELL = ("clause", "target", "listener")
@@ -49,7 +49,7 @@ def _list_of(
     fields: Sequence[Column], names: Sequence[str], **measures: pa.DataType
 ) -> pa.ListType:
     columns = [arrow_schema(fields).field(name) for name in names]
-    # Rows that break the schema are for the roll-up to find.
+    # Nullable, so that rows that break the schema reach the roll-up, which refuses them.
     nullable = [pa.field(column.name, column.type) for column in columns]
     return pa.list_(pa.struct([*nullable, *map(pa.field, measures, measures.values())]))
 
@@ -79,22 +79,23 @@ CONTENTS = pa.schema(
         ("exchanges", _EXCHANGES),
     ]
 )
-"""One row per file; what is about another table than the file's is null.
+"""One row per file; columns about another table than the file's are null.
 
-- `folder` (of the run, as Spark names it), `name` (below it), `sha256`;
-- `damaged`: true where the rows of the file's table cannot be read;
-- `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null where none may be, left out of all lists;
+- `folder` (of the run, as Spark names it), `name` (relative to the folder), `sha256`;
+- `damaged`: true if the rows of the file's table cannot be read;
+- `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null in a column that allows none; they are
+  left out of all lists;
 - `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
 - `reached`: one entry per distinct `REACHED_KEYS`, with `examples`, shrinking left out;
-- `latencies`: one entry per distinct `LATENCY_KEYS`, shrinking and rows without a latency left out;
-- `first_examples`: the generated examples up to number `MOST_COMPARED` that are written down with their property, or
-  whose exchanges a run keeps: the first ones of each property, and failures;
+- `latencies`: one entry per distinct `LATENCY_KEYS`, with `examples`, shrinking and rows without a latency left out;
+- `first_examples`: the generated examples up to number `MOST_COMPARED` that are written down with their property or
+  whose exchanges a run keeps (the first ones of each property, and failures);
 - `exchanges`: the exchanges of examples up to that number.
 """
 
 _Found = Mapping[str, int | pa.Array]
 _Readers = Mapping[str, Callable[[pa.Buffer], _Found]]
-"""What takes from a file what its table is asked for, by that table's name."""
+"""Functions that summarize a file, by the name of the table that it belongs to."""
 
 
 class _Damaged(Exception):
@@ -104,14 +105,14 @@ class _Damaged(Exception):
 def read_contents(
     batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]
 ) -> Iterator[pa.RecordBatch]:
-    """Read files, as `DataFrame.mapInArrow` asks for it.
+    """Summarize files; made for `DataFrame.mapInArrow`.
 
     Args:
-        batches: `path` (a URI) and `content` (bytes) of files below run folders' tables.
-        pinned_examples: how many examples are written down with a property, at most, by its name.
+        batches: `path` (a URI) and `content` (bytes) of the files of run folders' tables.
+        pinned_examples: the largest number of examples written down with each property, by its name.
 
     Yields:
-        As `CONTENTS` says, one batch per file.
+        One batch per file, with the columns of `CONTENTS`.
     """
     readers: _Readers = {
         "examples": partial(_read_examples, pinned_examples=pinned_examples),
@@ -150,7 +151,7 @@ def _read_examples(content: pa.Buffer, pinned_examples: Mapping[str, int]) -> _F
     written = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
     rows = _complete(written, EXAMPLE_FIELDS)
     numbers = rows["example_number"].to_numpy()
-    # All further work is on what is left after this.
+    # From here on, most of the work is per group, not per row.
     groups = group_rows([rows[name] for name in keys])
     folded = rows.take(pa.array(groups.first_rows()))
     counts = groups.counts()
@@ -181,7 +182,7 @@ def _counts(
     counts: Integers,
     wanted: pa.BooleanArray,
 ) -> pa.Array:
-    """Add up by some columns how many rows those that are wanted stand for."""
+    """Sum the counts of the wanted rows by the key columns."""
     rows, counts = rows.filter(wanted), counts[wanted.to_numpy(zero_copy_only=False)]
     groups = group_rows([rows[name] for name in keys])
     return _entries(type_, rows.take(pa.array(groups.first_rows())), groups.sums(counts))
@@ -202,7 +203,7 @@ def _early_places(numbers: Integers) -> pa.Array:
 
 
 def _may_be_compared(rows: pa.RecordBatch, pinned_examples: Mapping[str, int]) -> pa.BooleanArray:
-    """Say which examples are written down with their property, or are among those whose exchanges are kept."""
+    """Return which examples are written down with their property, or have their exchanges kept."""
     properties = rows["property"]
     names = pa.array(pinned_examples.keys(), pa.string())
     pinned = pa.array(pinned_examples.values(), pa.int32()).take(
@@ -223,7 +224,7 @@ def _read_rows(
     """Read columns of a Parquet file.
 
     Raises:
-        _Damaged: it is none, or lacks one of them, or has one of another type.
+        _Damaged: the content is not Parquet, or a column is missing or of another type.
     """
     few_values = {column.name for column in fields if column.dictionary}
     expected = pa.schema(
@@ -256,7 +257,7 @@ def _read_rows(
 
 
 def _complete(rows: pa.RecordBatch, fields: Sequence[Column]) -> pa.RecordBatch:
-    """Leave out rows that have a null where none may be."""
+    """Leave out rows that have a null in a column that allows none."""
     for column in fields:
         is_read = column.name in rows.schema.names
         if is_read and not column.nullable and rows[column.name].null_count:
@@ -265,10 +266,10 @@ def _complete(rows: pa.RecordBatch, fields: Sequence[Column]) -> pa.RecordBatch:
 
 
 def _check_dictionaries(rows: pa.RecordBatch) -> None:
-    """Refuse a number that its dictionary does not have, which Arrow does not look for on reading.
+    """Refuse an index that its dictionary does not have; Arrow does not check this when reading.
 
     Raises:
-        IndexError: there is one.
+        IndexError: there is such an index.
     """
     for column in rows.columns:
         if pa.types.is_dictionary(column.type):
@@ -278,7 +279,7 @@ def _check_dictionaries(rows: pa.RecordBatch) -> None:
 
 
 def _entries(type_: pa.ListType, rows: pa.RecordBatch, *measures: Integers) -> pa.Array:
-    """Make one list of rows, with measures beside those of their columns that the list has."""
+    """Make one list of rows: the columns that the list's type names, followed by the measures."""
     fields = list(type_.value_type)
     keys = fields[: len(fields) - len(measures)]
     values = [*(rows[field.name] for field in keys), *map(pa.array, measures)]

@@ -1,4 +1,4 @@
-"""What is done to frames whatever they hold: held to a schema, made empty, cut off from where they came from."""
+"""Operations on frames of any content: apply a schema, make an empty frame, cut off a frame's lineage."""
 
 from __future__ import annotations
 
@@ -12,48 +12,48 @@ from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
 def as_table(frame: DataFrame, schema: StructType) -> DataFrame:
     """Select a schema's columns, in its order and with its types; other columns are left out."""
-    # As text, since each column that is built in Python takes ten calls to Java.
+    # As SQL text, because each column built in Python takes ten calls to Java.
     return frame.selectExpr(*(_typed(field) for field in schema))
 
 
 def _typed(field: StructField) -> str:
-    # Spark does not cast what may be null inside to what may not, not even where all else is equal.
+    # Spark does not cast a type that allows nulls inside to one that does not, even if they are otherwise equal.
     if isinstance(field.dataType, (StructType, ArrayType, MapType)):
         return f"`{field.name}`"
     return f"CAST(`{field.name}` AS {field.dataType.simpleString()}) AS `{field.name}`"
 
 
 def empty_frame(spark: SparkSession, schema: StructType) -> DataFrame:
-    """Give a frame without rows; Spark's own way to one starts Python workers."""
+    """Return a frame without rows. Spark's own way to make one starts Python workers."""
     nulls = (f"CAST(NULL AS {field.dataType.simpleString()}) AS `{field.name}`" for field in schema)
-    # Other than an empty range, a condition that never holds is seen when queries are planned, and shortens them.
+    # The planner recognises a condition that is never true, unlike an empty range, and shortens queries.
     return spark.range(0).selectExpr(*nulls).where("false")
 
 
 def frame_of(
     spark: SparkSession, rows: Sequence[Mapping[str, object]], type_: ArrayType
 ) -> DataFrame:
-    """Give a frame of a few rows that are known here, as a text; Spark's own way starts Python workers.
+    """Return a frame of a few local rows, passed as JSON text. Spark's own way starts Python workers.
 
     Args:
         spark: the session.
-        rows: what JSON can hold.
-        type_: of all rows, as an array of structs.
+        rows: rows of values that JSON can represent.
+        type_: the type of all rows, an array of structs.
     """
     return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), type_)))
 
 
 def settled(frame: DataFrame, *, whole: bool = False) -> DataFrame:
-    """Compute a frame now, and forget how.
+    """Compute a frame now, and cut off its lineage.
 
-    Spark plans anew, at each step, all that a frame was ever made from: without this, planning the tables of
-    one small run took 51 s, and with it less than 2.
+    At each step Spark plans again everything that a frame was ever made from. Planning the tables of one small
+    run took 51 s without this, and less than 2 s with it.
 
     Args:
-        frame: what is computed.
-        whole: whether it is put into one partition, as befits what is small whatever was rolled up: of what is made
-            from one such frame nothing is shuffled any more. Everything is where a session shuffles into one partition
-            anyway.
+        frame: the frame to compute.
+        whole: whether to put it into one partition. This suits frames that stay small whatever is rolled up: frames
+            made from one such frame need no shuffle. If the session shuffles into one partition anyway, every frame
+            is put into one.
     """
     one = whole or frame.sparkSession.conf.get("spark.sql.shuffle.partitions") == "1"
     return (frame.coalesce(1) if one else frame).localCheckpoint(eager=True)

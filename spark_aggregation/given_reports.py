@@ -1,4 +1,4 @@
-"""Tables from what other commands wrote: the mutation score, and the log of changes between releases."""
+"""Tables from the reports of other commands: the mutation score, and the log of changes between releases."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ _KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(
         StructType: (dict,),
     }
 )
-"""What a value of JSON may be, by the type that it is read as."""
+"""Python types that a JSON value may have, by the Spark type that it is read as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +95,8 @@ class GivenTables:
     """Tables that do not come from runs.
 
     Attributes:
-        tables: what makes each, by its name.
-        inputs_sha256: the hash of the report that each comes from, empty where none was given.
+        tables: a function that makes each table, by the table's name.
+        inputs_sha256: the hash of the report that each table comes from, empty if none was given.
     """
 
     tables: Mapping[str, Callable[[], DataFrame]]
@@ -112,7 +112,7 @@ class _Report:
 def given_tables(
     spark: SparkSession, *, mutation: str | None = None, changes: str | None = None
 ) -> GivenTables:
-    """Read the reports that were given, each once; a table whose report was not is empty.
+    """Read each given report once. Tables without a given report are empty.
 
     Args:
         spark: the session.
@@ -120,7 +120,7 @@ def given_tables(
         changes: the `changes.json` that `kafka-conformance changes --out` writes.
 
     Raises:
-        UnreadableReport: there is no such file, or not such a report in it.
+        UnreadableReport: a file does not exist, or does not contain such a report.
     """
     score = _read(spark, mutation, _SCORE, written_by="kafka-conformance mutation --out")
     log = _read(spark, changes, _CHANGES, written_by="kafka-conformance changes --out")
@@ -151,8 +151,8 @@ def _table(
 def _mutation_score(score: DataFrame) -> DataFrame:
     """Return a row per clause and defect that breaks it.
 
-    `killed` counts the seeds whose examples caught it, `certain` says whether every run does; `median_examples` and
-    `p95_examples` are generated ones, null where too many seeds caught nothing.
+    `killed` counts the seeds whose examples caught the defect; `certain` says whether every run catches it.
+    `median_examples` and `p95_examples` count generated examples; they are null if too many seeds caught nothing.
     """
     survived = F.col("survived_seeds")
     return score.select(F.inline("kills")).select(
@@ -169,8 +169,8 @@ def _mutation_score(score: DataFrame) -> DataFrame:
 def _release_changes(log: DataFrame) -> DataFrame:
     """Return a row per group of inputs, step between adjacent releases, and clause that the change rests on.
 
-    `clause` is empty where it rests on none; releases are target ids, `inputs` says how many changed so, `shortest` is
-    hexadecimal, `before` and `after` are words.
+    `clause` is empty if the change rests on none. Releases are target ids. `inputs` counts the inputs that changed
+    this way, `shortest` is the shortest of them in hexadecimal, and `before` and `after` are in words.
     """
     named = F.when(F.size("clauses") > 0, F.col("clauses")).when(
         F.size("clauses") <= 0, F.array(F.lit(""))
@@ -189,9 +189,10 @@ def _release_changes(log: DataFrame) -> DataFrame:
 
 
 def _inputs_left_out(log: DataFrame) -> DataFrame:
-    """Return a row per listener (and place before authentication), release and reason for not comparing.
+    """Return a row per listener, release and reason for not comparing.
 
-    `inputs` says how many, `names` is theirs, with commas between.
+    The stage before authentication has rows of its own, like a listener. `inputs` counts the inputs left out;
+    `names` lists their names, separated by commas.
     """
     return log.select(F.inline("left_out")).select(
         "listener",
@@ -226,7 +227,7 @@ def _read(
 
 
 def _follows(content: object, type_: DataType) -> bool:
-    """Tell whether all that a type names is there, and of its kind; any single value may be null."""
+    """Return whether every field that a type names is present and of its kind. Scalars and structs may be null."""
     if not isinstance(content, _KINDS[type(type_)]):
         return False
     if isinstance(type_, StructType):

@@ -1,4 +1,4 @@
-"""Run folders as a person gives them to a command, and as they are shown to that person again."""
+"""Run folders as users pass them to a command, and as the command shows them to users."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from urllib.parse import unquote
 from spark_aggregation.storage import is_uri
 
 _SMALL_BYTES = 20_000_000
-"""Some 5 * 10^6 rows, at the 4 bytes a row that real runs take."""
+"""About 5 * 10^6 rows, at the 4 bytes per row that real runs take."""
 
 
 def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:
-    """Tell whether the runs are so few that starting costs more than computing.
+    """Return whether the runs are so small that starting costs more than computing.
 
-    Runs on another file system are not looked at and count as many.
+    Runs on another file system are not examined and count as large.
 
     Args:
         roots: run folders, or folders of them.
-        most: how many bytes their tables may take.
+        most: how many bytes the Parquet files may take in total.
     """
     if any(is_uri(root) for root in roots):
         return False
@@ -28,5 +28,5 @@ def is_small(roots: Sequence[str], *, most: int = _SMALL_BYTES) -> bool:
 
 
 def local_path(uri: str) -> str:
-    """Show a folder as a person typed it: local ones as a path, others as their URI."""
+    """Return a folder as the user typed it: a path for local folders, a URI for others."""
     return unquote(uri.removeprefix("file:")) if uri.startswith("file:") else uri

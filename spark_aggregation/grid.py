@@ -1,6 +1,6 @@
-"""The grid: one verdict per clause, target and listener, and what stands around it.
+"""The grid: one verdict per clause, target and listener, and the tables that describe its rows and columns.
 
-`columns` says which run gives a column of it.
+`columns` decides which run supplies a column.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _RUN_CELL = ("run_id", *CELL)
 
 
 def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
-    """Judge every planned cell of every run, also those that no example reached.
+    """Judge every planned cell of every run, including those that no example reached.
 
     Args:
-        planned: as `run_files.planned_cells` gives them.
+        planned: as `run_files.planned_cells` returns them.
         partials: partial aggregates of the same runs.
 
     Returns:
         One row per `run_id`, `clause`, `target` and `listener`: `verdict`, `applicable`, `reason`,
-        `known_violation`; how many examples were judged (`examples`) and with what verdict (`conforms`,
-        `violates`, `informational`, `inconclusive`), shrinking left out; `failures`, an array of (signature,
+        `known_violation`; how many examples were judged (`examples`) and how many got each verdict (`conforms`,
+        `violates`, `informational`, `inconclusive`), without shrinking; `failures`, an array of (signature,
         verdict, smallest_example, examples) by signature, and how many of them violate the clause
         (`distinct_failures`); `started_at` of the run.
     """
@@ -52,16 +52,16 @@ def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
 
 
 def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFrame:
-    """Give the cells of the runs that the grid shows.
+    """Return the cells of the runs that the grid shows.
 
     Args:
-        judged: as `judged_cells` gives them, of at least these runs.
-        shown: as `columns.shown_runs` gives them.
-        ages: as `transitions.cell_ages` gives them.
+        judged: as `judged_cells` returns them, of at least these runs.
+        shown: as `columns.shown_runs` returns them.
+        ages: as `transitions.cell_ages` returns them.
 
     Returns:
-        One row per `clause`, `target` and `listener`: what `judged_cells` says, when the cell was `first_seen`,
-        when its verdict `last_changed`, and `previous_verdict` (null where it never did).
+        One row per `clause`, `target` and `listener`: the columns of `judged_cells`, when the cell was `first_seen`,
+        when its verdict `last_changed`, and its `previous_verdict` (null if it never changed).
     """
     cells = judged.join(shown, on=["run_id", *COLUMN], how="left_semi")
     return cells.join(ages, on=list(CELL), how="left")
@@ -91,7 +91,7 @@ def _failures(partials: DataFrame) -> DataFrame:
 
 
 def _cell_verdict() -> Column:
-    """`reports.records.cell_verdict` as a column; a test holds the two equal on every input."""
+    """Return `reports.records.cell_verdict` as a column; a test checks that the two agree on every input."""
     violated, declared = F.col("violates") > 0, F.col("known_violation") != ""
     rules = [
         (~F.col("applicable"), Verdict.NOT_APPLICABLE),
@@ -113,7 +113,7 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
 
     Args:
         headers: `run_id` and `header` of at least the runs that the grid shows.
-        shown: as `columns.shown_runs` gives them.
+        shown: as `columns.shown_runs` returns them.
 
     Returns:
         One row per `target`, `listener` and `role`: `implementation`, `release`, `release_order` (the release's
@@ -133,14 +133,14 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
 def release_order(release: str) -> Column:
     """Turn a column of dotted releases into arrays that sort as the releases do: 2.10 after 2.9.
 
-    What follows the leading numbers ("-rc1") is left out; a release without any sorts first.
+    Anything after the leading numbers ("-rc1") is ignored. A release without leading numbers sorts first.
     """
     numbers = f"split(regexp_extract({release}, '^[0-9]+([.][0-9]+)*', 0), '[.]')"
     return F.expr(f"array_compact(transform({numbers}, number -> try_cast(number AS INT)))")
 
 
 def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:
-    """Describe the grid's rows, each clause as the newest run of the grid that knows it states it.
+    """Describe the grid's rows: each clause as stated by the newest run of the grid that has it.
 
     Returns:
         One row per clause: `clause`, `position` (place in that run's catalogue, from 0), `role`, `level`,
@@ -161,13 +161,13 @@ def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:
 
 
 def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
-    """Find where a release's verdict differs from that of the release before it, as the grid shows them.
+    """Find the steps between adjacent releases at which the verdict in the grid differs.
 
-    Of several targets of one release, such as one with ZooKeeper beside it, the first by id stands for it.
+    If a release has several targets, such as one with and one without ZooKeeper, the first by id represents it.
 
     Args:
-        cells: as `grid_cells` gives them.
-        targets: as `grid_targets` gives them.
+        cells: as `grid_cells` returns them.
+        targets: as `grid_targets` returns them.
 
     Returns:
         One row per `clause`, `implementation`, `listener` and such step: `from_target`, `to_target`,
@@ -193,11 +193,11 @@ def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
 
 
 def grid_runs(runs: DataFrame, shown: DataFrame) -> DataFrame:
-    """Describe the runs that are kept, whether or not a column comes from them.
+    """Describe the kept runs, whether or not they supply a column.
 
     Args:
-        runs: as `facts.describe_runs` gives them, with `kept`.
-        shown: as `columns.shown_runs` gives them.
+        runs: as `facts.describe_runs` returns them, with `kept`.
+        shown: as `columns.shown_runs` returns them.
 
     Returns:
         One row per kept run, with `in_grid`: whether the grid shows it in a column.

@@ -1,7 +1,8 @@
-"""Groups rows by columns of few distinct values.
+"""Groups rows by columns with few distinct values.
 
-Every row gets a small number for each column, those become one number per row, and counting is then indexing: some 20
-nanoseconds a row, where Arrow's own `group_by` takes 40 for a single integer and several hundred for twelve columns.
+Every row gets a small number for each column. These numbers are combined into one number per row, so that counting is
+array indexing: about 20 nanoseconds per row. Arrow's own `group_by` takes 40 for a single integer column and several
+hundred for twelve columns.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ import pyarrow as pa
 Integers = npt.NDArray[np.integer[Any]]
 
 _MOST_SLOTS = 2**20
-"""How many numbers may be in use before those that no row has are left out."""
+"""Above this many group numbers, rows are renumbered without the numbers that no row has."""
 _MOST_NARROW = 2**31
-"""Up to here they fit into 32 bits, of which twice as many fit into the processor's caches."""
+"""Up to this many, group numbers fit into 32 bits; the processor's caches hold twice as many of those."""
 _MOST_COUNTED = 4 * _MOST_SLOTS
-"""Up to here they are found by marking them; above by sorting, which takes 80 nanoseconds a row."""
+"""Up to this many, the numbers in use are found by marking them; above, by sorting (80 nanoseconds per row)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Groups:
-    """Which group each row belongs to.
+    """The group that each row belongs to.
 
     Attributes:
-        of_row: the number of its group, for each row.
-        slots: all numbers are below it; not every one has rows.
+        of_row: the group number of each row.
+        slots: all group numbers are below this; some of them may have no rows.
     """
 
     of_row: Integers
@@ -42,21 +43,21 @@ class Groups:
         return np.bincount(self.of_row, minlength=self.slots)
 
     def counts(self) -> Integers:
-        """Count the rows of each group, groups in the order of their numbers."""
+        """Return how many rows each group has, in the order of the group numbers."""
         return self._of_groups(self._rows_of_slots)
 
     def first_rows(self) -> Integers:
-        """Give the place of the first row of each group."""
+        """Return the index of the first row of each group."""
         return self.minima(np.arange(len(self.of_row), dtype=np.int32))
 
     def sums(self, values: Integers) -> Integers:
-        """Add the values, one for each row, up for each group; exact below 2**53."""
+        """Return the sum of each group's values (one value per row); exact below 2**53."""
         return self._of_groups(
             np.bincount(self.of_row, values, minlength=self.slots).astype(np.int64)
         )
 
     def minima(self, values: Integers) -> Integers:
-        """Give the least of the values, one for each row, of each group."""
+        """Return the smallest of each group's values (one value per row)."""
         least = np.full(self.slots, np.iinfo(values.dtype).max, values.dtype)
         np.minimum.at(least, self.of_row, values)
         return self._of_groups(least)
@@ -69,8 +70,8 @@ def group_rows(columns: Sequence[pa.Array]) -> Groups:
     """Group rows by the values of columns; null is a value like any other.
 
     Args:
-        columns: dictionaries, integers or dates, of equal length. Of a dictionary that has a value twice the rows of
-            that value may become two groups.
+        columns: dictionaries, integers or dates, of equal length. If a dictionary contains a value twice, the rows
+            with that value may become two groups.
     """
     of_row: Integers = np.zeros(len(columns[0]), np.int32)
     slots = 1
@@ -89,12 +90,12 @@ def group_rows(columns: Sequence[pa.Array]) -> Groups:
             slots *= distinct
         if slots > _MOST_SLOTS:
             of_row, slots = _renumbered(of_row, slots)
-    # Indices of other widths are converted at each use.
+    # NumPy converts indices of any other width at each use.
     return Groups(of_row=of_row.astype(np.intp), slots=slots)
 
 
 def _split_few(of_row: Integers, slots: int, column: pa.DictionaryArray) -> int:
-    """Split in place by a column that is null for most rows, looking at the others alone."""
+    """Split groups in place by a column that is null for most rows, looking only at the other rows."""
     values, valid = _values_and_validity(column.indices)
     places = np.flatnonzero(valid)
     pairs = of_row[places].astype(np.int64) * len(column.dictionary) + values[places]
@@ -111,20 +112,20 @@ def _renumbered(of_row: Integers, slots: int) -> tuple[Integers, int]:
     used = np.zeros(slots, np.bool_)
     used[of_row] = True
     places = np.flatnonzero(used)
-    # What no row has is never read: to fill it in takes longer than all the rest.
+    # Entries for numbers that no row has are never read. Filling them would take longer than everything else.
     new = np.empty(slots, np.int32)
     new[places] = np.arange(len(places))
     return new[of_row], len(places)
 
 
 def _numbered(column: pa.Array) -> tuple[Integers, int]:
-    """Number the values of a column from 0, that being null where there is any, and say how many numbers that takes."""
+    """Number the values of a column from 0, and return how many numbers there are; nulls, if any, are 0."""
     if pa.types.is_dictionary(column.type):
         values, valid = _values_and_validity(column.indices)
         least, distinct = 0, len(column.dictionary)
     else:
         values, valid = _values_and_validity(column)
-        # Days are counted from 1970: what lies between 0 and the first of them is no value of theirs.
+        # Days are counted from 1970. Starting at the first one avoids numbers that no row has.
         least = int(values.min()) if len(values) else 0
         distinct = int(values.max()) - least + 1 if len(values) else 0
     nulls = int(column.null_count > 0)
@@ -135,9 +136,9 @@ def _numbered(column: pa.Array) -> tuple[Integers, int]:
 
 
 def _values_and_validity(column: pa.Array) -> tuple[Integers, npt.NDArray[np.bool_]]:
-    """Give values, 0 for null, and which of them are not null.
+    """Return the values (0 for null), and which of them are not null.
 
-    Arrow's own functions take 3 nanoseconds a row for each of `min_max`, `is_valid` and `fill_null`, numpy a tenth.
+    Arrow's `min_max`, `is_valid` and `fill_null` take 3 nanoseconds per row each; NumPy takes a tenth of that.
     """
     validity, data = column.buffers()
     rows = slice(column.offset, column.offset + len(column))

@@ -1,20 +1,20 @@
-"""The history of runs at a Hadoop URI: batches of facts, and what is known after each.
+"""The history of runs at a Hadoop URI: batches of facts, and the cumulative state after each batch.
 
 ::
 
-    commits/00000007.json                            which batch, and so which state, is the newest
-    states/00000007-1a2b3c4d/{runs,columns,...}      everything that grows slowly, whole (`State`)
+    commits/00000007.json                            names the newest batch, and thereby the newest state
+    states/00000007-1a2b3c4d/{runs,columns,...}      the complete state: everything that grows slowly (`State`)
     facts/{headers,cells,...}/batch=00000007-1a2b3c4d/day=2026-11-21/
 
 Rules:
 
-1. What is written is never changed. A batch and the state after it are written under a name that nobody uses,
-   then the commit appears at once. Whatever is killed before that leaves folders that nobody reads; whatever is killed
-   after it has nothing left to do but tables, and to remove what it replaced. The next commit removes all of that.
-2. A commit's number follows that of the state it was made from, and there is one file per number: of two writers
-   one comes too late, and says so.
-3. A night reads the state and its own batch. Other batches are read where the grid shows a run of theirs, and
-   their cells where a late or corrected run changes a column's past.
+1. Written files never change. A batch and the state after it are written under a unique name; then the commit
+   appears atomically. A roll-up that is killed before its commit leaves folders that no one reads. One that is killed
+   after its commit only lacks its tables and the removal of what it replaced. The next commit removes all leftovers.
+2. A commit's number follows that of the state it was made from, and there is one file per number. Of two concurrent
+   writers, the slower one fails with an error.
+3. A night reads the state and its own batch. It reads other batches only if the grid shows one of their runs, and
+   their cells only if a late or corrected run changes a column's past.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from spark_aggregation.storage import AlreadyThere, Storage
 _COMMITS, _STATES, _FACTS = "commits", "states", "facts"
 _KEPT_FOR_GOOD = "cells"
 LAYOUT = 2
-"""Stands in each commit; it grows when a table of the facts or of the state gets other columns."""
+"""Layout number in each commit. Increase it when a table of the facts or of the state gets other columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +44,9 @@ class Batch:
     """A batch that is being written.
 
     Attributes:
-        number: of its commit.
-        name: the name of its folders.
-        replaces: whether it takes the place of all that was there.
+        number: number of its commit.
+        name: name of its folders.
+        replaces: whether it replaces everything in the history.
     """
 
     number: int
@@ -55,7 +55,7 @@ class Batch:
 
 
 class History:
-    """A history as it was when it was opened, empty where nothing was ever committed."""
+    """A history as it was when it was opened; empty if nothing was ever committed."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self._spark = spark
@@ -64,10 +64,10 @@ class History:
         self._newest = commits[-1] if commits else None
 
     def state(self) -> State:
-        """Read what is known after the newest commit.
+        """Read the state after the newest commit.
 
         Raises:
-            ForeignHistory: it is in another layout.
+            ForeignHistory: the history has a different layout.
         """
         if self._newest is None:
             return empty_state(self._spark)
@@ -87,20 +87,20 @@ class History:
         return State(**frames)
 
     def begin(self, *, replaces: bool = False) -> Batch:
-        """Name the batch that comes next; with `replaces` it takes the place of all that was there."""
+        """Name the next batch; with `replaces` it replaces everything in the history."""
         number = 1 if self._newest is None else _number(self._newest) + 1
         return Batch(number=number, name=f"{number:08}-{secrets.token_hex(4)}", replaces=replaces)
 
     def write_facts(self, batch: Batch, facts: Facts) -> Facts:
-        """Write a batch's facts, and give them as they are read back."""
+        """Write a batch's facts, and return them as read back."""
         for name, frame in facts.by_name().items():
             folder = self._storage.uri(_FACTS, name, f"batch={batch.name}")
-            # One file a day: every later night that shows one of its runs opens them all.
+            # One file per day: every later night that shows one of the batch's runs opens all of them.
             frame.repartition("day").write.partitionBy("day").parquet(folder)
         return self.facts([batch.name])
 
     def facts(self, batches: Iterable[str]) -> Facts:
-        """Read the facts of batches, by name, without what retention dropped."""
+        """Read the facts of the named batches, without those that retention dropped."""
         names = sorted(batches)
         return Facts(**{table: self._facts_table(table, names) for table in FACTS})
 
@@ -125,7 +125,7 @@ class History:
         """Write the state after a batch, and make both the newest.
 
         Raises:
-            HistoryMoved: somebody else did so meanwhile.
+            HistoryMoved: another roll-up committed in the meantime.
         """
         for name, frame in state.by_name().items():
             frame.coalesce(1).write.parquet(self._storage.uri(_STATES, batch.name, name))
@@ -146,10 +146,10 @@ class History:
         return committed
 
     def _remove_leftovers(self, batch: Batch, runs: DataFrame) -> None:
-        """Remove what no later roll-up reads: attempts at a commit, old states, and what was replaced."""
+        """Remove what no later roll-up reads: failed attempts at a commit, old states, and replaced batches."""
         named = batches_of(runs)
         for name in self._storage.names(_STATES):
-            # The state before this one stays, for a reader that has begun with it.
+            # Keep the previous state for a reader that has already started with it.
             if _number(name) < batch.number - 1 or _is_attempt(name, batch):
                 self._storage.delete(f"{_STATES}/{name}")
         for table in FACTS:
@@ -159,7 +159,7 @@ class History:
                     self._storage.delete(f"{_FACTS}/{table}/{folder}")
 
     def drop_days(self, state: State) -> None:
-        """Remove the facts of days of which no run is kept, but for the cells."""
+        """Remove the facts, except cells, of all days before the first day with a kept run."""
         oldest = state.runs.where("kept").agg(F.min("day")).first()
         if oldest is None or oldest[0] is None:
             return
@@ -178,7 +178,7 @@ class History:
 
 
 def batches_of(runs: DataFrame) -> list[str]:
-    """Name the batches that runs came with: folders to read, a few, and never their rows."""
+    """Return the names of the batches that runs came with. Only these few names reach the driver, never rows."""
     return [row.batch for row in runs.select("batch").distinct().collect()]
 
 

@@ -1,17 +1,17 @@
-"""From run folders to headers and counted rows, and which folders are refused.
+"""Reads run folders into headers and counted rows, and decides which folders are refused.
 
 Three rules:
 
-1. A folder counts whole or not at all. One wrong row, one row too few, and none of its rows reaches a
-   cell; it is listed with the reason instead. A copy of a run that counts already is left out and not listed:
-   it has the same `run.json` to the byte.
-2. Files are what they were when the run was written: where the footer has their hashes, a file that is missing or
-   has changed costs the folder. An empty file is not told from a missing one, since Spark passes over both.
+1. A folder counts completely or not at all. If one row is wrong or missing, none of its rows reaches a cell; the
+   folder is listed with the reason instead. A copy of a run that already counts (its `run.json` is the same byte for
+   byte) is left out and not listed.
+2. Files must be as they were when the run was written. If the footer has their hashes, a folder with a missing or
+   changed file is refused. An empty file is treated like a missing one, because Spark skips both.
 3. Nothing that is wrong with a folder fails the job; see `run_files`.
 
-`reports.run_folder` applies the same rules to a single local folder, by the published JSON Schema; a test
-holds the two equal. Two things are laxer here: Spark reads a number where the schema wants a string, and
-columns that no aggregate needs are not looked at.
+`reports.run_folder` applies the same rules to a single local folder, using the published JSON Schema; a test checks
+that the two agree. Two checks are laxer here: Spark accepts a number if the schema requires a string, and columns that
+no aggregate needs are not checked.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from spark_aggregation.session import fit_partitions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
-    """What was read of run folders.
+    """What was read from run folders.
 
     Attributes:
-        headers: as `read_headers` gives them, without those of runs that are known.
-        judged: as `refusals.refusals` gives them, all that were read.
-        partials: partial aggregates of all rows, also of refused folders.
-        reached, latencies: as `partials.counted_apart` gives them, of the same rows.
-        contents: as `run_files.read_tables` gives them, of the same folders.
-        failures: as `evidence.read_failures` gives them.
-        known_again: whether a run that is known was given again.
+        headers: as `read_headers` returns them, without those of known runs.
+        judged: as `refusals.refusals` returns them, for all folders that were read.
+        partials: partial aggregates of all rows, including those of refused folders.
+        reached, latencies: as `partials.counted_apart` returns them, of the same rows.
+        contents: as `run_files.read_tables` returns them, of the same folders.
+        failures: as `evidence.read_failures` returns them.
+        known_again: whether a known run was given again.
     """
 
     headers: DataFrame
@@ -61,13 +61,13 @@ class Ingested:
 
 
 def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Ingested:
-    """Read run folders, and say which of them count.
+    """Read run folders, and decide which of them count.
 
     Args:
         spark: the session.
         roots: run folders, or folders of them at any depth; any Hadoop URI.
-        known: runs that count already: `run_id`, `known_folder`, `known_sha256`. What is given of them
-            again is not read.
+        known: runs that already count: `run_id`, `known_folder`, `known_sha256`. If they are given
+            again, they are not read.
     """
     files = list_files(spark, roots)
     found = settled(read_headers(files))
@@ -76,7 +76,7 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
     new, again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
     fit_partitions(spark, new)
     read = read_tables(files, without=again, pinned_examples=pinned_examples)
-    # Lists of rows, a row per file: moved now, none of their rows need to be moved again to be grouped or joined.
+    # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
     contents = settled(read.repartition("folder"))
     partials = settled(partial_aggregates(contents))
     judged = settled(refusals(headers, partials, contents, known))
@@ -93,14 +93,14 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
 
 
 def _asked_of_headers(headers: DataFrame) -> tuple[int, Sequence[str], Mapping[str, int]]:
-    """Ask what decides how tables are read; a few names and numbers, never rows.
+    """Find out from the headers how to read the tables. Collects a few names and numbers, never rows.
 
     Args:
-        headers: as `read_headers` gives them, with the columns of what is known of the same run.
+        headers: as `read_headers` returns them, with the columns of the same run among the known ones.
 
     Returns:
-        How many runs are not known; the folders of those that are, so that Spark leaves their files out when it lists them, and how many examples
-        are written down with each property, at most.
+        How many runs are not known; the folders of the known ones, whose files Spark then leaves out when it lists
+        files; and the largest number of examples written down with each property.
     """
     again = F.when(F.col("known_sha256").isNotNull(), F.col("folder"))
     asked = headers.agg(
@@ -115,16 +115,16 @@ def _asked_of_headers(headers: DataFrame) -> tuple[int, Sequence[str], Mapping[s
 
 
 def changed_clauses(header: Column, today: Column) -> Column:
-    """Say which clauses a run states that the catalogue of today does not know, or knows with another role or level.
+    """Name a run's clauses that today's catalogue does not have, or has with another role or level.
 
-    The run counts all the same: its cells were judged by the clause of its day, and one that went since keeps its past.
+    The run still counts. Its cells were judged by the clause as it was then, and a clause removed since keeps its past.
 
     Args:
         header: of a run that counts.
         today: `roles` and `level` of each clause of today's catalogue by its id.
 
     Returns:
-        A sentence for a person; null where there is no such clause.
+        A sentence for readers; null if there is no such clause.
     """
 
     def differs(clause: Column) -> Column:

@@ -1,10 +1,9 @@
-"""The roll-up as a command: run folders in, the tables of the grid out.
+"""The roll-up as a command: reads run folders and writes the tables of the grid.
 
     python -m spark_aggregation.job RUN... --history URI --out DIR
 
-Without `--history` the history begins empty and is not kept. Exit status: 0 when a run was valid, or was known
-already; 1 when none was; 2 on wrong usage; 3 when Spark does not start here; 4 when another roll-up added to the
-history meanwhile.
+Without `--history` the history begins empty and is not kept. Exit status: 0 if a run was valid or already known; 1 if
+none was; 2 for wrong usage; 3 if Spark does not start here; 4 if another roll-up added to the history in the meantime.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from spark_aggregation.session import start_session
 from spark_aggregation.storage import Storage
 
 _FEW_BYTES = 1_000_000
-"""A few runs: what interpreting costs a row, some 20 microseconds, is then less than what compiling costs."""
+"""Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""
 
 
 @click.command(name="spark_aggregation.job")
@@ -43,7 +42,7 @@ def command(
     mutation: str | None,
     changes: str | None,
 ) -> None:
-    """Roll run folders, or folders of run folders, up into the tables of the grid."""
+    """Roll up run folders, or folders of run folders, into the tables of the grid."""
     if not runs and (history is None or rebuild):
         raise click.UsageError("give run folders, or the history of earlier ones")
     if rebuild and history is None:
@@ -83,7 +82,7 @@ def _list(out: Storage, lists: RunLists) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command; `argv` is without the program's name, None means this process's own."""
+    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
     command.main(args=None if argv is None else list(argv))
 
 

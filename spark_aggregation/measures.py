@@ -1,4 +1,4 @@
-"""Tables that count: what examples reached, how long answers took, how fast runs were, how flaky cells are."""
+"""Tables of counts: what examples reached, how long responses took, how fast runs were, how flaky cells are."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _OUTCOMES = {
     "silent": "silent",
     NOTHING: "none",
 }
-"""Outcome of an example to the column that counts it."""
+"""The column that counts each outcome of an example."""
 
 
 def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
-    """Count what the examples of each property reached, shrinking left out.
+    """Count what the examples of each property reached, without shrinking.
 
     Args:
-        shown: the runs that the grid shows, as `columns.shown_runs` gives them.
+        shown: the runs that the grid shows, as `columns.shown_runs` returns them.
         reached: as `facts.Facts.reached`, of at least these runs.
 
     Returns:
         One row per `clause`, `property`, `listener` and `request` (see `reports.records`; `not_recorded` for
-        runs of older suites): on how many `targets` it was sent, `examples`, of these `answered`, `closed`,
-        `ignored`, `silent` and `none` (nothing was exchanged); `error_codes` of answers, sorted.
+        runs of older suites): how many `targets` it was sent to; `examples`, and of these `answered`, `closed`,
+        `ignored`, `silent` and `none` (nothing was exchanged); the sorted `error_codes` of responses.
     """
     per_outcome = [
         F.coalesce(F.sum(F.when(F.col("outcome") == outcome, F.col("examples"))), F.lit(0)).alias(
@@ -55,10 +55,10 @@ def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
 
 
 def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
-    """Count first answers by latency, shrinking left out.
+    """Count first responses by latency, without shrinking.
 
     Args:
-        shown: the runs that the grid shows, as `columns.shown_runs` gives them.
+        shown: the runs that the grid shows, as `columns.shown_runs` returns them.
         latencies: as `facts.Facts.latencies`, of at least these runs.
 
     Returns:
@@ -71,7 +71,7 @@ def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
 
 
 def speed(headers: DataFrame, cells: DataFrame) -> DataFrame:
-    """Say how fast runs were, everything included: start of the target, repeats of failures.
+    """Compute how fast runs were. This includes everything, such as starting the target and repeating failures.
 
     Args:
         headers: `run_id` and `header` of accepted runs.
@@ -79,7 +79,7 @@ def speed(headers: DataFrame, cells: DataFrame) -> DataFrame:
 
     Returns:
         One row per run and target: `run_id`, `target`, `tier`, `launcher`, `started_at`, `duration_s` (of the
-        whole run), `examples` (of the target), `examples_per_s`.
+        entire run), `examples` (of the target), `examples_per_s`.
     """
     started = F.try_to_timestamp("header.started_at")
     finished = F.try_to_timestamp("header.footer.finished_at")
@@ -106,7 +106,7 @@ def speed(headers: DataFrame, cells: DataFrame) -> DataFrame:
 
 
 def flaky_cells(headers: DataFrame) -> DataFrame:
-    """Give the cells whose failures were repeated and came and went.
+    """Return the flaky cells: their failures were repeated, and did not occur every time.
 
     Returns:
         One row per run and such cell: `run_id`, `clause`, `target`, `listener`, `failed`, `repeats`.
@@ -116,16 +116,16 @@ def flaky_cells(headers: DataFrame) -> DataFrame:
 
 
 def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> DataFrame:
-    """Sum up how often failures showed again, with the 95 % interval of the rate (Wilson).
+    """Sum up how often failures occurred again, with the 95 % interval of the rate (Wilson).
 
     Args:
-        repeated: as `flaky_cells` gives them, of all runs.
-        columns: with `gives`: a run that never gave its column, or was corrected, does not count.
+        repeated: as `flaky_cells` returns them, of all runs.
+        columns: with `gives`; a run that never supplied its column, or was corrected, does not count.
         runs: `run_id` and `kept` of all runs.
 
     Returns:
         One row per cell that was ever flaky: `clause`, `target`, `listener`, `failed`, `repeats`, `rate`, `low`,
-        `high`, `runs` (in how many it was).
+        `high`, `runs` (in how many it was flaky).
     """
     counting = columns.where("gives").join(
         runs.where("kept").select("run_id"), on="run_id", how="left_semi"
@@ -153,7 +153,7 @@ def flake_rates(repeated: DataFrame, columns: DataFrame, runs: DataFrame) -> Dat
 
 
 def _wilson(failed: Column, repeats: Column) -> tuple[Column, Column]:
-    """`reports.repeats.wilson_interval` as columns; a test holds the two equal."""
+    """Return `reports.repeats.wilson_interval` as columns; a test checks that the two agree."""
     rate, square = failed / repeats, _Z**2
     scale = F.lit(1.0) + square / repeats
     middle = (rate + square / (repeats * 2)) / scale

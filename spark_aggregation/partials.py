@@ -1,9 +1,9 @@
 """Mergeable partial aggregates: what is left of 10^8 example rows after one pass.
 
-The long form is kept on purpose. Counts, the days a failure was seen and its smallest example are all sums, minima and
-maxima over the same few rows, so merging two nights is one `groupBy`, and what a grid shows is read off afterwards.
-What examples reached is counted apart, per cell, and so are latencies, per column of the grid: kept with everything else
-they make three and ten rows of one.
+The long form is intentional. Counts, the days on which a failure was seen and its smallest example are sums, minima and
+maxima over the same few rows. Merging two nights is therefore one `groupBy`, and what a grid shows is derived later.
+What examples reached is counted separately, per cell, and so are latencies, per column of the grid. As further keys
+here they would turn one row into three and ten rows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ PARTIAL_KEYS = ("folder", *file_contents.PARTIAL_KEYS)
 
 
 def partial_aggregates(contents: DataFrame) -> DataFrame:
-    """Merge what was counted file by file.
+    """Merge the partial aggregates of single files.
 
     Args:
-        contents: as `run_files.read_tables` gives them.
+        contents: as `run_files.read_tables` returns them.
 
     Returns:
         One row per distinct `PARTIAL_KEYS`, with `examples` (how many), `smallest_example` (the lowest
@@ -35,14 +35,14 @@ def partial_aggregates(contents: DataFrame) -> DataFrame:
 
 
 def counted_apart(contents: DataFrame, name: str) -> DataFrame:
-    """Merge other counts that were made file by file.
+    """Merge the other counts of single files.
 
     Args:
-        contents: as `run_files.read_tables` gives them.
-        name: of the counts there, `reached` or `latencies`.
+        contents: as `run_files.read_tables` returns them.
+        name: which counts: `reached` or `latencies`.
 
     Returns:
-        One row per `folder` and distinct keys of them, as `file_contents` says, with `examples`.
+        One row per `folder` and distinct keys of these counts (see `file_contents`), with `examples`.
     """
     per_file = contents.select("folder", F.inline(name))
     keys = [column for column in per_file.columns if column != "examples"]
@@ -53,7 +53,7 @@ def merge_partials(partials: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Merge partial aggregates to a coarser grain, in any order and any number of steps.
 
     Args:
-        partials: the union of what is to be merged.
+        partials: the union of the aggregates to merge.
         keys: columns of the new grain, among `PARTIAL_KEYS`.
 
     Returns:

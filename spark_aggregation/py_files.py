@@ -1,8 +1,8 @@
-"""Packs what the roll-up needs of the suite into one archive for `spark-submit --py-files`.
+"""Packs the parts of the suite that the roll-up needs into one archive for `spark-submit --py-files`.
 
     python -m spark_aggregation.py_files suite.zip
 
-The same sources give the same bytes.
+Packing the same sources again produces the same bytes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def _sources() -> Iterator[Path]:
 
 
 def write_archive(archive: Path) -> None:
-    """Write the archive, or write over it."""
+    """Write the archive, replacing an existing one."""
     with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
         for path in _sources():
-            # Without a time of its own an entry has the earliest that the format knows.
+            # An entry without an explicit time gets the earliest one that the format allows.
             entry = ZipInfo(path.relative_to(_ROOT).as_posix())
             packed.writestr(entry, path.read_bytes(), compress_type=ZIP_DEFLATED)
 
@@ -42,7 +42,7 @@ def command(archive: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command; `argv` is without the program's name, None means this process's own."""
+    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
     command.main(args=None if argv is None else list(argv))
 
 

@@ -1,4 +1,4 @@
-"""The Python process in which Spark reads files: woken before it is needed."""
+"""Starts the Python process in which Spark reads files before it is needed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spark_aggregation.file_contents import CONTENTS, read_contents
 
 
 def wake_python(spark: SparkSession) -> Thread:
-    """Let Spark start the Python process that reads files, while its first queries are planned: a second less to wait.
+    """Start the Python process that reads files while Spark plans its first queries; this saves a second.
 
     Returns:
-        What waits for it; nobody else needs to.
+        The thread that waits for the process. Callers need not join it.
     """
     rows = spark.range(1).selectExpr("'' AS path", "X'' AS content")
     read = partial(read_contents, pinned_examples={})
     reading = rows.mapInArrow(read, from_arrow_schema(CONTENTS))
 
     def wake() -> None:
-        # Of a session that ends before, nothing needs to be awake.
+        # If the session ends first, the process is no longer needed.
         with suppress(PySparkException, Py4JError):
             reading.count()
 

@@ -1,16 +1,16 @@
-"""Range statements: for each clause, from which release to which an implementation keeps it.
+"""Range statements: for each clause, the range of releases in which an implementation keeps it.
 
-The releases judged are put in order, and neighbours with the same verdict become one span. A statement
-begins with where the clause holds and then lists every span that says otherwise::
+The judged releases are sorted, and neighbours with the same verdict are joined into one span. A statement starts with
+the releases in which the clause holds, followed by every span with another verdict::
 
     since 0.10.0.1, the oldest
     since 2.4.0, not before; known violation 4.4.0
     0.10.0.1 only; informational 0.11.0.3 to 4.4.0
     not applicable 0.10.0.1 to 4.4.0
 
-"Not before" is said only when the release just before was judged and does not hold it. A release in
-which the clause ends (no longer claimed, or violated without being declared) closes the range; a
-declared violation or a missing verdict is an exception inside it.
+"Not before" appears only if the release just before was judged and the clause does not hold in it. A release in which
+the clause ends (not applicable, informational, or violated without being declared) closes the range. A declared
+violation or a missing verdict is an exception within the range.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _GROUP = ("clause", "implementation", "listener")
 
 
 def range_statements(cells: DataFrame, targets: DataFrame) -> DataFrame:
-    """Say in words where each clause holds.
+    """Describe in words in which releases each clause holds.
 
     Args:
-        cells: as `grid.grid_cells` gives them.
-        targets: as `grid.grid_targets` gives them.
+        cells: as `grid.grid_cells` returns them.
+        targets: as `grid.grid_targets` returns them.
 
     Returns:
         One row per `clause`, `implementation` and `listener`: `statement`, `first_held` and `last_held`
-        (releases, null where it holds in none), `releases` (how many were judged).
+        (releases, null if it holds in none), `releases` (how many were judged).
     """
     spans = _spans(_ordered_cells(cells, targets))
     exceptions = _exceptions(_with_place(spans))
@@ -53,13 +53,13 @@ def range_statements(cells: DataFrame, targets: DataFrame) -> DataFrame:
 
 
 def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
-    """Give each cell its `position` among the releases, from 1, and the `label` of its release."""
+    """Add to each cell its `position` among the releases, counted from 1, and the `label` of its release."""
     column = ("run_id", "target", "listener")
     described = targets.select(*column, "implementation", "release", "release_order")
     by_release = Window.partitionBy(*_GROUP).orderBy("release_order", "release", "target")
     same_release = Window.partitionBy(*_GROUP, "release")
     ambiguous = F.count("target").over(same_release) > 1
-    # A row is about one implementation: "3.9.2-zookeeper" says as much as "apache-kafka-3.9.2-zookeeper".
+    # A row is about one implementation, so "3.9.2-zookeeper" is as clear as "apache-kafka-3.9.2-zookeeper".
     target, prefix = F.col("target"), F.concat("implementation", F.lit("-"))
     without_prefix = F.substr(target, F.length(prefix) + 1)
     own_name = F.when(F.startswith(target, prefix), without_prefix).otherwise(target)
@@ -72,10 +72,10 @@ def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
 
 
 def _spans(ordered: DataFrame) -> DataFrame:
-    """Join neighbours of equal verdict: one row per span, `first` and `last` by position."""
+    """Join neighbours with equal verdicts into one row per span; `first` and `last` are positions."""
     by_position = Window.partitionBy(*_GROUP).orderBy("position")
     by_position_and_verdict = Window.partitionBy(*_GROUP, "verdict").orderBy("position")
-    # Inside a span both row numbers grow alike, so their difference names the span.
+    # Within a span both row numbers grow by one per row, so their difference identifies the span.
     span = F.row_number().over(by_position) - F.row_number().over(by_position_and_verdict)
     return (
         ordered.withColumn("span", span)
@@ -98,7 +98,7 @@ def _span_text() -> Column:
 
 
 def _with_place(spans: DataFrame) -> DataFrame:
-    """Add `before` and `after`: whether a span lies outside the releases in which the clause holds."""
+    """Add `before` and `after`: whether a span lies before or after all releases in which the clause holds."""
     group = Window.partitionBy(*_GROUP)
     first_held = F.min(F.when(_is(_HOLDS), F.col("first"))).over(group)
     last_held = F.max(F.when(_is(_HOLDS), F.col("last"))).over(group)
@@ -111,9 +111,9 @@ def _with_place(spans: DataFrame) -> DataFrame:
 
 
 def _exceptions(spans: DataFrame) -> DataFrame:
-    """One text per clause that lists, verdict by verdict, where it does not simply hold."""
+    """Return one text per clause that lists, by verdict, the spans in which it does not simply hold."""
     outside = F.col("before") | F.col("after")
-    # "Not before" and a closed range have said this much already.
+    # "Not before" and a closed range already imply these.
     told = _is((Verdict.NOT_APPLICABLE,)) & outside
     listed = spans.where(~_is((Verdict.CONFORMS,)) & ~told)
     part = F.struct("first", _span_text().alias("text"))
@@ -128,7 +128,7 @@ def _exceptions(spans: DataFrame) -> DataFrame:
 
 
 def _bounds(spans: DataFrame) -> DataFrame:
-    """One row per clause: where it first and last holds, and what lies just outside."""
+    """Return one row per clause: where it first and last holds, and what lies just outside."""
     held = F.when(_is(_HOLDS), F.col("first"))
     bounds = spans.groupBy(*_GROUP).agg(
         F.max("last").alias("releases"),
@@ -149,7 +149,7 @@ def _any_span(condition: str, verdicts: tuple[Verdict, ...]) -> Column:
 
 
 def _held_range() -> Column:
-    """The statement's first part; null where something was judged and the clause holds nowhere."""
+    """Return the statement's first part; null if the clause holds in none of the judged releases."""
     first, last = F.col("first_held"), F.col("last_held")
     every = (F.col("first_held_at") == 1) & ~F.col("ended")
     return (

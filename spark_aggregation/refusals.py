@@ -1,4 +1,4 @@
-"""Which run folders do not count, and why: the rules of `ingest`, each with its name and its sentence."""
+"""Which run folders do not count, and why: the rules of `ingest`, each with a name and a sentence."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
 def refusals(
     headers: DataFrame, partials: DataFrame, contents: DataFrame, known: DataFrame
 ) -> DataFrame:
-    """Say of every folder whether it counts, and if not, one reason: the first that applies.
+    """Decide whether each folder counts; if it does not, name the first reason that applies.
 
     Args:
-        headers: as `read_headers` gives them.
-        partials: partial aggregates of all rows, as `partials.partial_aggregates` gives them.
-        contents: as `run_files.read_tables` gives them.
-        known: runs that count already: `run_id`, `known_folder`, `known_sha256`.
+        headers: as `read_headers` returns them.
+        partials: partial aggregates of all rows, as `partials.partial_aggregates` returns them.
+        contents: as `run_files.read_tables` returns them.
+        known: runs that already count: `run_id`, `known_folder`, `known_sha256`.
 
     Returns:
         One row per folder: `folder`, `sha256` and `header` as they were read; `counts`; `refusal` (a value of
-        `reports.records.Refusal`; null where the folder counts, and for a copy of a run that counts), `reason` (a
-        sentence for a person).
+        `reports.records.Refusal`; null if the folder counts or is a copy of a run that counts), `reason` (a sentence
+        for readers).
     """
     per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")
     found = (
         headers.join(per_folder, on="folder", how="full")
-        # Files of no run are none of our business, unless they have rows.
+        # Ignore files that belong to no run, unless they have rows.
         .where("text IS NOT NULL OR example_rows > 0")
         .fillna(0, subset=["example_rows", "incomplete_rows", "wrong_rows", "exchange_rows"])
         .withColumn("altered", _altered_files())
@@ -56,7 +56,7 @@ def refusals(
 
 
 def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
-    """Refuse folders whose run id is taken by a sound one; `refusal` is null where they are mere copies."""
+    """Refuse folders whose run id belongs to another sound folder; `refusal` is null for exact copies."""
     same_run = Window.partitionBy("run_id", "sound").orderBy("folder")
     sound, known_already = F.col("sound"), F.col("known_sha256").isNotNull()
     found = judged.join(known, on="run_id", how="left").withColumns(
@@ -97,10 +97,10 @@ def _files(contents: DataFrame) -> DataFrame:
 
 
 def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
-    """One row per folder that has whole rows: what no run may have.
+    """Return one row per folder with complete rows, which describes what no run may contain.
 
-    `wrong_rows` says how many there are of such rows, `unplanned_clause` and `unplanned_target` are those of rows that
-    belong to no planned cell.
+    `wrong_rows` counts wrong rows. `unplanned_clause` and `unplanned_target` are the ids in rows that belong to no
+    planned cell.
     """
     planned = planned_cells(headers).select(*_CELL, F.col("run_id").alias("planned_run_id"))
     rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
@@ -180,7 +180,7 @@ def _refusal(found: DataFrame) -> Column:
 
 
 def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
-    """Give the clauses or targets among `ids` that the header does not list."""
+    """Return the clauses or targets among `ids` that the header does not list."""
     return F.array_sort(F.array_except(ids, found[f"header.{name}s"]["id"]))
 
 
@@ -219,7 +219,7 @@ def _damaged_reason() -> Column:
 
 
 def _altered_files() -> Column:
-    """Give the names and hashes of files that are not what the footer says."""
+    """Return the name and expected hash of each file that does not match the footer."""
     there = "try_element_at(map_from_entries(coalesce(files, array())), file.key)"
     differs = f"coalesce({there}, '{_EMPTY}') <> file.value"
     return F.expr(f"filter(map_entries(header.footer.files), file -> {differs})")
@@ -234,7 +234,7 @@ def _altered_reason() -> Column:
 
 def _breaks_schema(header: Column) -> Column:
     cells = header["planned_cells"]
-    # Spark finds equal structs by comparing each with each.
+    # As text, because Spark would find equal structs by comparing every pair.
     key = "to_json(struct(cell.clause, cell.target, cell.listener))"
     keys = F.expr(f"transform(header.planned_cells, cell -> {key})")
     return (

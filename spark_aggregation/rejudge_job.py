@@ -1,9 +1,8 @@
-"""Judges stored exchanges again by the oracle of today, without a target.
+"""Judges stored exchanges again with today's oracle, without a target.
 
     python -m spark_aggregation.rejudge_job RUN... --out FILE
 
-Exit status: 0 when the oracle allows everything, 1 when it does not, 2 on wrong usage, 3 when Spark does not start
-here.
+Exit status: 0 if the oracle allows everything, 1 if it does not, 2 for wrong usage, 3 if Spark does not start here.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ DIFFERENCES = StructType(
         StructField("allowed", StringType()),
     ]
 )
-"""One row per exchange that is not allowed; bytes in hexadecimal, null where no answer came."""
+"""One row per exchange that is not allowed. Bytes are in hexadecimal, null if no response came."""
 
 _KNOWN_RUNS = StructType(
     [StructField(name, StringType()) for name in ("run_id", "known_folder", "known_sha256")]
@@ -70,7 +69,7 @@ _KNOWN_RUNS = StructType(
 
 
 def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFrame) -> DataFrame:
-    """Put the exchanges of each example together.
+    """Collect the exchanges of each example.
 
     Args:
         spark: the session.
@@ -104,13 +103,13 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
 
 
 def judge_again(examples: DataFrame) -> DataFrame:
-    """Ask the oracle about examples, on the executors.
+    """Judge examples with the oracle, on the executors.
 
     Args:
-        examples: as `stored_examples` gives them.
+        examples: as `stored_examples` returns them.
 
     Returns:
-        As `DIFFERENCES` says.
+        The columns of `DIFFERENCES`.
     """
     return examples.mapInArrow(_judge_batches, DIFFERENCES)
 
@@ -161,7 +160,7 @@ def write_differences(found: DataFrame, out: Storage, name: str) -> None:
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--out", required=True, help="File for the differences, as JSON lines.")
 def command(runs: tuple[str, ...], out: str) -> None:
-    """Judge the stored exchanges of run folders again, by the oracle of today."""
+    """Judge the stored exchanges of run folders again, with today's oracle."""
     try:
         spark = start_session(quick=is_small(runs))
         judged, found = _rejudge(spark, runs, out)
@@ -183,7 +182,7 @@ def _rejudge(spark: SparkSession, runs: Sequence[str], out: str) -> tuple[int, i
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command; `argv` is without the program's name, None means this process's own."""
+    """Run the command. `argv` excludes the program's name; None means this process's own arguments."""
     command.main(args=None if argv is None else list(argv))
 
 

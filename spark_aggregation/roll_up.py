@@ -1,4 +1,4 @@
-"""From a state and the facts of the runs that the grid shows to every table."""
+"""Makes every table from a state and the facts of the runs that the grid shows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shown(state: State) -> tuple[State, DataFrame]:
     """Choose the run that the grid shows in each column; see `columns.shown_runs`.
 
     Returns:
-        The state with that settled of which several tables are made, and the choice.
+        The state, in which the frames that several tables use are settled; and the chosen runs.
     """
     often_used = settled_together(
         {
@@ -39,16 +39,16 @@ def shown(state: State) -> tuple[State, DataFrame]:
 
 
 def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Callable[[], DataFrame]]:
-    """Make the tables that come from runs; `given_reports` has the others.
+    """Make the tables that come from runs; `given_reports` makes the others.
 
     Args:
-        state: what is known of all runs.
-        chosen: as `shown` gives them.
+        state: the cumulative state of all runs.
+        chosen: as `shown` returns them.
         facts: those of at least the runs that the grid shows.
 
     Returns:
-        The tables by name, as `tables.TABLES` describes them. Each is made when it is called for: that takes as long
-        as to write it, and can be done for several at once.
+        The tables by name, as `tables.TABLES` describes them. Each is made when its function is called. Making one
+        takes as long as writing it, and several can be made at once.
     """
     often_used = settled_together(
         {

@@ -1,7 +1,7 @@
-"""Reads what run folders hold: headers, what is taken from their tables, and rows as they stand.
+"""Reads run folders: headers, summaries of the files of their tables, and single rows.
 
-Nothing read here fails the job. A damaged file loses its rows and is marked, and the footer's row counts then cost the
-run, which names the file; one that is not there or not what it was is told by the footer's hashes.
+Nothing read here fails the job. A damaged file is marked and counts as having no rows. Its run is then refused because
+the footer counts more rows, and the reason names the file. The footer's hashes reveal a missing or changed file.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from spark_aggregation.partials import parent
 from spark_aggregation.schema import ANSWERS, EXAMPLES, EXCHANGES, HEADER
 
 LARGEST_FILE_BYTES = 2**28
-"""A file is in memory as a whole, more than once; the suite's are some 100 kB. A larger one is not read."""
+"""Larger files are not read: a file is held completely in memory, more than once. The suite's have about 100 kB."""
 _TABLES = "/(examples|exchanges|answers|failures)/"
 
 
 def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """List all files under `roots`; bytes are read only of those that are chosen by path.
+    """List all files under `roots`. Spark reads the bytes only of files that a query then chooses by path.
 
     Args:
         spark: the session.
@@ -52,7 +52,7 @@ def list_files(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
         raise PathNotFound(
             f"{missing} does not exist; give run folders, or folders of them"
         ) from error
-    # By this column, unlike that which is called `path`, Spark chooses before it opens a file.
+    # Spark filters by this column before it opens a file, which it does not by the column `path`.
     path = F.col("_metadata.file_path")
     return files.where(F.col("length") <= LARGEST_FILE_BYTES).select(path.alias("path"), "content")
 
@@ -61,13 +61,13 @@ def read_headers(files: DataFrame) -> DataFrame:
     """Read every `run.json`, one row each, readable or not.
 
     Args:
-        files: as `list_files` gives them.
+        files: as `list_files` returns them.
 
     Returns:
-        `folder`, `text` (the file; empty where it is no UTF-8), `sha256` (of the file), and `header` (the file
-        parsed as `schema.HEADER`, with null fields where it does not follow that).
+        `folder`, `text` (the file; empty if it is not UTF-8), `sha256` (of the file), and `header` (the file
+        parsed as `schema.HEADER`; fields that do not follow the schema are null).
     """
-    # The text source would put replacement characters where a file is no UTF-8.
+    # The text source would insert replacement characters into a file that is not UTF-8.
     text = F.coalesce(F.try_validate_utf8(F.col("content").cast("string")), F.lit(""))
     return files.where(F.col("path").endswith("/run.json")).select(
         parent(F.col("path"), levels=1).alias("folder"),
@@ -78,12 +78,12 @@ def read_headers(files: DataFrame) -> DataFrame:
 
 
 def planned_cells(headers: DataFrame) -> DataFrame:
-    """Give the cells that each run set out to judge.
+    """Return the cells that each run planned to judge.
 
     Returns:
         One row per run and planned cell: `folder`, `run_id`, `started_at` (timestamp), `clause`,
         `target`, `listener`, `applicable`, `reason`, `known_violation`, and `flaky` (null, or how often
-        failures showed again).
+        failures occurred again).
     """
     return headers.select(
         "folder",
@@ -96,15 +96,15 @@ def planned_cells(headers: DataFrame) -> DataFrame:
 def read_tables(
     files: DataFrame, *, without: Sequence[str], pinned_examples: Mapping[str, int]
 ) -> DataFrame:
-    """Take what the roll-up needs from every file below the tables of run folders, in one pass.
+    """Summarize every file of run folders' tables for the roll-up, in one pass.
 
     Args:
-        files: as `list_files` gives them.
-        without: run folders that are left out, as `read_headers` names them.
-        pinned_examples: how many examples are written down with a property, at most, by its name.
+        files: as `list_files` returns them.
+        without: run folders to leave out, named as `read_headers` names them.
+        pinned_examples: the largest number of examples written down with each property, by its name.
 
     Returns:
-        One row per file, as `file_contents.CONTENTS` says.
+        One row per file, with the columns of `file_contents.CONTENTS`.
     """
     chosen = files.where(F.col("path").rlike(_TABLES))
     if without:
@@ -120,12 +120,12 @@ def read_examples(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
 
 
 def read_exchanges(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every exchange row under `roots`, as `read_examples` does: the columns of `schema.EXCHANGES`."""
+    """Read every exchange row under `roots`: `folder` (of its run) and the columns of `schema.EXCHANGES`."""
     return _read_rows(spark, roots, "exchanges", EXCHANGES)
 
 
 def read_answers(spark: SparkSession, roots: Sequence[str]) -> DataFrame:
-    """Read every answer under `roots`, as `read_examples` does: the columns of `schema.ANSWERS`."""
+    """Read every response under `roots`: `folder` (of its run) and the columns of `schema.ANSWERS`."""
     return _read_rows(spark, roots, "answers", ANSWERS)
 
 

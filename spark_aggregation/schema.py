@@ -1,8 +1,8 @@
-"""Explicit Spark schemas of what a run folder holds.
+"""Explicit Spark schemas of the contents of a run folder.
 
-`EXAMPLES` and `EXCHANGES` follow `reports.records`; `HEADER` follows `reports/run_schema.json`. A field that is not
-nullable here is one that a run may not leave out: Spark itself fills gaps with null on reading, so
-`is_incomplete` says where that happened.
+`EXAMPLES`, `EXCHANGES` and `ANSWERS` follow `reports.records`; `HEADER` follows `reports/run_schema.json`. A run must
+contain every field that is not nullable here. Spark itself fills gaps with null when reading; `is_incomplete` detects
+that.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SPARK_TYPES: MappingProxyType[ColumnType, DataType] = MappingProxyType(
 
 
 def spark_schema(fields: Sequence[records.Column]) -> StructType:
-    """Give the Spark schema of a record table, columns in the order of `fields`."""
+    """Return the Spark schema of a record table, with columns in the order of `fields`."""
     return StructType(
         [StructField(column.name, _SPARK_TYPES[column.type], column.nullable) for column in fields]
     )
@@ -135,7 +135,7 @@ HEADER = _optional(
         files=MapType(StringType(), StringType()),
     ),
 )
-"""A whole `run.json`; a run that was cut off has no `footer`."""
+"""A complete `run.json`; a run that was cut off has no `footer`."""
 
 
 FAILURE_FACTS = _optional(
@@ -145,16 +145,17 @@ FAILURE_FACTS = _optional(
     message=StringType(),
     example=StringType(),
     verdict=StringType(),
+    known_violation=StringType(),
 )
-"""What is read of a failure's `failure.json`."""
+"""The fields that are read from a failure's `failure.json`."""
 
 
 def is_incomplete(value: str, type_: DataType) -> str:
-    """Say whether `value` is null, or null anywhere inside where `type_` allows no null.
+    """Return a condition: `value` is null, or contains a null that `type_` does not allow.
 
     Args:
         value: a column that was parsed with `type_`, as SQL.
-        type_: a struct, or an array of structs, is looked into; any other type is not.
+        type_: the column's type; structs and arrays are searched, other types are not.
 
     Returns:
         A condition as SQL, true or false, never null.

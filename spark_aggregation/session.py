@@ -1,4 +1,4 @@
-"""The only place where a Spark session is made."""
+"""The only module that creates a Spark session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from spark_aggregation.quick_start import (
 _NEEDED_MODULE = "jdk.incubator.vector"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 RUNS_PER_PARTITION = 150
-"""Two partitions of 1,140 runs of 375 cells did not fit into a heap of 1 GB; eight do."""
+"""1,140 runs of 375 cells did not fit into a heap of 1 GB with two partitions; with eight they do."""
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 _SETTINGS = {
@@ -31,13 +31,13 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What lies together by folder is not moved again to be joined by folder and more.
+    # Rows shuffled by folder are not shuffled again for a join by folder and further columns.
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
-    # Rows that go to Python are whole files.
+    # Each row that goes to Python is a complete file.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "32",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**24),
-    # What reads them gives megabytes back and asks for as many again, time after time. Keeping them, rather than
-    # handing them to the system and getting pages of zeros, saves a third of the reading.
+    # The Python process that reads them frees and allocates megabytes again and again. Keeping this memory, instead of
+    # returning it to the system and getting zeroed pages, saves a third of the reading time.
     "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(2**30),
     "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(2**30),
 }
@@ -46,45 +46,47 @@ _LOCAL_SETTINGS = {
     "spark.master": "local[*]",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # What is shuffled is a row per file, and tables of thousands of rows, where 200 partitions cost seconds of
-    # empty tasks and planning each stage anew doubles the time of a small roll-up.
+    # Shuffles move one row per file, and tables of thousands of rows. With 200 partitions they would spend seconds on
+    # empty tasks. Planning each stage again (adaptive execution) doubles the time of a small roll-up.
     _PARTITIONS: "2",
     "spark.sql.adaptive.enabled": "false",
-    # Above so many groups an aggregation that collects lists begins anew, by sorting.
+    # Above this number of groups, an aggregation that collects lists starts over, by sorting.
     "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "65536",
-    # A roll-up compiles some 300 pieces of code; of Spark's own 100 none would be left for the next one in this session.
+    # A roll-up compiles about 300 pieces of code. Spark's default of 100 would keep none of them for the next roll-up
+    # in this session.
     "spark.sql.codegen.cache.maxEntries": "5000",
 }
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"
-# On few cores the collector that stops everything takes less of them: a fifth of a roll-up of 10^8 rows.
+# With few cores, the stop-the-world collector takes less processor time; the difference was a fifth of a roll-up of
+# 10^8 rows.
 # The optimising compiler took a third to a half of the processor time of each of the first roll-ups of a session (8 to
-# 20 s), and its code runs for too short to pay, since the rows themselves are read in Python; `rejudge_job` reads them in
-# Java, for which this was not measured.
+# 20 s). Its code runs too briefly to pay off, because the rows themselves are read in Python. `rejudge_job` reads them
+# in Java; this was not measured for it.
 _LASTING_OPTIONS = f"-XX:+UseParallelGC {SIMPLE_COMPILER}"
 
 
 def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSession:
-    """Start, or give again, the process's Spark session.
+    """Start the process's Spark session, or return the existing one.
 
-    Under `spark-submit` the cluster's own settings stand; otherwise everything runs in this process on
-    all cores and binds to loopback alone.
+    Under `spark-submit` the cluster's own settings apply. Otherwise everything runs on this machine, on all cores,
+    and binds only to loopback.
 
     Args:
-        quick: whether the input is small, so that starting costs more than computing.
+        quick: whether the input is so small that starting costs more than computing.
         interpreted: whether it is so small that compiling queries costs more than running them.
 
     Raises:
-        SparkUnavailable: there is no Java, or it is a cut-down runtime.
+        SparkUnavailable: there is no Java, or only a cut-down runtime.
     """
     settings = dict(_SETTINGS)
-    # spark-submit hands its gateway to the driver in this variable; a setting of ours would win
-    # over those of its command line.
+    # spark-submit passes its gateway to the driver in this variable. Settings made here would override those of its
+    # command line.
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         options = f"{_JAVA_OPTIONS} {java_options() if quick else _LASTING_OPTIONS}"
         settings |= _LOCAL_SETTINGS | {"spark.driver.extraJavaOptions": options}
         settings |= PLANNING_SETTINGS
         settings |= INTERPRETED_SETTINGS if interpreted else {}
-        # Spark's own choice is the first python3 of PATH, which need not have what this one has.
+        # By default Spark uses the first python3 on PATH, which may lack packages that this interpreter has.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         import_pandas()
     try:
@@ -94,11 +96,11 @@ def start_session(*, quick: bool = False, interpreted: bool = False) -> SparkSes
 
 
 def fit_partitions(spark: SparkSession, runs: int) -> None:
-    """Cut what is shuffled into more partitions where so many runs are read that a task could not hold its part.
+    """Use more shuffle partitions if so many runs are read that a task could not hold its share in memory.
 
     Args:
-        spark: the session; it never gets fewer partitions than it had.
-        runs: how many are read.
+        spark: the session; its number of partitions never decreases.
+        runs: how many runs are read.
     """
     needed = -(-runs // RUNS_PER_PARTITION)
     if needed > int(spark.conf.get(_PARTITIONS) or 1):

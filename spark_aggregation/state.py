@@ -1,4 +1,4 @@
-"""What is known of all runs ever, small enough to be read and written whole each night."""
+"""Cumulative state of all runs ever, small enough to be read and rewritten every night."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ STATE: Mapping[str, StructType] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """All that is known beside the facts; each frame has the columns that `STATE` gives it.
+    """Everything known in addition to the facts; `STATE` lists the columns of each frame.
 
     Attributes:
-        runs: one row per run ever; `kept` says whether retention left its facts.
-        columns: one row per run and column that it planned; `gives` as `columns.giving_columns` says.
-        transitions: as `transitions.transitions_between` gives them.
-        flaky: as `measures.flaky_cells` gives them.
-        speed: as `measures.speed` gives it.
+        runs: one row per run ever; `kept` says whether retention still keeps its facts.
+        columns: one row per run and column that it planned; `gives` as `columns.giving_columns` returns it.
+        transitions: as `transitions.transitions_between` returns them.
+        flaky: as `measures.flaky_cells` returns them.
+        speed: as `measures.speed` returns it.
     """
 
     runs: DataFrame
@@ -75,11 +75,11 @@ class State:
     speed: DataFrame
 
     def by_name(self) -> Mapping[str, DataFrame]:
-        """Give the frames by their names."""
+        """Return the frames by their names."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def first_change(self, new: Facts) -> int | None:
-        """Say when the first run of a batch started, or the first that one of them corrects, in seconds since 1970."""
+        """Return the earliest start of a batch's runs and of the runs that they correct, in seconds since 1970."""
         started = F.try_to_timestamp("header.started_at").alias("started_at")
         given = new.headers.select(started, "header.corrects")
         names = given.where("corrects IS NOT NULL").select(F.col("corrects").alias("run_id"))
@@ -89,13 +89,14 @@ class State:
         return None if first is None else first[0]
 
     def columns_with(self, new: Facts, *, since: int | None = None) -> DataFrame:
-        """Give the columns of all runs, those of a batch included; `gave` says whether a run gave its own before.
+        """Return the columns of all runs, including those of a batch.
 
-        Of a run that is new it is null. `fold` asks for this twice, so that it is to be settled.
+        `gave` says whether a run supplied its column before the batch; it is null for the batch's own runs. `fold` uses
+        the returned frame more than once, so settle it first.
 
         Args:
             new: the batch.
-            since: its `first_change`; without it all columns are looked at again.
+            since: the batch's `first_change`; None to check all columns again.
         """
         before = self.columns.withColumnRenamed("gives", "gave")
         after = columns_of_runs(new.headers).withColumn("gave", F.lit(None).cast("boolean"))
@@ -103,7 +104,7 @@ class State:
 
     @property
     def known(self) -> DataFrame:
-        """The runs as `ingest.ingest` asks for them."""
+        """The runs in the form that `ingest.ingest` expects."""
         return self.runs.select(
             "run_id",
             F.col("folder").alias("known_folder"),
@@ -112,7 +113,7 @@ class State:
 
 
 def empty_state(spark: SparkSession) -> State:
-    """Give what is known before the first run."""
+    """Return the state before the first run."""
     return State(**{name: empty_frame(spark, schema) for name, schema in STATE.items()})
 
 
@@ -125,18 +126,18 @@ def fold(
     all_cells: Callable[[], DataFrame],
     keep_days: int | None = None,
 ) -> State:
-    """Add a batch of runs to what is known.
+    """Add a batch of runs to the state.
 
     Args:
-        state: what is known so far.
+        state: the state so far.
         new: facts of the new runs.
-        columns: as `State.columns_with` gives them.
+        columns: as `State.columns_with` returns them.
         batch: the batch's name.
-        all_cells: reads the cells of all earlier runs; asked only where a column's past changes.
-        keep_days: how many days of runs are kept, that of the newest run included; None for all.
+        all_cells: reads the cells of all earlier runs; called only if a column's past changes.
+        keep_days: how many days of runs are kept, including that of the newest run; None for all.
 
     Returns:
-        What is known with them: the same whatever the batches and their order were.
+        The state with the batch. It does not depend on how runs are divided into batches, or on their order.
     """
     described = describe_runs(new.headers, batch).withColumn("kept", F.lit(True))
     frames = {
@@ -153,7 +154,7 @@ def _with_kept(runs: DataFrame, keep_days: int | None) -> DataFrame:
     if keep_days is None:
         return runs
     newest = runs.agg(F.max("day").alias("newest_day"))
-    # What was dropped once does not come back when more days are kept later.
+    # Dropped runs do not come back when more days are kept later.
     kept = F.col("kept") & (F.date_diff("newest_day", "day") < keep_days)
     return runs.crossJoin(F.broadcast(newest)).withColumn("kept", kept)
 

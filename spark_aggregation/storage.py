@@ -1,4 +1,4 @@
-"""Files on any Hadoop file system: the few things that a history does beside reading and writing tables."""
+"""Files on any Hadoop file system: the few operations that a history needs besides reading and writing tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IS_URI = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class AlreadyThere(Exception):
-    """A file that must be new exists."""
+    """A file that must be new already exists."""
 
 
 class Storage:
@@ -22,7 +22,7 @@ class Storage:
     """
 
     def __init__(self, spark: SparkSession, root: str) -> None:
-        # Spark has no way of its own to list, rename and delete; its gateway to Hadoop's is what it uses itself.
+        # Spark has no API to list, rename and delete files. This gateway, which Spark itself uses, reaches Hadoop's.
         gateway: Any = spark.sparkContext._gateway
         self.root = root.rstrip("/") if len(root) > 1 else root
         self._gateway = gateway
@@ -31,24 +31,24 @@ class Storage:
         self._files = self._path("").getFileSystem(self._configuration)
 
     def uri(self, *names: str) -> str:
-        """Give the URI of a file or folder below the root."""
+        """Return the URI of a file or folder below the root."""
         return "/".join((self.root, *names))
 
     def _path(self, name: str) -> Any:
         return self._hadoop.Path(self.uri(name) if name else self.root)
 
     def exists(self, name: str = "") -> bool:
-        """Tell whether a file or folder is there; the root itself where no name is given."""
+        """Return whether a file or folder exists; without a name, whether the root does."""
         there: bool = self._files.exists(self._path(name))
         return there
 
     def is_file(self) -> bool:
-        """Tell whether the root is a file."""
+        """Return whether the root is a file."""
         it_is: bool = self.exists() and self._files.getFileStatus(self._path("")).isFile()
         return it_is
 
     def names(self, folder: str) -> list[str]:
-        """List a folder's entries, sorted; none where it does not exist."""
+        """Return the sorted names of a folder's entries; none if the folder does not exist."""
         if not self.exists(folder):
             return []
         entries = self._files.listStatus(self._path(folder))
@@ -64,7 +64,7 @@ class Storage:
             stream.close()
 
     def write_text(self, name: str, text: str) -> None:
-        """Write, or write over, a small file."""
+        """Write a small file, replacing an existing one."""
         stream = self._files.create(self._path(name), True)
         try:
             stream.write(bytearray(text.encode()))
@@ -72,12 +72,12 @@ class Storage:
             stream.close()
 
     def publish_text(self, name: str, text: str, *, draft: str) -> None:
-        """Make a small file appear at once and whole, or not at all.
+        """Create a small file atomically: it appears with its complete content, or not at all.
 
         Args:
             name: the file.
-            text: what it holds.
-            draft: where it is written first; a name that nobody else uses.
+            text: its content.
+            draft: the file to write first; no other process may use this name.
 
         Raises:
             AlreadyThere: the file exists; nothing is changed.
@@ -87,7 +87,7 @@ class Storage:
         if self.exists(name):
             self.delete(draft)
             raise AlreadyThere(self.uri(name))
-        # Renaming without the option to write over fails where somebody else was faster.
+        # Renaming without the overwrite option fails if another process was faster.
         context = self._hadoop.FileContext.getFileContext(
             self._path("").toUri(), self._configuration
         )
@@ -106,7 +106,7 @@ class Storage:
         return self._files.makeQualified(self._path(name))
 
     def take_only_part(self, folder: str, name: str) -> None:
-        """Make the one file that Spark wrote into a folder a file by itself, and remove the folder."""
+        """Move the only file that Spark wrote into a folder to `name`, and delete the folder."""
         parts = [part for part in self.names(folder) if part.startswith("part-")]
         self.delete(name)
         if parts:
@@ -121,5 +121,5 @@ class Storage:
 
 
 def is_uri(path: str) -> bool:
-    """Tell whether a path names its file system."""
+    """Return whether a path names its file system."""
     return _IS_URI.match(path) is not None

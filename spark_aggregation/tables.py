@@ -1,7 +1,7 @@
-"""Schemas of the tables that the roll-up writes and the report reads; `frames.as_table` holds a frame to one.
+"""Schemas of the tables that the roll-up writes and the report reads; `frames.as_table` applies them to frames.
 
 A column that is not nullable here is never null in the file. `reports.grid_tables` and `reports.history_tables` have a
-class for each; a test holds the two equal.
+class for each table; a test checks that the columns match.
 """
 
 from __future__ import annotations
@@ -221,6 +221,7 @@ TABLES: Mapping[str, StructType] = {
             "hex_dump": _TEXT,
             "reproducer": _TEXT,
             "pcap": BinaryType(),
+            "known_violation": _TEXT,
         },
     ),
     "neighbours": _schema(
@@ -236,4 +237,4 @@ TABLES: Mapping[str, StructType] = {
     ),
     "inputs": _schema({"run_id": _TEXT, "folder": _TEXT, "run_json_sha256": _TEXT}),
 }
-"""Every table by name; what each row is, the function says that makes it."""
+"""Every table by name. The function that makes a table documents its rows."""

@@ -1,7 +1,7 @@
-"""How cells' verdicts changed over time, as the runs that gave their columns saw them.
+"""How the verdicts of cells changed over time, according to the runs that supplied their columns.
 
-A night is appended to what is known: the last transition of a cell says what its verdict was. Only where a run
-comes late, or is corrected, the whole column is gone through again.
+A night is appended to the known transitions: the last transition of a cell holds its previous verdict. An entire
+column is computed again only if one of its runs arrives late or is corrected.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from spark_aggregation.partials import CELL
 
 
 def transitions_between(cells: DataFrame) -> DataFrame:
-    """Find where the verdict of a cell becomes another one.
+    """Find the runs in which the verdict of a cell changes.
 
     Args:
-        cells: `clause`, `target`, `listener`, `run_id`, `started_at` and `verdict` of each run that gave the
+        cells: `clause`, `target`, `listener`, `run_id`, `started_at` and `verdict` of each run that supplied the
             cell's column.
 
     Returns:
-        One row per change and one for the beginning of each cell: `clause`, `target`, `listener`, `at` (when
-        the run started), `run_id`, `from_verdict` (null at the beginning), `to_verdict`, `kind`.
+        One row per change, and one for the first verdict of each cell: `clause`, `target`, `listener`, `at` (when
+        the run started), `run_id`, `from_verdict` (null for the first verdict), `to_verdict`, `kind`.
     """
     in_time = Window.partitionBy(*CELL).orderBy("started_at", "run_id")
     with_before = cells.select(
@@ -53,10 +53,10 @@ def _kind() -> Column:
 
 
 def reopened_columns(columns: DataFrame) -> DataFrame:
-    """Find the columns whose past is not what it was: a late run, or one that gives its column no more.
+    """Find the columns whose past changed, because a run arrived late or no longer supplies its column.
 
     Args:
-        columns: with `gives`, and with `gave`: the same before the new runs came, null for these.
+        columns: with `gives`, and with `gave`: its value before the new runs arrived, null for the new runs.
 
     Returns:
         `target` and `listener`, one row per column.
@@ -75,11 +75,11 @@ def reopened_columns(columns: DataFrame) -> DataFrame:
 
 
 def append_transitions(known: DataFrame, new_cells: DataFrame) -> DataFrame:
-    """Give the transitions that newer runs add.
+    """Return the transitions that newer runs add.
 
     Args:
         known: the transitions so far.
-        new_cells: as for `transitions_between`, each newer than all that is known of its column.
+        new_cells: as for `transitions_between`, each newer than every known run of its column.
     """
     last = F.max(F.struct("at", "run_id", "to_verdict")).alias("last")
     anchors = (
@@ -99,7 +99,7 @@ def append_transitions(known: DataFrame, new_cells: DataFrame) -> DataFrame:
 
 
 def cell_ages(transitions: DataFrame) -> DataFrame:
-    """Say since when each cell stands as it does.
+    """Find out when each cell first appeared, and since when it has had its current verdict.
 
     Returns:
         One row per cell: `clause`, `target`, `listener`, `first_seen`, `last_changed`, `previous_verdict`.

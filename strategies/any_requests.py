@@ -1,4 +1,4 @@
-"""Everything that may be sent in one whole frame: well-formed, odd and broken."""
+"""A strategy for any request that fits in one complete frame, well-formed or broken."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from strategies.header_fields import client_ids, correlation_ids, unknown_tagged
 from strategies.software_names import (
     edge_punctuation_texts,
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
 )
@@ -19,13 +20,14 @@ from wire.primitives import INT16_MAX
 
 
 def any_requests() -> st.SearchStrategy[Request]:
-    """ApiVersions requests of any version with any names, ids, client ids and tags, and malformed ones."""
+    """ApiVersions requests in any version with any names, ids, client ids and tags, and malformed requests."""
     return st.one_of(
         api_versions_requests(
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
-            client_ids=client_ids(max_bytes=300),
-            software=software(
+            client_ids=client_ids(),
+            software=legal_software()
+            | software(
                 names=legal_software_texts() | edge_punctuation_texts() | illegal_software_texts()
             ),
             header_tags=st.just(()) | unknown_tagged_fields(),

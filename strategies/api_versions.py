@@ -1,7 +1,7 @@
-"""Well-formed ApiVersions requests, of versions that are served and of versions that are not.
+"""Strategies for well-formed ApiVersions requests, in supported and unsupported versions.
 
-What is not asked for is fixed: a property draws just the dimensions that its clause is about, so that a
-failure points at that clause.
+Every dimension that a property does not ask for is fixed. A property draws only the dimensions that its clause
+is about, so that a failure points at that clause.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ORDINARY_CORRELATION_IDS = st.integers(0, 1_000_000)
 
 
 def unknown_versions() -> st.SearchStrategy[int]:
-    """Versions from 1 to 32767, with those right above each release's maximum drawn often.
+    """Versions from 1 to 32767; those just above each release's maximum are drawn often.
 
-    Drawn often too are the next version that there will be, and versions whose low byte is one that is served.
-    A test rejects the ones that its target serves.
+    The version after the newest one and versions whose low byte is a known version are drawn often too.
+    A test rejects the versions that its target supports.
     """
     cut_to_a_byte = st.builds(
         lambda high, low: high << 8 | low, st.integers(1, 127), st.integers(0, NEWEST_VERSION)
@@ -60,16 +60,16 @@ def api_versions_requests(
     """ApiVersions requests.
 
     Args:
-        min_version: lowest version drawn, where `versions` is not given.
-        max_version: highest version drawn, where `versions` is not given.
+        min_version: lowest version drawn if `versions` is not given.
+        max_version: highest version drawn if `versions` is not given.
         versions: the versions.
         correlation_ids: the correlation ids.
         client_ids: the client ids; a plain one if not given.
         software: client software name and version; plain ones if not given.
         header_tags: unknown tagged fields of the header; only flexible versions carry them.
-        body_tags: unknown tagged fields of the body, likewise.
-        bodies: bytes in place of the body; None keeps the body.
-        trailing: bytes behind the body.
+        body_tags: unknown tagged fields of the body; only flexible versions carry them.
+        bodies: bytes to send instead of the body; None keeps the body.
+        trailing: bytes after the body.
     """
     return st.builds(
         build_request,
@@ -98,7 +98,7 @@ def build_request(
     node_id: int = -1,
     broken: str = "",
 ) -> Request:
-    """Return one ApiVersions request; what a strategy builds and what a pinned example is written with."""
+    """Return one ApiVersions request. Strategies and pinned examples build their requests with it."""
     header = RequestHeader(
         request_api_key=API_VERSIONS_KEY,
         request_api_version=version,

@@ -1,24 +1,31 @@
-"""Requests of any API that are a header and some bytes: for what a broker refuses before it reads a body."""
+"""Requests of any API that are a header and some bytes, for refusals before the broker reads a body."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from reference_model.request_parser import LIST_GROUPS_KEY, METADATA_KEY
+from reference_model.request_parser import (
+    BROKER_HEARTBEAT_KEY,
+    ENVELOPE_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    READABLE_BODIES,
+    VOTE_KEY,
+)
 from strategies.header_fields import PLAIN_CLIENT_ID
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
 from wire.primitives import INT16_MAX
 
 KNOWN_KEYS = st.integers(0, 99)
-"""Those of Kafka so far, and a few behind them; most are drawn so, since most int16 keys nobody has."""
+"""All keys of Kafka so far and a few beyond. They are drawn often, because most int16 keys are unassigned."""
 NEAR_VERSIONS = st.integers(-2, 20)
 
 
 def build_bare_request(
     api_key: int, api_version: int, body: bytes = b"", *, broken: str = "not served"
 ) -> Request:
-    """Return a request with the plain header, whatever the version asks for."""
+    """Return a request with header v1, whichever header its version requires."""
     header = RequestHeader(
         request_api_key=api_key,
         request_api_version=api_version,
@@ -28,18 +35,26 @@ def build_bare_request(
     return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER, broken=broken)
 
 
-METADATA = build_bare_request(METADATA_KEY, 0, bytes(4), broken="")
-"""For all topics."""
-LIST_GROUPS = build_bare_request(LIST_GROUPS_KEY, 0, broken="")
+def _readable_request(api_key: int) -> Request:
+    return build_bare_request(api_key, 0, READABLE_BODIES[api_key, 0], broken="")
+
+
+METADATA = _readable_request(METADATA_KEY)
+"""A Metadata request for all topics."""
+LIST_GROUPS = _readable_request(LIST_GROUPS_KEY)
+VOTE, ENVELOPE, BROKER_HEARTBEAT = map(
+    _readable_request, (VOTE_KEY, ENVELOPE_KEY, BROKER_HEARTBEAT_KEY)
+)
+"""Requests of controllers: brokers do not list these APIs, but can parse them."""
 
 
 def whole_requests() -> st.SearchStrategy[Request]:
-    """Requests of other APIs than ApiVersions that every broker serves, and that change nothing."""
+    """Well-formed requests of APIs other than ApiVersions that every broker serves; they change nothing."""
     return st.sampled_from((METADATA, LIST_GROUPS))
 
 
 def bare_requests() -> st.SearchStrategy[Request]:
-    """Requests of any key and version, small ones most often, with up to 20 bytes behind the header."""
+    """Requests of any key and version, mostly small ones, with up to 20 bytes after the header."""
     any_number = st.integers(-INT16_MAX - 1, INT16_MAX)
     return st.builds(
         build_bare_request,
@@ -50,6 +65,6 @@ def bare_requests() -> st.SearchStrategy[Request]:
 
 
 def distances() -> st.SearchStrategy[int]:
-    """How far a version lies from a range: above it, or below it (negative), by one most often."""
+    """Distances of a version from a range: positive above it, negative below it, mostly 1 or -1."""
     near = st.sampled_from([1, -1]) | st.integers(-4, 4)
     return (near | st.integers(-INT16_MAX, INT16_MAX)).filter(bool)

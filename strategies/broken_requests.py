@@ -1,7 +1,7 @@
-"""Requests that are wrong on purpose. Each says in `broken` what is wrong with it.
+"""Requests that are wrong on purpose. The `broken` attribute says what is wrong with each.
 
-Announced sizes stay small or are refused before anything is allocated: some releases allocate what a size
-says before they check it.
+Some releases allocate as many bytes as a size announces before they check it. Announced sizes are therefore
+small, or so large that they are refused before anything is allocated.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.header_fields import PLAIN_CLIENT_ID
+from strategies.header_fields import FIRST_TWO_BYTE_SIZE, PLAIN_CLIENT_ID
 from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
 from strategies.weights import as_one
 from wire.api_versions import (
@@ -27,8 +27,11 @@ from wire.primitives import write_compact_nullable_string, write_unsigned_varint
 LARGEST_HARMLESS_SIZE = 65536
 LARGEST_TAG_COUNT = 2**31 - 1
 SOCKET_REQUEST_MAX_BYTES = 104857600
+COMPACT_CLIENT_ID = "compact client id"
+"""The text in `broken` of a request whose client id has a compact length."""
+LONGEST_COMPACT_CLIENT_ID = 300
 KEYS_NOBODY_HAS = range(2000, 10000)
-"""Those of Kafka lie below, and those of vendors begin behind (PEERS E21)."""
+"""Unassigned keys: Kafka's are smaller, and those of vendors are larger (grepplabs/kafka-proxy#185)."""
 KEYS_NOBODY_KNOWS = st.integers(min(KEYS_NOBODY_HAS), max(KEYS_NOBODY_HAS)) | st.integers(
     -32768, -1
 )
@@ -40,11 +43,11 @@ _BODY = ApiVersionsRequest(
 
 
 _PLACES = st.integers(0, 9999)
-"""Ten-thousandths of a payload; unlike shares between 0 and 1 they shrink to the first byte that matters."""
+"""Positions in ten-thousandths of a payload. Unlike floats, they shrink to the first byte that matters."""
 
 
 def _at(place: int, count: int) -> int:
-    """Return which of `count` positions a place stands for."""
+    """Return the index among `count` positions that a place stands for."""
     return place * count // 10000
 
 
@@ -62,12 +65,12 @@ def _tag_section(count: int, tag: int, size: int, data: bytes) -> bytes:
 
 
 def _tag_counts(first: int) -> st.SearchStrategy[int]:
-    """Tag counts from `first` up, with those that are off by little drawn often."""
+    """Tag counts from `first` up; those that are too high by little are drawn often."""
     return st.integers(first, first + 2) | st.integers(first, LARGEST_TAG_COUNT)
 
 
 def _overrunning_sections() -> st.SearchStrategy[bytes]:
-    """Tag sections that end before their count, or before a field's size, is used up."""
+    """Tag sections with fewer fields than their count, or a field shorter than its size."""
     too_many = st.builds(
         lambda count, data: _tag_section(count, 1, len(data), data),
         _tag_counts(2),
@@ -83,7 +86,7 @@ def _overrunning_sections() -> st.SearchStrategy[bytes]:
 
 
 def build_with_body_tag_section(version: int, section: bytes) -> Request:
-    """Return a request whose body ends with these bytes in place of its tag section."""
+    """Return a request whose body ends with these bytes instead of its tag section."""
     return encode_request(
         _header(version),
         _BODY,
@@ -93,9 +96,9 @@ def build_with_body_tag_section(version: int, section: bytes) -> Request:
 
 
 def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
-    """Flexible requests whose last tag section reaches beyond the frame, or whose header's does."""
+    """Flexible requests whose tag section in the header or body reaches beyond the frame."""
     in_body = st.builds(build_with_body_tag_section, FLEXIBLE_VERSIONS, _overrunning_sections())
-    # Without a body nothing can be taken for the missing tags.
+    # The body is empty, so that none of its bytes can be mistaken for the missing tags.
     in_header = st.builds(
         lambda version, section: encode_request(
             _header(version),
@@ -110,7 +113,7 @@ def requests_with_tag_overrun() -> st.SearchStrategy[Request]:
 
 
 def build_with_old_header(version: int, client_id: str | None = PLAIN_CLIENT_ID) -> Request:
-    """Return a request of a flexible version with header v1."""
+    """Return a request in a flexible version with header v1."""
     return encode_request(
         _header(version, client_id=client_id),
         _BODY,
@@ -120,9 +123,9 @@ def build_with_old_header(version: int, client_id: str | None = PLAIN_CLIENT_ID)
 
 
 def flexible_requests_with_old_header() -> st.SearchStrategy[Request]:
-    """Requests of a flexible version whose header has no tag section.
+    """Requests in a flexible version whose header has no tag section.
 
-    The client id is not empty: its length of two zero bytes would also read as a compact null and no tags.
+    The client id is never empty: its length of two zero bytes would also parse as a compact null without tags.
     """
     return st.builds(
         build_with_old_header,
@@ -137,31 +140,36 @@ def build_with_compact_client_id(version: int, client_id: str = PLAIN_CLIENT_ID)
         _header(version, client_id=client_id),
         _BODY,
         raw_header={"client_id": write_compact_nullable_string(client_id)},
-        broken="compact client id",
+        broken=COMPACT_CLIENT_ID,
     )
 
 
 def requests_with_compact_client_id() -> st.SearchStrategy[Request]:
-    """Flexible requests whose client id has a compact length, which no header version has.
+    """Flexible requests whose client id has a compact length, which no header version uses.
 
-    The client id is not null: a compact null and no tags would also read as an old header's empty client id.
+    The client id is never null: a compact null without tags would also parse as an old header's empty client id. It has
+    at most `LONGEST_COMPACT_CLIENT_ID` bytes: a compact length of two bytes parses as a negative length, which means
+    null, and the following characters as at least 45 tags of at least 45 bytes. The frame must be too short for those.
     """
+    letters = st.sampled_from("abc-")
+    two_byte_lengths = st.integers(FIRST_TWO_BYTE_SIZE - 1, LONGEST_COMPACT_CLIENT_ID)
+    long = st.builds(lambda letter, count: letter * count, letters, two_byte_lengths)
     return st.builds(
         build_with_compact_client_id,
         FLEXIBLE_VERSIONS,
-        st.text(st.sampled_from("abc-"), max_size=60),
+        st.text(letters, max_size=60) | long,
     )
 
 
 def build_with_null_name(version: int, field: str, other: str = "a") -> Request:
-    """Return a request in which `field` is null; the other of name and version is `other`."""
+    """Return a request in which `field` is null, and the other of name and version is `other`."""
     body = ApiVersionsRequest(client_software_name=other, client_software_version=other)
     null = {field: write_unsigned_varint(0)}
     return encode_request(_header(version), body, raw_body=null, broken=f"null {field}")
 
 
 def requests_with_null_name() -> st.SearchStrategy[Request]:
-    """Requests whose client software name or version is null, which neither may be."""
+    """Requests whose client software name or version is null; neither is nullable."""
     return st.builds(
         build_with_null_name,
         FLEXIBLE_VERSIONS,
@@ -171,7 +179,7 @@ def requests_with_null_name() -> st.SearchStrategy[Request]:
 
 
 def truncated_requests() -> st.SearchStrategy[Request]:
-    """Whole frames whose payload ends somewhere inside header or body."""
+    """Complete frames whose payload ends somewhere inside the header or body."""
 
     def cut(version: int, place: int) -> Request:
         whole = build_request(version=version)
@@ -187,7 +195,7 @@ def truncated_requests() -> st.SearchStrategy[Request]:
 
 
 def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
-    """Requests with an api key that no release and no vendor has."""
+    """Requests with an api key that no release and no vendor uses."""
 
     def build(api_key: int, api_version: int, body: bytes) -> Request:
         header = RequestHeader(
@@ -204,7 +212,7 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
 
 
 def malformed_requests() -> st.SearchStrategy[Request]:
-    """Whole frames that no broker can serve, of every such kind in this module."""
+    """Complete frames that no broker can serve: all the kinds of this module except wrong sizes and mutations."""
     return as_one(
         st.one_of(
             truncated_requests(),
@@ -236,9 +244,9 @@ def frames_with_wrong_size() -> st.SearchStrategy[Request]:
 
 
 def mutated_requests() -> st.SearchStrategy[Request]:
-    """ApiVersions requests with a few bytes of the payload replaced, put in or taken out.
+    """ApiVersions requests with a few bytes of the payload replaced, inserted or removed.
 
-    The api key stays that of ApiVersions, so that a mutation never becomes a request that does something.
+    The api key remains that of ApiVersions, so that no mutation becomes a request that changes the broker.
     """
     key_bytes = 2
 

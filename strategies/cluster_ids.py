@@ -1,7 +1,7 @@
-"""Requests that say which broker they are meant for (KIP-1242, from v5).
+"""Requests that name the broker they are meant for (KIP-1242, from v5).
 
-Which ids are right is known only when the target runs. So what is drawn is how ids relate to the right ones;
-`ids_given` and the variants turn that into ids.
+The right ids are known only when the target runs. The strategies therefore draw how ids relate to the right
+ones; `ids_given` and the variants turn that relation into ids.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request
 
 NO_NODE = -1
+EDGES = (255, 256, 257, 65535, 65536, 65537)
+"""Numbers next to those from which a node id takes another byte: what is cut to one or two bytes goes wrong here."""
 _INT32_VALUES = 2**32
 
 
 class Ids(NamedTuple):
-    """The two ids that ApiVersions v5 carries; None and -1 are those of a client that knows none."""
+    """The two ids in ApiVersions v5; a client that knows neither sends None and -1."""
 
     cluster_id: str | None = None
     node_id: int = NO_NODE
@@ -57,11 +59,11 @@ CLUSTER_ID_VARIANTS: Mapping[str, Callable[[str], str]] = {
     ),
     "of other characters": lambda cluster_id: "漢é" * 11,
 }
-"""Cluster ids that are wrong, made of the right one; a test leaves out what happens to be right."""
+"""Functions that make a wrong cluster id from the right one; a test rejects results that happen to be right."""
 
 
 def ids_given(given: Given, right: Ids) -> Ids:
-    """Return ids that relate in this way to the right ones."""
+    """Return ids with the given relation to the right ones."""
     assert right.cluster_id is not None
     return {
         Given.NEITHER: Ids(),
@@ -76,24 +78,29 @@ def ids_given(given: Given, right: Ids) -> Ids:
 def earlier_ids(
     kinds: st.SearchStrategy[Given] | None = None,
 ) -> st.SearchStrategy[tuple[Given, ...]]:
-    """What requests before the one that is judged gave, on its connection: none to three of them."""
+    """Ids in zero to three requests that precede the judged one on its connection."""
     drawn = st.sampled_from(Given) if kinds is None else kinds
     return st.lists(drawn, max_size=3).map(tuple)
 
 
 def cluster_id_variants() -> st.SearchStrategy[str]:
-    """Names of the ways to make a wrong cluster id."""
+    """Names of `CLUSTER_ID_VARIANTS`."""
     return st.sampled_from(tuple(CLUSTER_ID_VARIANTS))
 
 
 def node_offsets() -> st.SearchStrategy[int]:
-    """How far a wrong node id lies from the right one; those that agree in their low bytes drawn often."""
+    """Differences between a wrong node id and the right one; ids with equal low bytes are drawn often."""
     near = st.integers(-3, 3).filter(bool)
-    return near | st.sampled_from((256, 65536, -256)) | st.integers(1, _INT32_VALUES - 1)
+    return near | _edges() | st.integers(1, _INT32_VALUES - 1)
+
+
+def _edges() -> st.SearchStrategy[int]:
+    """Numbers of `EDGES` and their negatives."""
+    return st.sampled_from((*EDGES, *(-edge for edge in EDGES)))
 
 
 def node_id_at(node_id: int, offset: int) -> int:
-    """Return the node id that lies `offset` behind another one, as an int32 wraps round."""
+    """Return `node_id` plus `offset`, wrapped around as an int32."""
     half = _INT32_VALUES // 2
     return (node_id + offset + half) % _INT32_VALUES - half
 
@@ -101,7 +108,7 @@ def node_id_at(node_id: int, offset: int) -> int:
 def build_request_with(
     ids: Ids, *, software: Software = PLAIN_SOFTWARE, correlation_id: int = 7
 ) -> Request:
-    """Return a request of the first version with ids."""
+    """Return a request with these ids, in the first version that carries ids."""
     return build_request(
         version=FIRST_VERSION_WITH_CLUSTER_CHECK,
         correlation_id=correlation_id,
@@ -112,15 +119,15 @@ def build_request_with(
 
 
 def half_given_ids() -> st.SearchStrategy[Ids]:
-    """A cluster id without a node id, the empty one too, or any node id without a cluster id."""
+    """A cluster id (possibly empty) without a node id, or any node id without a cluster id."""
     cluster_ids = st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
     cluster_alone = st.builds(Ids, cluster_ids, st.just(NO_NODE))
-    node_ids = st.sampled_from((0, 1, 7, -2)) | st.integers(-(2**31), 2**31 - 1)
+    node_ids = st.sampled_from((0, 1, 7, -2)) | _edges() | st.integers(-(2**31), 2**31 - 1)
     return cluster_alone | st.builds(Ids, st.none(), node_ids.filter(lambda node: node != NO_NODE))
 
 
 def requests_with_cluster_ids() -> st.SearchStrategy[Request]:
-    """Requests with a cluster id and a node id of nobody, with one of them, or with neither."""
+    """Requests with an arbitrary cluster id and node id, with one of them, or with neither."""
     cluster_ids = st.none() | st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
-    node_ids = st.sampled_from((NO_NODE, 0, 1, 7, -2))
+    node_ids = st.just(NO_NODE) | st.sampled_from((0, 1, 7, -2)) | _edges()
     return st.builds(Ids, cluster_ids, node_ids).map(build_request_with)

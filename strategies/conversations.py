@@ -1,8 +1,8 @@
-"""Conversations: what several connections to one listener do, step by step, in any order.
+"""Conversations: sequences of actions on several connections to one listener.
 
-A Hypothesis state machine writes them down. It runs while the example is drawn, against nothing but itself, so
-that a property gets a plain list of actions: it can be printed, pinned by `@example`, judged and replayed like
-any other value, and Hypothesis shrinks it by leaving steps out.
+A Hypothesis state machine generates them. It runs while the example is drawn and talks to no broker, so a
+property receives a plain tuple of actions. That tuple can be printed, pinned by `@example`, judged and replayed
+like any other value. Hypothesis shrinks it by removing steps.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from strategies.api_versions import INT16_MIN, api_versions_requests
 from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.header_fields import correlation_ids
+from strategies.header_fields import correlation_ids, plain_client_ids
 from strategies.odd_frames import frames_with_negative_size, partial_frames
 from strategies.software_names import (
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
 )
@@ -49,11 +50,11 @@ class Handshake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token of PLAIN; who plays the conversation knows the password.
+    """A token of the PLAIN mechanism; the player of the conversation fills in the password.
 
     Attributes:
-        wrapped: whether it goes in a SaslAuthenticate request, as behind SaslHandshake v1.
-        right: whether it holds the right password.
+        wrapped: whether it is sent in a SaslAuthenticate request, as required after SaslHandshake v1.
+        right: whether it contains the right password.
     """
 
     wrapped: bool = True
@@ -65,12 +66,12 @@ Message = Request | Handshake | Token
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Say:
-    """Messages on one connection, written at once.
+    """Messages sent on one connection in a single write.
 
     Attributes:
-        connection: its number; one that is new is opened.
-        messages: what is written.
-        ends: whether our side of the stream ends behind them.
+        connection: number of the connection; a new number opens a connection.
+        messages: the messages to write.
+        ends: whether our side of the stream ends after them.
     """
 
     connection: int = 0
@@ -80,7 +81,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconnect:
-    """The end of one connection, and another in its place."""
+    """The close of one connection and the opening of a new one under its number."""
 
     connection: int = 0
 
@@ -90,12 +91,14 @@ Conversation = tuple[Action, ...]
 
 
 def _requests() -> st.SearchStrategy[Request]:
-    """ApiVersions requests at any version, with names that are taken and names that are not."""
+    """ApiVersions requests in any version, with legal and illegal names."""
     return (
         api_versions_requests(
             versions=st.integers(0, 6) | st.integers(INT16_MIN, INT16_MAX),
             correlation_ids=correlation_ids(),
-            software=software(names=legal_software_texts() | illegal_software_texts()),
+            client_ids=plain_client_ids(),
+            software=legal_software()
+            | software(names=legal_software_texts() | illegal_software_texts()),
         )
         | requests_with_cluster_ids()
     )
@@ -106,7 +109,7 @@ def _broken() -> st.SearchStrategy[Request]:
 
 
 class ConversationWriter(RuleBasedStateMachine):
-    """Writes a conversation down, a rule a step.
+    """A state machine that records a conversation; each rule is one step.
 
     Attributes:
         written: the conversation so far.
@@ -122,18 +125,18 @@ class ConversationWriter(RuleBasedStateMachine):
 
     @initialize(target=connections)
     def begin(self) -> int:
-        """The first connection."""
+        """Open the first connection."""
         return self._open()
 
     @precondition(lambda self: self._opened < MAX_CONNECTIONS)
     @rule(target=connections)
     def connect(self) -> int:
-        """Another connection beside those that are there."""
+        """Open another connection in addition to the existing ones."""
         return self._open()
 
     @rule(connection=connections, request=_requests())
     def ask(self, connection: int, request: Request) -> None:
-        """One ApiVersions request."""
+        """Send one ApiVersions request."""
         self._say(connection, request)
 
     @rule(
@@ -142,17 +145,17 @@ class ConversationWriter(RuleBasedStateMachine):
         last=st.none() | _broken(),
     )
     def ask_many(self, connection: int, requests: list[Request], last: Request | None) -> None:
-        """Pipelined requests, sometimes with a broken one at the end."""
+        """Send pipelined requests, sometimes with a broken one at the end."""
         self._say(connection, *requests, *(() if last is None else (last,)))
 
     @rule(connection=connections, request=_broken())
     def break_off(self, connection: int, request: Request) -> None:
-        """A request that is wrong."""
+        """Send a broken request."""
         self._say(connection, request)
 
     @rule(connection=connections, request=whole_requests() | bare_requests())
     def ask_another_api(self, connection: int, request: Request) -> None:
-        """A request of another API, one that every broker serves or one of any key."""
+        """Send a request of another API: one that every broker serves, or one with any key."""
         self._say(connection, request)
 
     @rule(
@@ -162,18 +165,18 @@ class ConversationWriter(RuleBasedStateMachine):
         mechanism=st.sampled_from(("PLAIN", "PLAIN", "PLAIN", "", "plain")),
     )
     def handshake(self, connection: int, version: int, mechanism: str) -> int:
-        """The first step of SASL."""
+        """Send a SaslHandshake request, the first step of SASL."""
         self._say(connection, Handshake(version=version, mechanism=mechanism))
         return connection
 
     @rule(connection=handshaken, wrapped=st.booleans(), right=st.booleans())
     def give_token(self, connection: int, wrapped: bool, right: bool) -> None:
-        """The second step of SASL, in the form that was agreed on or in the other."""
+        """Send a token, the second step of SASL, in the form the handshake announced or in the other."""
         self._say(connection, Token(wrapped=wrapped, right=right))
 
     @rule(connection=connections, version=st.sampled_from((0, 1)), together=st.booleans())
     def authenticate(self, connection: int, version: int, together: bool) -> None:
-        """Both steps of SASL, one behind the other or in one write."""
+        """Perform both steps of SASL, in two writes or in one."""
         steps = (Handshake(version=version), Token(wrapped=version > 0))
         if together:
             self._say(connection, *steps)
@@ -187,13 +190,13 @@ class ConversationWriter(RuleBasedStateMachine):
         part=st.none() | partial_frames(),
     )
     def end_stream(self, connection: int, requests: list[Request], part: Request | None) -> None:
-        """Requests and the end of our side, sometimes in the middle of one more."""
+        """Send requests and end our side of the stream, sometimes in the middle of another request."""
         messages = (*requests, *(() if part is None else (part,)))
         self.written.append(Say(connection=connection, messages=messages, ends=True))
 
     @rule(connection=connections)
     def reconnect(self, connection: int) -> None:
-        """A new connection in the place of one."""
+        """Replace a connection with a new one."""
         self.written.append(Reconnect(connection=connection))
 
     def _open(self) -> int:
@@ -205,12 +208,12 @@ class ConversationWriter(RuleBasedStateMachine):
 
 
 _LOOP = get_state_machine_test(ConversationWriter, settings=settings(stateful_step_count=STEPS))
-"""Hypothesis' own loop over the rules, which can be run on the data of an example that is being drawn."""
+"""Hypothesis' own loop over the rules, which can run on the data of an example while it is drawn."""
 
 
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
-    """Conversations of a few steps on up to three connections."""
+    """Conversations of a few steps on up to three connections at a time."""
     _LOOP.hypothesis.inner_test(draw(st.data()))  # type: ignore[attr-defined]
     writer: ConversationWriter = draw(st.runner())
     return tuple(writer.written)

@@ -1,4 +1,4 @@
-"""Values for the fields of request headers, and the tagged fields that headers and bodies may carry."""
+"""Strategies for the fields of request headers, and for unknown tagged fields of headers and bodies."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ INT32_MIN = -(2**31)
 INT32_MAX = 2**31 - 1
 PLAIN_CLIENT_ID = "kafka-conformance"
 FIRST_TAG_NOBODY_KNOWS = 100
-"""No tag of ApiVersions or of a header is as large, in any known version."""
+"""Larger than every tag of ApiVersions and of headers, in all known versions."""
 
 
 SHORT_VALUE_BYTES = 40
+SHORT_CLIENT_ID_BYTES = 40
+FEW_BYTES = 300
+"""Longer client ids are drawn half as often, because they take time."""
 FIRST_TWO_BYTE_SIZE = 128
-"""From here on the size of a tagged field's value takes a varint of two bytes."""
+"""The smallest value size, in bytes, that takes a varint of two bytes."""
 
 
 def correlation_ids(
     *, min_value: int = INT32_MIN, max_value: int = INT32_MAX
 ) -> st.SearchStrategy[int]:
-    """Correlation ids, any int32 unless bounded."""
+    """Correlation ids: any int32 unless bounded."""
     return st.integers(min_value, max_value)
 
 
 def client_ids(*, max_bytes: int = INT16_MAX) -> st.SearchStrategy[str | None]:
-    """Client ids: null, empty, short ones of any characters, and long ones up to `max_bytes` of UTF-8."""
+    """Client ids: null, empty, short with any characters, or long with up to `max_bytes` bytes of UTF-8."""
     short = st.text(st.characters(codec="utf-8"), max_size=min(20, max_bytes // 4))
     long = st.builds(
         lambda character, count: character * (count // len(character.encode())),
@@ -36,20 +39,20 @@ def client_ids(*, max_bytes: int = INT16_MAX) -> st.SearchStrategy[str | None]:
     return st.one_of(st.none(), st.just(""), short, long)
 
 
-def plain_client_ids(*, max_size: int = 40) -> st.SearchStrategy[str | None]:
-    """Client ids that no release has trouble with: null, empty, or letters, digits, dots and hyphens."""
+def plain_client_ids(*, max_size: int = INT16_MAX) -> st.SearchStrategy[str | None]:
+    """Client ids that every release handles: null, empty, or letters, digits, dots and hyphens."""
     letters = st.sampled_from("abcXYZ019.-")
-    long = st.builds(lambda letter, count: letter * count, letters, st.integers(1, max_size))
-    return st.none() | st.text(letters, max_size=max_size) | long
+    short = st.text(letters, max_size=min(SHORT_CLIENT_ID_BYTES, max_size))
+    sizes = st.integers(1, min(FEW_BYTES, max_size)) | st.integers(1, max_size)
+    return st.none() | short | st.builds(lambda letter, count: letter * count, letters, sizes)
 
 
 def unknown_tagged_fields(
     *, max_fields: int = 4, max_bytes: int = 1000, max_tag: int = UINT32_MAX >> 1
 ) -> st.SearchStrategy[tuple[TaggedField, ...]]:
-    """Tagged fields that no schema knows, ascending, each tag once.
+    """Tagged fields that are in no schema, with ascending, distinct tags.
 
-    Tags above the default of `max_tag` are legal too, but some releases refuse them, which is the matter of one
-    property.
+    Tags above the default of `max_tag` are legal too, but some releases refuse them. One property covers that.
     """
     values = st.binary(max_size=min(SHORT_VALUE_BYTES, max_bytes))
     if max_bytes >= FIRST_TWO_BYTE_SIZE:

@@ -1,7 +1,7 @@
-"""One minimal request of every API and version: what a broker has to be able to answer, and nothing it can do.
+"""One minimal request of every API and version, which a broker can answer without changing anything.
 
-What a request holds beyond the defaults of its schema stands in `minimal_requests.toml`, with the APIs that
-would destroy something if the names in it existed.
+`minimal_requests.toml` holds the values that differ from the schema's defaults. It also lists the APIs whose
+requests would destroy something if the names in them existed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from wire.message_schemas import Api
 FILE = Path(__file__).with_name("minimal_requests.toml")
 CORRELATION_ID = 7
 NULL = "null"
-"""How the file writes a null, for which its format has no word."""
+"""Stands for null in the data file, because TOML has no null."""
 
 
 _FROM_TOML: Mapping[FieldType, Callable[[Any], Any]] = {
@@ -36,12 +36,12 @@ _FROM_TOML: Mapping[FieldType, Callable[[Any], Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinimalValues:
-    """What the data file says.
+    """The contents of the data file.
 
     Attributes:
         everywhere: values by field name, for every API that has the field.
-        by_api: values of one API, by its name; they come before those of `everywhere`.
-        destructive: the APIs that would destroy something, and what each is aimed at instead.
+        by_api: values by API name; they take precedence over `everywhere`.
+        destructive: the APIs that could destroy something, each with what it does and why its request is harmless.
     """
 
     everywhere: Mapping[str, Any]
@@ -51,7 +51,7 @@ class MinimalValues:
 
 @functools.cache
 def minimal_values() -> MinimalValues:
-    """Return what the data file says."""
+    """Return the contents of the data file."""
     tables = tomllib.loads(FILE.read_text(encoding="utf-8"))
     return MinimalValues(
         everywhere=tables.pop("everywhere"),
@@ -63,13 +63,13 @@ def minimal_values() -> MinimalValues:
 def minimal_request(
     api: Api, api_version: int, *, layout: int | None = None, correlation_id: int = CORRELATION_ID
 ) -> Request:
-    """Return the minimal request of one API in one version.
+    """Return the minimal request for one version of an API.
 
     Args:
         api: the API.
-        api_version: the version that the header names.
-        layout: the version in which header and body are written, where that is another one.
-        correlation_id: the request's.
+        api_version: the version in the header.
+        layout: the version whose layout header and body use; `api_version` if None.
+        correlation_id: the correlation id in the header.
     """
     written = api_version if layout is None else layout
     values = minimal_values()
@@ -85,7 +85,7 @@ def minimal_request(
 
 
 def _message(message: type[Any], values: Mapping[str, Any]) -> Any:
-    """Make a message of the values that it has a field for."""
+    """Build a message from those values that it has a field for."""
     fields = {field.name: field for field in message.FIELDS}
     return message(
         **{name: _value(fields[name], value) for name, value in values.items() if name in fields}

@@ -1,4 +1,4 @@
-"""Frames whose size is wrong, that are too short for a header, or that end before they are whole."""
+"""Frames with a wrong size, frames too short for a header, and incomplete frames."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from wire.exchange import Request
 from wire.frames import SIZE_BYTES, encode_frame
 
 CLIENT_ID_LENGTH_END = 10
-"""Where the client id's length ends in a request's payload; no header is shorter."""
+"""The offset after the client id's length in a request's payload; no ApiVersions header is shorter."""
 
 
 def build_with_size(size: int, *, sent_bytes: int | None = None) -> Request:
-    """Return a plain request whose size prefix is another; `sent_bytes` cuts its payload."""
+    """Return a plain request with this size prefix; `sent_bytes` truncates its payload."""
     whole = build_request(version=0)
     payload = whole.data[SIZE_BYTES:][:sent_bytes]
     return Request(
@@ -26,7 +26,7 @@ def build_with_size(size: int, *, sent_bytes: int | None = None) -> Request:
 
 
 def frames_with_negative_size() -> st.SearchStrategy[Request]:
-    """A plain request, or nothing, behind a size below zero."""
+    """A size below zero, followed by a plain request or by nothing."""
     sizes = st.integers(-40, -1) | st.integers(INT32_MIN, -1)
     return st.builds(
         lambda size, sent_bytes: build_with_size(size, sent_bytes=sent_bytes),
@@ -36,12 +36,12 @@ def frames_with_negative_size() -> st.SearchStrategy[Request]:
 
 
 def surpluses() -> st.SearchStrategy[int]:
-    """By how much a size is above a limit: by little, or by up to two gigabytes."""
+    """Excesses of a size over a limit: a few bytes, or up to two gigabytes."""
     return st.integers(1, 3) | st.integers(1, INT32_MAX)
 
 
 def short_frames() -> st.SearchStrategy[Request]:
-    """Whole frames of 0 to 9 bytes, cut off a plain request: they end before the client id's length does."""
+    """Complete frames with the first 0 to 9 bytes of a plain request; they end before the client id's length does."""
     return st.builds(
         build_short_frame,
         st.integers(0, NEWEST_VERSION + 1),
@@ -50,7 +50,7 @@ def short_frames() -> st.SearchStrategy[Request]:
 
 
 def build_short_frame(version: int, kept: int) -> Request:
-    """Return a whole frame of the first `kept` bytes of a plain request."""
+    """Return a complete frame with the first `kept` bytes of a plain request."""
     whole = build_request(version=version)
     payload = whole.data[SIZE_BYTES:][:kept]
     return Request(
@@ -59,7 +59,7 @@ def build_short_frame(version: int, kept: int) -> Request:
 
 
 def build_whole_frame_of(size: int) -> Request:
-    """Return a plain request of v0 that fills a frame of this size with bytes behind its body."""
+    """Return a plain v0 request, padded after its body so that the frame has this size."""
     plain = build_request(version=0)
     return build_request(version=0, trailing=bytes(size - len(plain.data) + SIZE_BYTES))
 
@@ -74,7 +74,7 @@ def build_part(whole: Request, kept: int) -> Request:
 
 
 def partial_frames() -> st.SearchStrategy[Request]:
-    """The first bytes of a plain request of any version, at least one and never all."""
+    """The first bytes of a plain request in any version: at least one byte, never all of them."""
 
     def cut(version: int, place: int) -> Request:
         whole = build_request(version=version)

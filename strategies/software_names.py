@@ -1,4 +1,4 @@
-"""Client software names and versions: legal, with punctuation at an edge, and illegal.
+"""Strategies for client software names and versions: legal, with punctuation at an end, and illegal.
 
 Source: KIP-511, validation of the fields.
 """
@@ -17,7 +17,7 @@ _LEGAL = _ALPHANUMERIC + ".-"
 
 
 class Software(NamedTuple):
-    """A client software name and version, as ApiVersions v3 and later carry them."""
+    """The client software name and version in ApiVersions v3 and later."""
 
     name: str
     version: str
@@ -25,9 +25,28 @@ class Software(NamedTuple):
 
 PLAIN_SOFTWARE = Software("kafka-conformance", "0.1.0")
 
+KNOWN_CLIENTS = (
+    Software("apache-kafka-java", "4.3.0"),
+    Software("apache-kafka-java", "2.4.0"),
+    Software("librdkafka", "2.16.0"),
+    Software("librdkafka", "1.4.0"),
+    Software("confluent-kafka-python", "2.16.1-rdkafka-2.16.0"),
+    Software("confluent-kafka-javascript", "v1.6.0-librdkafka-2.12.0"),
+    Software("karafka", "v2.5.0-rdkafka-ruby-v0.19.5-librdkafka-v2.8.0"),
+    Software("kafka-python", "3.0.12"),
+    Software("sarama", "v1.46.3"),
+    Software("sarama", "dev"),
+    Software("kgo", "v1.22.0"),
+    Software("kgo", "unknown"),
+    Software("platformatic-kafka", "1.35.0"),
+    Software("kafka-ts", "unknown"),
+    Software("rskafka", "0.6.0"),
+)
+"""Names and versions as well-known clients send them. Brokers treat some of these specially, to work round their bugs."""
+
 
 def legal_software_texts() -> st.SearchStrategy[str]:
-    """Texts that a broker must accept as name or version, up to 200 characters."""
+    """Texts of up to 200 characters that a broker must accept as name or version."""
     edge = st.sampled_from(_ALPHANUMERIC)
     marks = st.sampled_from(".-")
     short = st.text(st.sampled_from(_LEGAL), max_size=12)
@@ -48,8 +67,19 @@ def legal_software_texts() -> st.SearchStrategy[str]:
     )
 
 
+def known_clients() -> st.SearchStrategy[Software]:
+    """Name and version of a client that is in wide use."""
+    return st.sampled_from(KNOWN_CLIENTS)
+
+
+def legal_software() -> st.SearchStrategy[Software]:
+    """Name and version that a broker must accept; those of a well-known client in a third of the examples."""
+    drawn = software(names=legal_software_texts())
+    return as_one(st.one_of(drawn, as_one(drawn), known_clients()))
+
+
 def edge_punctuation_texts() -> st.SearchStrategy[str]:
-    """Texts of legal characters with a dot or a hyphen at the beginning, at the end, or at both."""
+    """Texts of legal characters that begin or end with a dot or hyphen."""
     mark = st.sampled_from(".-")
     middle = st.text(st.sampled_from(_LEGAL), max_size=8)
     return st.one_of(
@@ -60,7 +90,7 @@ def edge_punctuation_texts() -> st.SearchStrategy[str]:
 
 
 def illegal_software_texts() -> st.SearchStrategy[str]:
-    """The empty text, and texts with a character that is no letter, digit, dot or hyphen in them."""
+    """The empty text, and texts with a character that is not a letter, digit, dot or hyphen."""
     around = st.text(st.sampled_from(_LEGAL), max_size=6)
     common = st.sampled_from("_ /+@:,;='\"\\\n\0é")
     any_other = st.characters(codec="utf-8", exclude_characters=_LEGAL)
@@ -77,14 +107,14 @@ def illegal_software_texts() -> st.SearchStrategy[str]:
 def software(
     *, names: st.SearchStrategy[str], versions: st.SearchStrategy[str] | None = None
 ) -> st.SearchStrategy[Software]:
-    """Name and version; both drawn from `names` where `versions` is not given."""
+    """Name and version; both are drawn from `names` if `versions` is not given."""
     return st.builds(Software, names, names if versions is None else versions)
 
 
 def software_with_one(
     texts: st.SearchStrategy[str],
 ) -> st.SearchStrategy[Software]:
-    """Name and version of which exactly one is drawn from `texts`, and the other is a plain legal one."""
+    """Name and version: one is drawn from `texts`, the other is a plain legal one."""
     return st.one_of(
         st.builds(Software, texts, st.just(PLAIN_SOFTWARE.version)),
         st.builds(Software, st.just(PLAIN_SOFTWARE.name), texts),

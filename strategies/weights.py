@@ -1,4 +1,4 @@
-"""How often the parts of a strategy are drawn."""
+"""Control over how often the branches of a strategy are drawn."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ T = TypeVar("T")
 
 
 def as_one(strategy: st.SearchStrategy[T]) -> st.SearchStrategy[T]:
-    """Return a strategy that counts as one branch where `|` puts it beside others.
+    """Return a strategy that counts as one branch when `|` combines it with others.
 
-    Hypothesis takes the branches of both sides for equals, so that a strategy of many crowds out the other.
+    Otherwise Hypothesis flattens the branches of both sides, and a strategy with many branches crowds out the other.
     """
     return st.builds(lambda value: value, strategy)

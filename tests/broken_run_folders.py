@@ -1,4 +1,4 @@
-"""Every way in which a run folder can be wrong that shows without reading its rows' values."""
+"""Every way a run folder can be wrong that shows without looking at the values in its rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 3
 
 
 def write_whole_run(folder: Path, run_id: str = "20261121T143000Z-1a2b3c4d") -> Path:
-    """Write a run that nothing is wrong with: one cell, three rows, all conforming."""
+    """Write a correct run: one cell and three rows, all conforming."""
     header = run_header([planned_cell()], run_id=run_id)
     return write_run(folder, header, [example_row(header, number) for number in range(ROWS)])
 
@@ -109,7 +109,7 @@ def _write_foreign_exchanges(folder: Path) -> None:
 
 
 def write_hashes(folder: Path) -> None:
-    """Give a run's footer the hashes of its files, as they are now."""
+    """Write the current hashes of a run's files into its footer."""
     _change_footer(files=dict(hashes_of(folder, HASHED_PARTS)))(folder)
 
 
@@ -192,7 +192,7 @@ BROKEN: Mapping[str, tuple[Callable[[Path], object], Refusal]] = {
     ),
     "no dump": (_after_hashing_a_failure(Path.unlink), Refusal.CHANGED_FILE),
 }
-"""What is wrong with a folder, by name: how to make a whole run so, and how it is refused."""
+"""Maps each defect of a run folder to how to make a correct run defective, and how it is refused."""
 
 OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
     "older": _change_columns(lambda table: table.drop_columns(["request"])),
@@ -200,4 +200,4 @@ OTHER_SUITES: Mapping[str, Callable[[Path], None]] = {
         lambda table: table.append_column("weather", pa.array(["fine"] * ROWS))
     ),
 }
-"""What writes a run's rows with the columns of another suite, whose runs count all the same."""
+"""Change a run's rows to the columns of another version of the suite; such runs still count."""

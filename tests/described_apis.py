@@ -7,7 +7,7 @@ from wire.message_schemas import Api
 
 
 def described_api(api_key: int, version: int) -> Api:
-    """Return the API of a version that is described."""
+    """Return the described API that has this version."""
     api = api_catalogue().find(api_key, version)
     assert api is not None
     return api

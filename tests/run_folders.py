@@ -1,4 +1,4 @@
-"""Writes small run folders for tests of everything that reads them."""
+"""Writes small run folders for tests of code that reads them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_TARGET = "apache-kafka-4.4.0"
 
 
 def clause_entry(id_: str = DEFAULT_CLAUSE, **changes: str) -> dict[str, Any]:
-    """Give one entry of a header's `clauses`."""
+    """Return one entry of a header's `clauses`."""
     return {
         "id": id_,
         "role": "broker",
@@ -31,7 +31,7 @@ def clause_entry(id_: str = DEFAULT_CLAUSE, **changes: str) -> dict[str, Any]:
 
 
 def target_entry(id_: str = DEFAULT_TARGET, **changes: Any) -> dict[str, Any]:
-    """Give one entry of a header's `targets`; implementation and release are read off the id."""
+    """Return one entry of a header's `targets`; the id determines implementation and release."""
     implementation, _, release = id_.rpartition("-")
     return {
         "id": id_,
@@ -45,7 +45,7 @@ def target_entry(id_: str = DEFAULT_TARGET, **changes: Any) -> dict[str, Any]:
 def planned_cell(
     clause: str = DEFAULT_CLAUSE, target: str = DEFAULT_TARGET, **changes: Any
 ) -> dict[str, Any]:
-    """Give one entry of a header's `planned_cells`, applicable unless `changes` say otherwise."""
+    """Return one entry of a header's `planned_cells`, applicable unless `changes` say otherwise."""
     return {
         "clause": clause,
         "target": target,
@@ -57,7 +57,7 @@ def planned_cell(
 
 
 def run_header(planned: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str, Any]:
-    """Give a whole `run.json` for the planned cells, with a footer that counts no row.
+    """Return a complete `run.json` for the planned cells, with a footer that counts no rows.
 
     Clauses and targets are those that the planned cells name, in order of appearance.
     """
@@ -90,7 +90,7 @@ def run_header(planned: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str
 
 
 def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> dict[str, Any]:
-    """Give one example row of the header's first planned cell: it conforms."""
+    """Return one example row of the header's first planned cell: it conforms."""
     cell = header["planned_cells"][0]
     target = next(entry for entry in header["targets"] if entry["id"] == cell["target"])
     return {
@@ -119,7 +119,7 @@ def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> d
 def write_run(
     folder: Path, header: Mapping[str, Any], examples: Sequence[Mapping[str, Any]] = ()
 ) -> Path:
-    """Write a run folder whose footer counts the rows given, and give the folder back."""
+    """Write a run folder whose footer counts the given rows, and return the folder."""
     folder.mkdir(parents=True)
     footer = {**header["footer"], "example_rows": len(examples)}
     write_header(folder, {**header, "footer": footer})
@@ -129,12 +129,12 @@ def write_run(
 
 
 def write_header(folder: Path, header: Mapping[str, Any]) -> None:
-    """Write, or write over, `run.json`."""
+    """Write or overwrite `run.json`."""
     (folder / "run.json").write_text(json.dumps(header, indent=1), encoding="utf-8")
 
 
 def rows_table(examples: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Give example rows as an Arrow table of the record schema."""
+    """Return example rows as an Arrow table of the record schema."""
     schema = arrow_schema(EXAMPLE_FIELDS)
     columns = {name: [row[name] for row in examples] for name in schema.names}
     columns["run_date"] = pa.array(columns["run_date"]).cast(pa.date32())

@@ -25,7 +25,7 @@ _ALWAYS = versions("0+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest:
-    """The body of an ApiVersions request; empty up to v2."""
+    """The body of an ApiVersions request; empty in v0 to v2."""
 
     client_software_name: str = ""
     client_software_version: str = ""
@@ -52,7 +52,7 @@ class ApiVersionsRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersion:
-    """The versions in which a broker serves one API, both ends inclusive."""
+    """The range of versions that a broker supports for one API, both ends inclusive."""
 
     api_key: int
     min_version: int
@@ -70,7 +70,7 @@ class ApiVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportedFeatureKey:
-    """The levels of a feature that a broker supports, both ends inclusive."""
+    """The range of levels of a feature that a broker supports, both ends inclusive."""
 
     name: str
     min_version: int
@@ -88,7 +88,7 @@ class SupportedFeatureKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalizedFeatureKey:
-    """The level of a feature that is in force in the cluster. The maximum stands first on the wire."""
+    """The finalized levels of a feature in the cluster. On the wire the maximum comes before the minimum."""
 
     name: str
     max_version_level: int
@@ -156,5 +156,5 @@ class ApiVersionsResponse:
     )
 
     def range_of(self, api_key: int) -> ApiVersion | None:
-        """Return the entry of an API, the first one where it stands more than once."""
+        """Return the first entry for an API, or None if the API is not listed."""
         return next((entry for entry in self.api_keys if entry.api_key == api_key), None)

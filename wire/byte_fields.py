@@ -1,6 +1,6 @@
-"""Bytes, records and the byte in front of a nullable struct: types that no ApiVersions message has.
+"""Types that no ApiVersions message uses: bytes, records and the presence byte of a nullable struct.
 
-The rules are those of `wire.primitives`. Records are bytes here, since nobody looks into them.
+The rules are those of `wire.primitives`. Records are read as plain bytes, because nothing here parses them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def write_nullable_bytes(value: bytes | None) -> bytes:
 
 
 def read_compact_nullable_bytes(data: memoryview, offset: int) -> tuple[bytes | None, int]:
-    """Read a varint of the length plus one and that many bytes; varint 0 is null."""
+    """Read a varint holding the length plus one, then that many bytes; varint 0 is null."""
     length_plus_one, start = read_unsigned_varint(data, offset)
     if length_plus_one == 0:
         return None, start
@@ -47,14 +47,14 @@ def read_compact_nullable_bytes(data: memoryview, offset: int) -> tuple[bytes | 
 
 
 def write_compact_nullable_bytes(value: bytes | None) -> bytes:
-    """Write a varint of the length plus one and the bytes; null is varint 0."""
+    """Write a varint holding the length plus one, then the bytes; null is varint 0."""
     return (
         write_unsigned_varint(0) if value is None else write_unsigned_varint(len(value) + 1) + value
     )
 
 
 def read_struct_presence(data: memoryview, offset: int) -> tuple[bool | None, int]:
-    """Read the byte in front of a nullable struct: 1 says that it follows, -1 is null.
+    """Read the presence byte of a nullable struct: 1 if the struct follows, -1 for null.
 
     Raises:
         InvalidBoolean: the byte is neither.
@@ -66,5 +66,5 @@ def read_struct_presence(data: memoryview, offset: int) -> tuple[bool | None, in
 
 
 def write_struct_presence(present: object) -> bytes:
-    """Write the byte in front of a nullable struct."""
+    """Write the presence byte of a nullable struct."""
     return write_int8(-1 if present is None else 1)

@@ -1,7 +1,7 @@
 """Encoding and decoding of any message that has a field table.
 
-Decoding is strict: what does not follow the schema is a `DecodeError` with the field's path and offsets.
-Encoding is strict too, unless `raw` says which field shall be wrong and with which bytes.
+Decoding is strict: bytes that do not follow the schema raise a `DecodeError` with the field's path and offsets.
+Encoding is strict too, except for fields whose bytes are given in `raw`, which may be wrong on purpose.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Reader = Callable[[memoryview, int], tuple[Any, int]]
 Writer = Callable[[Any], bytes]
 
 TAG_SECTION = "tagged_fields"
-"""The name under which `raw` replaces a whole tag section."""
+"""The key in `raw` that replaces a complete tag section."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where one value stands: for hex dumps and error marks.
+    """The position of one value in the bytes, for hex dumps and error marks.
 
-    The spans of a decoded message follow each other without gap or overlap: an array's own span is its
-    count, that of a tag section (`TAG_SECTION`) is its count too, and the number and size of the field
-    at position i in it are `tagged_fields[i]`.
+    The spans of a decoded message follow each other without gap or overlap. The span of an array covers
+    only its count, and so does the span of a tag section (`TAG_SECTION`). `tagged_fields[i]` covers the
+    tag and the size of the field at position i in the tag section.
 
     Attributes:
         field_path: path of the field, outermost first.
         start: offset of its first byte.
-        end: offset behind its last byte.
-        value: what was read there; of `tagged_fields[i]` the tag.
+        end: offset after its last byte.
+        value: the value read there; for `tagged_fields[i]` the tag.
     """
 
     field_path: str
@@ -72,7 +72,7 @@ _LENGTHS: Mapping[FieldType, tuple[tuple[Reader, Writer], tuple[Reader, Writer]]
     FieldType.BYTES: (_BYTES, _COMPACT_BYTES),
     FieldType.RECORDS: (_BYTES, _COMPACT_BYTES),
 }
-"""What begins with a length or is one: in the plain and in the compact form."""
+"""Types that begin with a length, or are one: (plain form, compact form)."""
 _NULLABLE_STRUCT = (byte_fields.read_struct_presence, byte_fields.write_struct_presence)
 
 
@@ -80,14 +80,14 @@ def _pair(type_: FieldType, *, compact: bool, nullable: bool) -> tuple[Reader, W
     if type_ in _LENGTHS:
         return _LENGTHS[type_][compact]
     if type_ is FieldType.STRUCT:
-        # One that cannot be null has nothing in front of it.
+        # A struct that cannot be null has no presence byte.
         return _NULLABLE_STRUCT if nullable else (lambda _, at: (True, at), lambda _: b"")
     return _NUMBERS[type_]
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One field of one version, with its type already chosen."""
+    """One field in one version, with its readers and writers already chosen."""
 
     field: Field
     nullable: bool
@@ -108,7 +108,7 @@ def _step(field: Field, message: type[Message], version: int) -> _Step:
 
 @functools.cache
 def _plan(message: type[Message], version: int) -> tuple[tuple[_Step, ...], dict[int, _Step]]:
-    """The untagged fields of a version in order, and the tagged ones by tag."""
+    """Return the untagged fields of a version in order, and the tagged ones by tag."""
     present = [field for field in message.FIELDS if version in field.versions]
     steps = [_step(field, message, version) for field in present]
     untagged = tuple(step for step in steps if step.field.tag is None)
@@ -118,16 +118,16 @@ def _plan(message: type[Message], version: int) -> tuple[tuple[_Step, ...], dict
 def decode(
     message: type[M], data: bytes | memoryview, *, version: int, trace: Trace | None = None
 ) -> M:
-    """Decode bytes that hold exactly one message.
+    """Decode bytes that contain exactly one message.
 
     Args:
         message: the class to decode.
         data: the message's bytes, no more and no less.
         version: the message's version (for a header: the header version).
-        trace: where given, gets a `Span` for every value.
+        trace: if given, a `Span` for every value is appended to it.
 
     Raises:
-        DecodeError: the bytes do not follow the schema; `TrailingBytes` where some are left.
+        DecodeError: the bytes do not follow the schema; `TrailingBytes` if some are left over.
     """
     decoded, end = decode_prefix(message, data, version=version, trace=trace)
     if end != len(data):
@@ -143,7 +143,7 @@ def decode_prefix(
     offset: int = 0,
     trace: Trace | None = None,
 ) -> tuple[M, int]:
-    """Decode one message that begins at `offset`; returns it and the offset after it."""
+    """Decode one message that begins at `offset`; return it and the offset after it."""
     return _decode_struct(message, memoryview(data), offset, version, trace, "")
 
 
@@ -171,7 +171,7 @@ def _decode_tag_section(
     trace: Trace | None,
     path: str,
 ) -> int:
-    """Add what a tag section holds to the values of its struct; returns the offset after it."""
+    """Decode a tag section into the values of its struct; return the offset after the section."""
     fields, section_end = primitives.read_raw_tagged_fields(data, offset)
     if trace is not None:
         count_end = fields[0].offset if fields else section_end
@@ -236,7 +236,7 @@ def _decode_array(
     trace: Trace | None,
     path: str,
 ) -> tuple[tuple[Any, ...], int]:
-    # Every element takes at least one byte, so a count beyond the bytes left is refused before the loop.
+    # Every element takes at least one byte, so a count larger than the number of bytes left is refused here.
     if count > len(data) - offset:
         raise BufferUnderflow(
             f"{count} elements announced, {len(data) - offset} bytes left",
@@ -272,16 +272,16 @@ def encode(message: Message, *, version: int, raw: Mapping[str, bytes] | None = 
     """Encode a message.
 
     Args:
-        message: what to write; fields that the version does not have are left out.
+        message: the message to write; fields that do not exist in this version are left out.
         version: the message's version (for a header: the header version).
-        raw: bytes to write in place of a field, by the field's name; those of a tagged field stand behind
-            its tag and size, also where its value is the default. `TAG_SECTION` names the whole tag
-            section, which is otherwise the known tagged fields that differ from their default and the
-            unknown ones, ascending.
+        raw: bytes to write in place of a field, by the field's name. For a tagged field the tag and size
+            are still written in front of these bytes, even if its value is the default. `TAG_SECTION`
+            replaces the complete tag section. Without it, the section contains the known tagged fields
+            that differ from their default and the unknown ones, in ascending order.
 
     Raises:
-        EncodeError: a value does not fit its field, an unknown tag is a known one or stands twice, or `raw`
-            names what this version has not (or a tagged field beside `TAG_SECTION`).
+        EncodeError: a value does not fit its field; an unknown tag is a known one or occurs twice; or `raw`
+            names a field that this version does not have, or a tagged field together with `TAG_SECTION`.
     """
     untagged, tagged = _plan(type(message), version)
     replaced = dict(raw or {})

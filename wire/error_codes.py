@@ -1,6 +1,6 @@
 """Kafka's error codes, by Kafka's names.
 
-Source: the error table that the clients library of release 4.4.0 carries.
+Source: the error table in the clients library of release 4.4.0.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import enum
 
 
 class ErrorCode(enum.IntEnum):
-    """An error code; one that this table does not know is kept as a member named `CODE_<number>`."""
+    """An error code. A code that is not in this table becomes a member named `CODE_<number>`."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

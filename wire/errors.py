@@ -1,7 +1,7 @@
-"""Faults of the bytes: what does not decode, and what cannot be encoded.
+"""Errors of the codec: bytes that cannot be decoded, and values that cannot be encoded.
 
-A `DecodeError` says where: the path of the field and the offsets of the bytes that are to blame. Whose
-fault it is, the target's or ours, is not for this layer to say.
+A `DecodeError` carries the path of the field and the offsets of the bytes at fault. This layer does not
+decide whose fault it is, the target's or the suite's.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from collections.abc import Callable
 
 
 class WireError(Exception):
-    """Base of everything this package raises."""
+    """Base class of all errors that this package defines."""
 
 
 class EncodeError(WireError):
-    """A value does not fit its field; writing it wrongly on purpose goes through `raw=`."""
+    """A value does not fit its field. To write wrong bytes on purpose, use `raw=`."""
 
 
 class DecodeError(WireError):
-    """Bytes that do not follow the schema.
+    """The bytes do not follow the schema.
 
     Attributes:
         field_path: the field being read, outermost first, such as "api_keys[3].min_version".
-        start: offset of the first byte to blame, counted from the beginning of what was decoded.
-        end: offset after the last byte to blame.
+        start: offset of the first byte at fault, counted from the beginning of the decoded data.
+        end: offset after the last byte at fault.
     """
 
     def __init__(self, problem: str, *, start: int, end: int, field_path: str = "") -> None:
@@ -39,14 +39,14 @@ class DecodeError(WireError):
         return f"{where}{self.problem} (bytes {self.start} to {self.end})"
 
     def __reduce__(self) -> tuple[Callable[[str], DecodeError], tuple[str]]:
-        # Without this neither a copy nor another process gets it: the offsets are keyword-only.
+        # Without this the error can be neither copied nor pickled, because the offsets are keyword-only.
         make = functools.partial(
             type(self), start=self.start, end=self.end, field_path=self.field_path
         )
         return make, (self.problem,)
 
     def within(self, field: str) -> DecodeError:
-        """Put the name of the enclosing field in front of the path; returns the error itself."""
+        """Prepend the name of the enclosing field to the path; return the error itself."""
         separator = "" if not self.field_path or self.field_path.startswith("[") else "."
         self.field_path = f"{field}{separator}{self.field_path}"
         return self
@@ -61,11 +61,11 @@ class VarintTooLong(DecodeError):
 
 
 class NegativeLength(DecodeError):
-    """A length or count is negative where -1 (or 0 for compact types) is the only special one."""
+    """A length or count is negative, and it is not the -1 that stands for null."""
 
 
 class FrameTooLarge(DecodeError):
-    """A size prefix names more bytes than the reader accepts."""
+    """A size prefix announces more bytes than the reader accepts."""
 
 
 class UnexpectedNull(DecodeError):
@@ -81,7 +81,7 @@ class InvalidBoolean(DecodeError):
 
 
 class DuplicateTag(DecodeError):
-    """A tag stands twice in one tag section."""
+    """A tag occurs twice in one tag section."""
 
 
 class TrailingBytes(DecodeError):

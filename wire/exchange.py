@@ -1,7 +1,7 @@
-"""What is sent, and what came of it: requests, exchanges and their outcomes, without I/O.
+"""Requests, exchanges and their outcomes, without I/O.
 
-A `Request` keeps both what is meant and the bytes, since the bytes may be wrong on purpose. An `Exchange` is
-one request with what came back for it on its connection.
+A `Request` keeps both the intended header and body and the bytes, because the bytes may be wrong on purpose.
+An `Exchange` is one request with everything that came back for it on its connection.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Request:
 
     Attributes:
         data: the bytes, size prefix included.
-        header: the header that is meant; the bytes may say something else.
-        body: the body that is meant, where it is an ApiVersions body.
+        header: the intended header; the bytes may differ from it.
+        body: the intended body if it is an ApiVersions body.
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
-        layout: how the request and its answer are written, where a schema says so.
+        layout: the layout of the request and its response if it comes from a schema.
     """
 
     data: bytes
@@ -43,25 +43,25 @@ class Request:
 
     @property
     def api_version(self) -> int:
-        """The version of the request that is meant."""
+        """The intended version of the request."""
         return self.header.request_api_version
 
     @property
     def api_key(self) -> int:
-        """The key of the request that is meant."""
+        """The intended api key of the request."""
         return self.header.request_api_key
 
     @property
     def correlation_id(self) -> int:
-        """The correlation id that is meant."""
+        """The intended correlation id."""
         return self.header.correlation_id
 
     @property
     def kind(self) -> str:
-        """What kind of input it is, one of few.
+        """The kind of input, one of a few names.
 
-        `v0` and so on for ApiVersions in a version that is known here, `unknown` in any other, `other` for another
-        API; with `-broken` behind it where the bytes are wrong on purpose.
+        It is `v0` to `v5` for a known version of ApiVersions, `unknown` for any other version, and `other` for
+        another API. `-broken` is appended if the bytes are wrong on purpose.
         """
         kind = "other"
         if self.api_key == API_VERSIONS_KEY:
@@ -85,20 +85,20 @@ def encode_request(
     """Encode an ApiVersions request, or one that is wrong on purpose.
 
     Args:
-        header: the header; its version follows from the api version unless `header_version` or `layout` says otherwise.
-        body: the message, written in the layout of the api version (of the newest known one for a version
-            that is not known), or the bytes to write instead.
-        header_version: another header version than the right one.
-        layout: how the request is written, where a schema says so; the body is bytes then.
+        header: the header; its version follows from the api version unless `header_version` or `layout` is given.
+        body: the message, or the bytes to write instead. A message is written in the layout of the api version,
+            or of the nearest known version if that version is unknown.
+        header_version: a header version to use instead of the right one.
+        layout: the layout of the request if it comes from a schema; the body is bytes then.
         raw_header: bytes for fields of the header, as for `wire.codec.encode`.
-        raw_body: bytes for fields of the body.
-        trailing: bytes behind the body, inside the frame.
-        size: another size prefix than the payload's.
-        broken: what is wrong with the result, for the reader of a failure.
+        raw_body: bytes for fields of the body, as for `wire.codec.encode`.
+        trailing: bytes after the body, inside the frame.
+        size: a size prefix to use instead of the payload's size.
+        broken: what is wrong with the result, shown in failure reports.
 
     Raises:
-        EncodeError: a value does not fit its field, or bytes are given for one that is not there.
-        ValueError: neither layout nor header version of another API is given, or both are.
+        EncodeError: a value does not fit its field, or bytes are given for a field that does not exist.
+        ValueError: both a layout and a header version are given, or neither is for an API other than ApiVersions.
     """
     api_version = header.request_api_version
     if layout is not None:
@@ -127,8 +127,8 @@ def encode_request(
 class Outcome(enum.StrEnum):
     """What became of a request.
 
-    `IGNORED` and `SILENT` both mean that no answer came; an ignored request is one behind which the
-    sentinel was answered, so that the connection is known to be alive.
+    `IGNORED` and `SILENT` both mean that no response came. After an ignored request the sentinel was
+    answered, so the connection is known to be alive.
     """
 
     ANSWER = "answer"
@@ -142,17 +142,17 @@ class Outcome(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One request and what came back for it.
+    """One request and everything that came back for it.
 
     Attributes:
-        request: what was sent.
+        request: the request that was sent.
         outcome: what became of it.
-        payload: the answer without its size prefix, where there is one.
-        usable: whether the connection served the sentinel behind the request; where none was sent, whether
-            the target was not seen closing behind the answer.
-        stray: bytes that came and are no whole frame, or are more than were asked for.
-        framing_error: what is wrong with the size prefix, where the answer could not be cut out.
-        latency_us: microseconds from the write to the answer.
+        payload: the response without its size prefix, if there is one.
+        usable: whether the target answered the sentinel after the request. If no sentinel was sent, whether the
+            target was not seen closing the connection after the response.
+        stray: received bytes that are not a complete frame, or more than the request asked for.
+        framing_error: what is wrong with the size prefix if the response could not be cut out of the stream.
+        latency_us: microseconds from the write to the response.
     """
 
     request: Request
@@ -165,25 +165,25 @@ class Exchange:
 
     @property
     def received(self) -> bytes:
-        """Everything that came for the request: the answer with its size prefix, and stray bytes."""
+        """All bytes received for the request: the response with its size prefix, and stray bytes."""
         return (b"" if self.payload is None else encode_frame(self.payload)) + self.stray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One thing that was done on a connection, so that it can be done again.
+    """One recorded step on a connection, with all that is needed to replay it.
 
     Attributes:
         connection: which connection of the example, counted from 0; the first step on it opens it.
-        listener: name of the listener that the connection goes to.
-        tls: whether the bytes go through TLS.
-        pieces: what was written, write by write; nothing for a step that ends the stream or closes.
-        exchanges: what came of each request, in order; empty where no answer was awaited.
-        sentinel: whether the last piece ends with a sentinel behind the one request.
-        end_of_stream: whether our side of the stream ends behind the pieces, and the other stays open.
-        behind: whole frames without size prefix that came behind those of the exchanges: the sentinel's answer, and
-            what was more than was asked for.
-        unread: bytes that came up to the end of the step and were taken for no frame; the next step has them again.
+        listener: name of the listener that the connection is opened to.
+        tls: whether the connection uses TLS.
+        pieces: the bytes of each write, in order; empty for a step that only ends the stream or closes.
+        exchanges: the exchange of each request, in order; empty if no response was awaited.
+        sentinel: whether the last piece ends with a sentinel after the single request.
+        end_of_stream: whether our side of the stream ends after the pieces while the other side stays open.
+        behind: complete frames without size prefix that came after those of the exchanges: the sentinel's response,
+            and any frames beyond the requested ones.
+        unread: bytes received by the end of the step that form no complete frame; the next step repeats them.
         ended: whether the target was seen ending its side of the stream.
     """
 
@@ -200,11 +200,11 @@ class Step:
 
     @property
     def received(self) -> bytes:
-        """Everything that was read in the step, what the one before it had left unread included."""
+        """All bytes read in the step, including those that the previous step left unread."""
         answers = [each.payload for each in self.exchanges if each.payload is not None]
         return b"".join(map(encode_frame, (*answers, *self.behind))) + self.unread
 
     @property
     def closes(self) -> bool:
-        """Whether the step is nothing but the end of the connection from our side."""
+        """Whether the step does nothing but close the connection from our side."""
         return not self.pieces and not self.end_of_stream and not self.exchanges

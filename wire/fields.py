@@ -1,8 +1,8 @@
 """Field tables: one table per message drives encoding, decoding and the strategies.
 
 A message is a frozen dataclass with two class attributes: `FIELDS`, a tuple of `Field` in wire order, and
-`FLEXIBLE`, the versions in which strings and arrays are compact and a tag section ends the struct. What a
-version has is never written anywhere else.
+`FLEXIBLE`, the versions in which strings and arrays are compact and a tag section ends the struct. The fields
+of a version are defined nowhere else.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _RANGE = re.compile(r"(?P<first>[0-9]+)(?:(?P<open>\+)|-(?P<last>[0-9]+))?")
 
 
 def versions(text: str) -> Versions:
-    """Read Kafka's notation for versions: "3+", "0-2", "4" or "none".
+    """Parse Kafka's notation for versions: "3+", "0-2", "4" or "none".
 
     Raises:
-        ValueError: the text is none of these.
+        ValueError: the text has none of these forms.
     """
     if text == "none":
         return NO_VERSIONS
@@ -60,7 +60,7 @@ def versions(text: str) -> Versions:
 
 
 class FieldType(enum.Enum):
-    """Types of fields, by Kafka's names."""
+    """Field types, under Kafka's names."""
 
     BOOLEAN = "bool"
     INT8 = "int8"
@@ -86,11 +86,11 @@ class Message(Protocol):
 
     @property
     def unknown_tagged_fields(self) -> tuple[TaggedField, ...]:
-        """Tagged fields that the table does not name."""
+        """The tagged fields that are not in the table."""
 
     @property
     def tag_order(self) -> tuple[int, ...]:
-        """The tags of a decoded struct in the order in which they stood."""
+        """The tags of a decoded struct in the order of the bytes."""
 
 
 StructClass = type[Any]
@@ -101,16 +101,16 @@ class Field:
     """One row of a field table.
 
     Attributes:
-        name: Kafka's schema name, snake_cased; the attribute of the message.
+        name: Kafka's schema name, snake_cased; also the name of the message's attribute.
         type: the field's type.
-        versions: where the field exists.
-        nullable: where it may be null.
-        flexible: where a string is compact, if that is not where the message is flexible.
-        tag: its number where it is a tagged field.
-        default: the value that it has where it does not exist, or is tagged and absent.
-        element: the struct that a struct field is, or that an array holds.
-        items: the type of an array's elements where they are no structs.
-        convert: makes the attribute's value from the number read.
+        versions: the versions in which the field exists.
+        nullable: the versions in which it may be null.
+        flexible: the versions in which a string is compact, if they differ from the message's flexible versions.
+        tag: the tag of a tagged field; None for any other field.
+        default: the value in versions without the field, and of a tagged field that is absent.
+        element: the class of a struct field, or of the structs in an array.
+        items: the type of an array's elements if they are not structs.
+        convert: converts the number that was read to the attribute's value.
     """
 
     name: str

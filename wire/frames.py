@@ -1,4 +1,4 @@
-"""Frames: an int32 size and that many bytes of payload. Sans-IO, and bounded before anything is kept.
+"""Frames: an int32 size and that many bytes of payload. Sans-IO; the size is checked against a limit.
 
 Source: Kafka protocol guide, "Protocol Primitive Types" and "Common Request and Response Structure".
 """
@@ -13,17 +13,17 @@ DEFAULT_MAX_FRAME_BYTES = 16 * 1024 * 1024
 
 
 def encode_frame(payload: bytes, *, size: int | None = None) -> bytes:
-    """Put the size in front of a payload; `size` writes another one than the payload's on purpose."""
+    """Return a payload with its size in front; `size` replaces the right size with a wrong one on purpose."""
     return primitives.write_int32(len(payload) if size is None else size) + payload
 
 
 class FrameReader:
-    """Cuts a stream of bytes into payloads.
+    """A reader that splits a stream of bytes into payloads.
 
-    The caller feeds whatever arrived to `receive_data` and takes whole payloads with `next_payload`.
+    The caller passes received bytes to `receive_data` and takes complete payloads from `next_payload`.
 
     Attributes:
-        max_frame_bytes: the largest payload from here on.
+        max_frame_bytes: the largest payload to accept; it may be changed at any time.
     """
 
     def __init__(self, *, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
@@ -32,19 +32,19 @@ class FrameReader:
 
     @property
     def unread(self) -> bytes:
-        """What arrived and has not been given out as a payload."""
+        """The received bytes that have not been returned as a payload."""
         return bytes(self._buffer)
 
     def receive_data(self, data: bytes) -> None:
-        """Take bytes of the stream, in any pieces."""
+        """Accept bytes of the stream, split in any way."""
         self._buffer += data
 
     def next_payload(self) -> bytes | None:
-        """Return the next whole payload, or None until it is there.
+        """Return the next complete payload, or None until it has arrived.
 
         Raises:
-            NegativeLength: the size is below zero. The stream is of no use after this.
-            FrameTooLarge: the size is above the bound. The stream is of no use after this.
+            NegativeLength: the size is below zero. The stream is unusable after this.
+            FrameTooLarge: the size is above `max_frame_bytes`. The stream is unusable after this.
         """
         if len(self._buffer) < SIZE_BYTES:
             return None

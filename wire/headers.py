@@ -1,4 +1,4 @@
-"""Request headers v1 and v2, response headers v0 and v1, and which of them a request has.
+"""Request headers v0 to v2, response headers v0 and v1, and the header version of an ApiVersions request.
 
 ClientId keeps its int16 length in every header version; only the tag section is flexible.
 Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header of ApiVersions.
@@ -47,7 +47,7 @@ class RequestHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseHeader:
-    """The header of a response; that of ApiVersions is v0 at every version."""
+    """The header of a response. ApiVersions uses header v0 in every version."""
 
     correlation_id: int
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
@@ -60,7 +60,7 @@ class ResponseHeader:
 
 
 def read_key_and_version(frame: bytes) -> tuple[int, int]:
-    """Return api key and version that a request's frame names; one that ends before both names nothing."""
+    """Return the api key and api version in a frame that starts with its size; an absent number reads as 0."""
     key, version = (
         int.from_bytes(frame[at : at + 2], signed=True) for at in (SIZE_BYTES, SIZE_BYTES + 2)
     )
@@ -68,9 +68,9 @@ def read_key_and_version(frame: bytes) -> tuple[int, int]:
 
 
 def request_header_version(api_key: int, api_version: int) -> int:
-    """Return the header version of an ApiVersions request, as it follows from its version alone.
+    """Return the header version of an ApiVersions request, which follows from the api version alone.
 
-    A version that is not known yet counts as flexible, a negative one as not.
+    A version newer than the known ones counts as flexible, a negative one does not.
 
     Raises:
         ValueError: the key is not that of ApiVersions; for other APIs see `wire.layouts`.

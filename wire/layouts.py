@@ -1,4 +1,4 @@
-"""How a request and its answer are written: one version of two messages, and of the headers in front of them."""
+"""The layout of a request and its response: one version of both messages and of their headers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Layout:
     """One version of an API.
 
     Attributes:
-        request: the class of its requests.
-        response: the class of its responses.
-        version: the version of both.
-        request_header_version: the version of the header that a request has.
-        response_header_version: the version of the header that a response has.
+        request: the message class of its requests.
+        response: the message class of its responses.
+        version: the version of both messages.
+        request_header_version: the header version of a request.
+        response_header_version: the header version of a response.
     """
 
     request: type[Any]

@@ -1,10 +1,10 @@
-"""Messages of every Kafka API, made from Kafka's own schemas: no table of ours names their fields.
+"""Message classes of every Kafka API, built from Kafka's own schemas.
 
-A schema is the parsed JSON that each `kafka-clients` jar carries. It becomes a frozen dataclass with a field
-table, which `wire.codec` encodes and decodes as it does the messages that are written out here. Names are the
-schema's, snake_cased. Reading the jars is for `fixtures.message_schemas`.
+A schema is one parsed JSON file from a `kafka-clients` jar. It becomes a frozen dataclass with a field table,
+which `wire.codec` encodes and decodes like the handwritten messages of this package. Names are the schema's,
+snake_cased. `fixtures.message_schemas` reads the jars.
 
-Source: apache/kafka, clients/src/main/resources/common/message/README.md, for what the keys of a schema mean.
+Source: apache/kafka, clients/src/main/resources/common/message/README.md, for the meaning of a schema's keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wire.layouts import Layout
 from wire.primitives import TaggedField
 
 Schema = Mapping[str, Any]
-"""One parsed JSON file, or a part of it."""
+"""A parsed JSON schema file, or a part of one."""
 
 CONTROLLED_SHUTDOWN_KEY = 7
 
@@ -41,19 +41,19 @@ _ZERO: Mapping[FieldType, Any] = {
     FieldType.RECORDS: b"",
     FieldType.ARRAY: (),
 }
-"""What a field without a default in its schema has; whole numbers have 0."""
+"""The default of a field whose schema names none; 0 for the integer types, which are not listed."""
 
 
 def snake_case(name: str) -> str:
-    """Return a schema's name as it is written here: "ThrottleTimeMs" is "throttle_time_ms"."""
+    """Return a schema's name in snake case: "ThrottleTimeMs" becomes "throttle_time_ms"."""
     return _WORD_BEGINS.sub("_", name).lower()
 
 
 def message_class(schema: Schema) -> type[Any]:
-    """Return the class of a schema's messages: every field has the schema's default.
+    """Return the message class of a schema; every field defaults to the schema's default.
 
     Args:
-        schema: a request, a response or any other schema with fields.
+        schema: the schema of a request, of a response, or any other schema with fields.
     """
     shared = {each["name"]: each["fields"] for each in schema.get("commonStructs", ())}
     flexible = versions(schema.get("flexibleVersions", "none"))
@@ -96,7 +96,7 @@ def _field(schema: Schema, flexible: Versions, shared: Mapping[str, list[Schema]
         versions=versions(schema["versions"]),
         nullable=versions(schema.get("nullableVersions", "none")),
         flexible=None if own_flexible is None else versions(own_flexible),
-        # Some schemas write the number as a text.
+        # Some schemas write the tag as a string.
         tag=int(schema["tag"]) if "tag" in schema else None,
         default=_default(schema, type_, element),
         element=element,
@@ -120,11 +120,11 @@ def _default(schema: Schema, type_: FieldType, element: type[Any] | None) -> Any
 
 @dataclass(frozen=True)
 class Api:
-    """One API as one source of schemas has it: its request and its response.
+    """The request and response schemas of one API, from one source.
 
     Attributes:
-        request_schema: the parsed schema of its requests.
-        response_schema: the parsed schema of its responses.
+        request_schema: the parsed schema of its request.
+        response_schema: the parsed schema of its response.
     """
 
     request_schema: Schema
@@ -147,18 +147,18 @@ class Api:
 
     @cached_property
     def request(self) -> type[Any]:
-        """The class of its requests."""
+        """The message class of its requests."""
         return message_class(self.request_schema)
 
     @cached_property
     def response(self) -> type[Any]:
-        """The class of its responses."""
+        """The message class of its responses."""
         return message_class(self.response_schema)
 
     def request_header_version(self, api_version: int) -> int:
-        """Return the version of the header that a request has.
+        """Return the header version of a request.
 
-        ControlledShutdown v0 has the oldest header, which knows no client id.
+        ControlledShutdown v0 uses the oldest header, which has no client id.
         """
         if self.api_key == CONTROLLED_SHUTDOWN_KEY and api_version == 0:
             return 0
@@ -166,12 +166,12 @@ class Api:
         return FLEXIBLE_REQUEST_HEADER if flexible else PLAIN_REQUEST_HEADER
 
     def response_header_version(self, api_version: int) -> int:
-        """Return the version of the header that a response has; that of ApiVersions is always 0."""
+        """Return the header version of a response, which is always 0 for ApiVersions."""
         flexible = api_version in self.response.FLEXIBLE
         return int(flexible and self.api_key != API_VERSIONS_KEY)
 
     def layout(self, api_version: int) -> Layout:
-        """Return how requests and responses of a version are written."""
+        """Return the layout of requests and responses in a version."""
         return Layout(
             request=self.request,
             response=self.response,
@@ -182,13 +182,13 @@ class Api:
 
 
 class ApiCatalogue:
-    """Every API that any of some sources of schemas describes."""
+    """All APIs that one or more sources of schemas describe."""
 
     def __init__(self, sources: Iterable[Iterable[Schema]]) -> None:
-        """Take the schemas.
+        """Collect the schemas.
 
         Args:
-            sources: schemas of each source; where two describe a version, the earlier source counts.
+            sources: the schemas of each source. If two sources describe a version, the earlier one wins.
         """
         self._apis: dict[int, list[Api]] = {}
         for schemas in sources:
@@ -196,12 +196,12 @@ class ApiCatalogue:
                 self._apis.setdefault(api.api_key, []).append(api)
 
     def find(self, api_key: int, api_version: int) -> Api | None:
-        """Return the API as the source that describes this version has it."""
+        """Return the API from the first source that describes this version, or None."""
         described = self._apis.get(api_key, ())
         return next((api for api in described if api_version in api.valid_versions), None)
 
     def nearest(self, api_key: int, api_version: int) -> tuple[Api, int] | None:
-        """Return the API and the version of it that is described and nearest to the one asked for."""
+        """Return the API and its described version nearest to `api_version`, or None."""
         candidates = [
             (api, min(max(api_version, first), last))
             for api in self._apis.get(api_key, ())
@@ -210,18 +210,18 @@ class ApiCatalogue:
         return min(candidates, key=lambda each: abs(each[1] - api_version), default=None)
 
     def versions_of(self, api_key: int) -> list[int]:
-        """Return the versions of an API that any source describes, ascending."""
+        """Return the versions of an API that at least one source describes, ascending."""
         described = self._apis.get(api_key, ())
         ranges = (range(each.first, _last(each) + 1) for each in map(_valid_versions, described))
         return sorted({version for versions_ in ranges for version in versions_})
 
     def name_of(self, api_key: int) -> str:
-        """Return an API's name, or "key N" for one that no source names."""
+        """Return an API's name, or "key N" if no source describes it."""
         described = self._apis.get(api_key)
         return described[0].name if described else f"key {api_key}"
 
     def __iter__(self) -> Any:
-        """Every API of every source, by key."""
+        """Yield every API of every source, ordered by key."""
         for api_key in sorted(self._apis):
             yield from self._apis[api_key]
 

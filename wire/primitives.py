@@ -1,10 +1,10 @@
-"""Kafka's primitive types: how each is read from and written to bytes, without I/O.
+"""Readers and writers for Kafka's primitive types, without I/O.
 
 Rules:
-- every `read_x(data, offset)` returns the value and the offset after it, and never reads behind the end;
+- every `read_x(data, offset)` returns the value and the offset after it, and never reads past the end;
 - every `write_x(value)` returns the bytes, and raises `EncodeError` for a value that does not fit;
-- a reader raises a `DecodeError` whose offsets name the bytes to blame;
-- lengths are checked against what is left before anything is allocated.
+- a reader raises a `DecodeError` whose offsets name the bytes at fault;
+- lengths are checked against the remaining bytes before anything is allocated.
 
 Numbers are big-endian. Source: Kafka protocol guide, "Protocol Primitive Types"; KIP-482 for the compact
 types, the unsigned varint and the tagged fields.
@@ -32,20 +32,20 @@ INT16_MAX = 2**15 - 1
 
 
 class TaggedField(NamedTuple):
-    """A tagged field that the schema does not know: its number and its raw bytes."""
+    """A tagged field that is not in the schema: its tag and its raw bytes."""
 
     tag: int
     data: bytes
 
 
 class RawTaggedField(NamedTuple):
-    """Where one field of a tag section stands.
+    """The position of one field in a tag section.
 
     Attributes:
-        tag: its number.
-        offset: offset of its first byte, which is that of the number.
-        start: offset of its data, behind the number and the size.
-        end: offset behind its data.
+        tag: the field's tag.
+        offset: offset of the field's first byte, where the tag begins.
+        start: offset of its data, after the tag and the size.
+        end: offset after its data.
     """
 
     tag: int
@@ -180,10 +180,10 @@ def write_uuid(value: UUID) -> bytes:
 def read_unsigned_varint(data: memoryview, offset: int) -> tuple[int, int]:
     """Read one unsigned varint: base 128, least significant group first, 1 to 5 bytes.
 
-    A longer form than needed is accepted, as no source forbids it.
+    Forms longer than necessary are accepted, because no source forbids them.
 
     Args:
-        data: what is decoded.
+        data: the bytes to decode.
         offset: index of the first byte, counted from 0.
 
     Returns:
@@ -191,7 +191,7 @@ def read_unsigned_varint(data: memoryview, offset: int) -> tuple[int, int]:
 
     Raises:
         BufferUnderflow: the bytes end inside the varint.
-        VarintTooLong: the fifth byte has its continuation bit, or bits above 2**32.
+        VarintTooLong: the fifth byte has its continuation bit set, or the value exceeds 2**32 - 1.
     """
     value = 0
     for index in range(VARINT_MAX_BYTES):
@@ -220,7 +220,7 @@ def write_unsigned_varint(value: int) -> bytes:
 
 
 def write_long_unsigned_varint(value: int, size: int) -> bytes:
-    """Write a varint in `size` bytes (2 to 5), padded with empty groups: legal, but not the shortest."""
+    """Write a varint in exactly `size` bytes (2 to 5), padded with empty groups: legal, but not the shortest."""
     if not 0 <= value < 1 << 7 * size:
         raise EncodeError(f"{value!r} does not fit a varint of {size} bytes")
     groups = [value >> 7 * index & 0x7F | 0x80 for index in range(size)]
@@ -281,7 +281,7 @@ def write_nullable_string(value: str | None) -> bytes:
 
 
 def read_compact_nullable_string(data: memoryview, offset: int) -> tuple[str | None, int]:
-    """Read a varint of the length plus one and that many bytes of UTF-8; varint 0 is null."""
+    """Read a varint holding the length plus one, then that many bytes of UTF-8; varint 0 is null."""
     length_plus_one, start = read_unsigned_varint(data, offset)
     if length_plus_one == 0:
         return None, start
@@ -289,7 +289,7 @@ def read_compact_nullable_string(data: memoryview, offset: int) -> tuple[str | N
 
 
 def write_compact_nullable_string(value: str | None) -> bytes:
-    """Write a varint of the length plus one and the UTF-8 bytes; null is varint 0."""
+    """Write a varint holding the length plus one, then the UTF-8 bytes; null is varint 0."""
     if value is None:
         return write_unsigned_varint(0)
     raw = _utf8(value)
@@ -322,24 +322,24 @@ def write_array_length(count: int | None) -> bytes:
 
 
 def read_compact_array_length(data: memoryview, offset: int) -> tuple[int | None, int]:
-    """Read the varint count plus one of a compact array; 0 is a null array."""
+    """Read the count of a compact array, a varint holding the count plus one; 0 is a null array."""
     count_plus_one, end = read_unsigned_varint(data, offset)
     return (None if count_plus_one == 0 else count_plus_one - 1), end
 
 
 def write_compact_array_length(count: int | None) -> bytes:
-    """Write the varint count plus one of a compact array; null is 0."""
+    """Write the count of a compact array as a varint holding the count plus one; null is 0."""
     return write_unsigned_varint(0 if count is None else _not_negative(count) + 1)
 
 
 def read_raw_tagged_fields(data: memoryview, offset: int) -> tuple[tuple[RawTaggedField, ...], int]:
-    """Read a tag section without its meaning.
+    """Read a tag section without interpreting its fields. The order of the tags is not checked.
 
     Returns:
-        The fields in the order in which they stand, and the offset after the section.
+        The fields in the order of the bytes, and the offset after the section.
 
     Raises:
-        DuplicateTag: a tag stands twice. Their order is not checked here.
+        DuplicateTag: a tag occurs twice.
     """
     count, offset = read_unsigned_varint(data, offset)
     fields: list[RawTaggedField] = []
@@ -357,7 +357,7 @@ def read_raw_tagged_fields(data: memoryview, offset: int) -> tuple[tuple[RawTagg
 
 
 def write_raw_tagged_fields(fields: tuple[TaggedField, ...]) -> bytes:
-    """Write a tag section in the order given, which a valid one has ascending."""
+    """Write a tag section in the given order; in a valid section the tags ascend."""
     section = [write_unsigned_varint(len(fields))]
     for tag, data in fields:
         section += (write_unsigned_varint(tag), write_unsigned_varint(len(data)), data)

@@ -1,6 +1,6 @@
-"""The requests that authenticate a connection, as far as ApiVersions meets them: handshake and tokens.
+"""The messages of SASL authentication that the suite needs: handshake and tokens.
 
-Source: KIP-43 (SaslHandshake v0 and the bare tokens behind it) and KIP-152 (SaslHandshake v1, SaslAuthenticate).
+Source: KIP-43 (SaslHandshake v0 and the bare tokens after it) and KIP-152 (SaslHandshake v1, SaslAuthenticate).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SASL_AUTHENTICATE_KEY = 36
 CORRELATION_ID_BYTES = 4
 ERROR_CODE_BYTES = 2
 BARE_TOKEN = -1
-"""Stands as api version where a token goes over the wire without a request header."""
+"""The api version in the header of a `Request` that is a bare token, sent without a request header."""
 
 _ALWAYS = versions("0+")
 _ERROR_CODE = Field(name="error_code", type=FieldType.INT16, versions=_ALWAYS, convert=ErrorCode)
@@ -31,7 +31,7 @@ _ERROR_CODE = Field(name="error_code", type=FieldType.INT16, versions=_ALWAYS, c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PlainMessage:
-    """A message of versions that have no tag sections."""
+    """Base class of messages whose versions have no tag sections."""
 
     unknown_tagged_fields: tuple[TaggedField, ...] = ()
     tag_order: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class _PlainMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslHandshakeRequest(_PlainMessage):
-    """Names the mechanism by which a connection shall be authenticated (v0 and v1)."""
+    """A request that names the mechanism for authenticating the connection (v0 and v1)."""
 
     mechanism: str
 
@@ -52,7 +52,7 @@ class SaslHandshakeRequest(_PlainMessage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslHandshakeResponse(_PlainMessage):
-    """Whether the mechanism is enabled, and which are."""
+    """A response that says whether the mechanism is enabled, and lists the enabled ones."""
 
     error_code: int
     mechanisms: tuple[str, ...]
@@ -65,7 +65,7 @@ class SaslHandshakeResponse(_PlainMessage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslAuthenticateRequest(_PlainMessage):
-    """Carries a token of the mechanism (v0)."""
+    """A request that carries a token of the mechanism (v0)."""
 
     auth_bytes: bytes
 
@@ -76,7 +76,7 @@ class SaslAuthenticateRequest(_PlainMessage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslAuthenticateResponse(_PlainMessage):
-    """Whether the token was taken, and the next one of the other side (v0)."""
+    """A response that says whether the token was accepted, and carries the broker's next token (v0)."""
 
     error_code: int
     error_message: str | None
@@ -92,7 +92,7 @@ class SaslAuthenticateResponse(_PlainMessage):
 def handshake_request(
     *, version: int = 1, mechanism: str = "PLAIN", correlation_id: int = 17
 ) -> Request:
-    """Return a SaslHandshake request: behind v0 come bare tokens, behind v1 SaslAuthenticate requests."""
+    """Return a SaslHandshake request. Bare tokens follow v0, SaslAuthenticate requests follow v1."""
     header = RequestHeader(
         request_api_key=SASL_HANDSHAKE_KEY,
         request_api_version=version,
@@ -118,7 +118,7 @@ def authenticate_request(token: bytes, *, correlation_id: int = 36) -> Request:
 
 
 def bare_token(token: bytes) -> Request:
-    """Return a token as it goes behind SaslHandshake v0: a frame of its own, without a header."""
+    """Return a token in the form that follows SaslHandshake v0: a frame of its own, without a header."""
     header = RequestHeader(
         request_api_key=SASL_AUTHENTICATE_KEY, request_api_version=BARE_TOKEN, correlation_id=0
     )
@@ -126,18 +126,18 @@ def bare_token(token: bytes) -> Request:
 
 
 def plain_token(username: str, password: str) -> bytes:
-    """Return the one token of the PLAIN mechanism. Source: RFC 4616, section 2."""
+    """Return the only token of the PLAIN mechanism. Source: RFC 4616, section 2."""
     return b"\0".join((b"", username.encode(), password.encode()))
 
 
 def token_answering(payload: bytes) -> bytes:
-    """Return the token in an answer to SaslAuthenticate v0; a null one counts as empty.
+    """Return the token in a SaslAuthenticate v0 response; a null token is returned as empty.
 
     Args:
-        payload: the answer without its size prefix.
+        payload: the response without its size prefix.
 
     Raises:
-        DecodeError: the answer ends too early.
+        DecodeError: the response ends too early.
     """
     data = memoryview(payload)
     _, offset = primitives.read_nullable_string(data, CORRELATION_ID_BYTES + ERROR_CODE_BYTES)

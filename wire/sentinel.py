@@ -1,4 +1,4 @@
-"""The request that follows one whose fate is open, so that its answer tells what became of that one."""
+"""The sentinel: a request sent after the judged one, whose response shows that the connection is alive."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SENTINEL_CORRELATION_ID = 0x5E471E1
 
 
 def sentinel_for(correlation_id: int, *, before_authentication: bool = False) -> Request:
-    """Return a request that every healthy connection answers: ApiVersions v0.
+    """Return a request that a broker answers on every healthy connection: ApiVersions v0.
 
     Args:
-        correlation_id: that of the request in front of it; the sentinel's is another.
-        before_authentication: whether the connection still has to authenticate. A second ApiVersions would
-            cost it there, so that the sentinel is a SaslHandshake v0.
+        correlation_id: correlation id of the request before the sentinel; the sentinel's differs from it.
+        before_authentication: whether the connection still has to authenticate. A second ApiVersions request
+            would close such a connection, so the sentinel is a SaslHandshake v0.
     """
     own = SENTINEL_CORRELATION_ID + (correlation_id == SENTINEL_CORRELATION_ID)
     return _sentinel(own, before_authentication)

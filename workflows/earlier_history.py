@@ -2,8 +2,8 @@
 
     python -m workflows.earlier_history --repository OWNER/NAME --branch main --out DIR
 
-Only artefacts of runs on the given branch of the repository itself count: a pull request may upload one of
-the same name. Where there is none, the history begins anew and the command says so.
+Only artefacts of runs on the given branch of the repository itself count, because a pull request may upload one
+with the same name. If there is none, the history starts empty and the command says so.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ARTEFACT = "history"
 
 
 def newest_run(artefacts: Iterable[Mapping[str, Any]], branch: str) -> int | None:
-    """Return the id of the workflow run that kept the newest usable history, or None."""
+    """Return the id of the workflow run with the newest usable history, or None."""
     usable = [
         artefact
         for artefact in artefacts

@@ -1,9 +1,10 @@
-"""Compares what runs found violated with a list of what is expected, target by target.
+"""Compares the clauses that runs found violated with the expected ones, target by target.
 
     python -m workflows.expected_cells RUNS EXPECTED.json [--write]
 
-`EXPECTED.json` has, by target, the ids of the clauses that it violates. Exit status: 0 where every target of the list
-that was judged has a whole run and just these clauses are violated, else 1. With `--write` the list is made anew.
+`EXPECTED.json` maps each target to the ids of the clauses that it violates. Exit status: 0 if every target given by
+`--targets` has a complete run and every judged target violates exactly its expected clauses, otherwise 1. With
+`--write` the list is rewritten from the runs.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _BROKEN = (Verdict.VIOLATES, Verdict.FLAKY)
 
 
 def violated_clauses(runs: Path) -> Mapping[str, list[str]]:
-    """Return, by target, the clauses that its newest whole run found violated on any listener."""
+    """Return, by target, the clauses that its newest complete run found violated on any listener."""
     found: dict[str, list[str]] = {}
     for path in sorted(runs.glob("*/run.json")):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
-            # It has no footer: whoever wrote it did not come to the end.
+            # For example, it has no footer because it was interrupted.
             continue
         verdicts = run_verdicts(path.parent, header)
         for target in (entry["id"] for entry in header["targets"]):
@@ -41,12 +42,12 @@ def violated_clauses(runs: Path) -> Mapping[str, list[str]]:
 def differences(
     found: Mapping[str, list[str]], expected: Mapping[str, list[str]], *, targets: frozenset[str]
 ) -> list[str]:
-    """Name what differs, a line each.
+    """Return one line per difference.
 
     Args:
-        found: what was violated, by target.
-        expected: what is expected, by target.
-        targets: those that have to have a whole run.
+        found: the violated clauses, by target.
+        expected: the expected clauses, by target.
+        targets: the targets that need a complete run.
     """
     lines = [f"{target}: no whole run" for target in sorted(targets - found.keys())]
     for target, clauses in found.items():
@@ -62,7 +63,7 @@ def differences(
 @click.option("--targets", default="", metavar="IDS", help="what must have a whole run")
 @click.option("--write", is_flag=True, help="make the list anew")
 def main(runs: Path, expected: Path, targets: str, *, write: bool) -> None:
-    """Compare what runs found violated with what is expected."""
+    """Compare the violated clauses with the expected ones."""
     found = violated_clauses(runs)
     if write:
         expected.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

@@ -1,4 +1,4 @@
-"""Asks GitHub through its own command line client, `gh`, which every hosted runner has; the token is its matter."""
+"""Access to GitHub through its command line client `gh`, which every hosted runner has and which handles the token."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def gh(*arguments: str) -> str:
     """Run `gh` and return what it printed.
 
     Raises:
-        click.ClickException: it is missing or failed; with its last words.
+        click.ClickException: it is missing or failed; the message has its error output.
     """
     try:
         finished = subprocess.run(
@@ -31,5 +31,5 @@ def gh(*arguments: str) -> str:
 
 
 def gh_json(*arguments: str) -> Any:
-    """Run `gh` and read what it printed as JSON."""
+    """Run `gh` and parse its output as JSON."""
     return json.loads(gh(*arguments))

@@ -1,4 +1,4 @@
-"""What a step of a workflow says to the steps behind it: a file each for outputs and for the job's summary.
+"""Writes a workflow step's outputs and the job's summary to the files that GitHub provides.
 
 Outside a workflow both go to standard output, so that every step can be run by hand.
 """
@@ -19,7 +19,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 def write_outputs(values: Mapping[str, str]) -> None:
     """Set a step's outputs.
 
-    A value may hold anything: it ends at a line that nobody can guess, so it cannot set another output.
+    A value may contain anything: its delimiter is random, so it cannot set another output.
     """
     parts = []
     for name, value in values.items():

@@ -1,7 +1,7 @@
-"""What `action.yml` runs: the suite against one broker, in the workflow of the project that builds it.
+"""The program that `action.yml` runs: it judges one broker, in the workflow of the project that builds the broker.
 
-The inputs come as environment variables `INPUT_<NAME>`. Exactly one of INPUT_BOOTSTRAP_SERVER, INPUT_BROKER and
-INPUT_IMAGE says what is judged. Ends with the suite's own exit status.
+The inputs are environment variables `INPUT_<NAME>`. Exactly one of INPUT_BOOTSTRAP_SERVER, INPUT_BROKER and
+INPUT_IMAGE chooses the target. The exit status is the suite's.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _COMMIT = re.compile("[0-9a-f]{40}")
 
 
 class WrongInput(click.ClickException):
-    """The inputs of the action do not say what to do."""
+    """The inputs of the action are missing, invalid or contradictory."""
 
     exit_code = USAGE_ERROR
 
 
 def given(environment: Mapping[str, str], name: str) -> str:
-    """Return an input of the action; empty where it was not given."""
+    """Return an input of the action; empty if it was not given."""
     return environment.get("INPUT_" + name.upper().replace("-", "_"), "").strip()
 
 
@@ -59,12 +59,12 @@ def image_entry(environment: Mapping[str, str]) -> str:
     """Return the registry entry of an image, in TOML.
 
     Raises:
-        WrongInput: an input about the image does not fit.
+        WrongInput: an input about the image is invalid.
     """
     port = given(environment, "image-port") or "9092"
     if not port.isdecimal():
         raise WrongInput(f"the input image-port is {port!r}; it must be a number")
-    # JSON's strings and arrays are TOML's.
+    # JSON strings and arrays are also valid TOML.
     lines = [
         'implementation = "unknown"',
         'release = "unknown"',
@@ -87,10 +87,10 @@ def image_entry(environment: Mapping[str, str]) -> str:
 
 
 def suite_options(environment: Mapping[str, str]) -> list[str]:
-    """Return what the suite is called with.
+    """Return the suite's command line options.
 
     Raises:
-        WrongInput: the inputs do not fit together.
+        WrongInput: the inputs are invalid or contradictory.
     """
     options = target_options(environment)
     for name in ("tier", "listener"):
@@ -100,7 +100,7 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
     if strict not in ("true", "false"):
         raise WrongInput(f"the input strict-should is {strict!r}; it must be true or false")
     options += ["--strict-should"] if strict == "true" else []
-    # Paths are those of the workflow that uses the action, not of the action's own folder.
+    # Paths are relative to the workspace of the workflow that uses the action, not to the action's folder.
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
     if given(environment, "expectations"):
         options += ["--expectations", str(workspace / given(environment, "expectations"))]
@@ -109,14 +109,14 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def suite_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the suite's environment: there, GITHUB_SHA is the suite's own commit and not its user's."""
+    """Return the suite's environment, in which GITHUB_SHA is the suite's own commit and not its user's."""
     commit = environment.get("GITHUB_ACTION_REF", "")
     without = {name: value for name, value in environment.items() if name != "GITHUB_SHA"}
     return {**without, "GITHUB_SHA": commit} if _COMMIT.fullmatch(commit) else without
 
 
 def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
-    """Run the suite, show what it prints, and return its exit status and its run folder."""
+    """Run the suite, show its output, and return its exit status and its run folder."""
     options = suite_options(environment)
     entry = BROKERS_FOLDER / f"{IMAGE_TARGET}.toml"
     if IMAGE_TARGET in options:
@@ -143,7 +143,7 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
 
 
 def write_run_summary(folder: Path | None, status: int) -> Path | None:
-    """Show what a run found on the job's page, and keep it beside the run folder."""
+    """Write a run's summary to the job's page and to a file next to the run folder."""
     if folder is None:
         write_summary(f"The suite judged nothing; its exit status is {status}. The log says why.")
         return None
@@ -162,7 +162,7 @@ def write_run_summary(folder: Path | None, status: int) -> Path | None:
 
 @click.command(name="workflows.judge")
 def main() -> None:
-    """Judge one broker as the action's inputs say."""
+    """Judge one broker, configured by the action's inputs."""
     status, folder = judge(os.environ)
     summary = write_run_summary(folder, status)
     write_outputs(

@@ -1,9 +1,9 @@
-"""Opens an issue for each violation on the grid that has none yet: one for a clause and a target, never two.
+"""Opens an issue for each violation on the grid that has none yet: one per clause and target, never two.
 
     python -m workflows.new_issues SITE --repository OWNER/NAME --page URL
 
-What is violated now decides, not what changed this night: where a night could not open its issues, the next one
-does. An issue that somebody closed stays closed, unless the violation was gone and came back this night.
+Issues depend on what is violated now, not on what changed this night: if a night fails to open its issues, the next one
+does. A closed issue stays closed, unless the violation was gone and came back this night.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from workflows.job_outputs import write_summary
 
 LABEL = "violation"
 MOST_KNOWN = 1000
-"""How many issues with the label are looked at, the newest first."""
+"""How many issues with the label are read, the newest first."""
 _MARKER = re.compile(r"<!-- kafka-conformance: (.+?) -->")
 
 Key = tuple[str, str]
@@ -31,7 +31,7 @@ Key = tuple[str, str]
 
 
 def keys_that_came_back(grid: Grid, transitions: Sequence[Transition]) -> set[Key]:
-    """Return what held before and began to be violated in the very run that the grid shows."""
+    """Return the clauses and targets that held before and are violated since the very run that the grid shows."""
     shown = {(cell.clause, cell.target, cell.listener, cell.run_id) for cell in grid.cells}
     return {
         (each.clause, each.target)
@@ -44,7 +44,7 @@ def keys_that_came_back(grid: Grid, transitions: Sequence[Transition]) -> set[Ke
 
 
 def known_issues(repository: str) -> Mapping[str, tuple[int, str]]:
-    """Return number and state of the issue of each violation by its marker; of two, the open one."""
+    """Return number and state of each violation's issue, by the violation's marker; an open issue takes precedence."""
     listed = gh_json(
         *("issue", "list", "--repo", repository, "--label", LABEL, "--state", "all"),
         *("--limit", str(MOST_KNOWN), "--json", "number,state,body"),
@@ -60,7 +60,7 @@ def known_issues(repository: str) -> Mapping[str, tuple[int, str]]:
 def open_issues(
     violations: Sequence[Violation], came_back: Collection[Key], repository: str, most: int
 ) -> Iterator[str]:
-    """Open and reopen what is to be; give a line of Markdown for each."""
+    """Open and reopen issues as needed, and yield a line of Markdown for each."""
     known = known_issues(repository)
     missing = [violation for violation in violations if marker(violation.key) not in known]
     if missing:

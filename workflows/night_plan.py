@@ -2,8 +2,8 @@
 
     python -m workflows.night_plan --shards 8
 
-Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image are insisted on as
-containers, so that an engine that is down is a failure and not another way of judging; those without one
+Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image have to run as containers,
+so that an unavailable engine is a failure and does not silently change the launcher. Targets without one
 (packages, and the two oldest releases) are judged together in one further row.
 """
 
@@ -20,7 +20,7 @@ from workflows.job_outputs import write_outputs
 
 
 def nightly_targets(registry: Sequence[Target], also: Sequence[str]) -> list[Target]:
-    """Return the targets that somebody has run before, and those named.
+    """Return the targets that have been run before, and those named.
 
     Raises:
         click.BadParameter: a named target is not in the registry.
@@ -32,9 +32,9 @@ def nightly_targets(registry: Sequence[Target], also: Sequence[str]) -> list[Tar
 
 
 def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
-    """Return one row per job: its name, its targets, and the options that `kafka-conformance matrix` gets.
+    """Return one row per job: its name, its targets, and the options for `kafka-conformance matrix`.
 
-    No row is empty: fewer targets than shards make fewer rows.
+    No row is empty: with fewer targets than shards there are fewer rows.
     """
     containers = [target.id for target in targets if "container" in target.launchers]
     others = [target.id for target in targets if "container" not in target.launchers]
@@ -42,7 +42,7 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
     rows = [
         {
             "name": f"containers-{number}-of-{parts}",
-            # All targets, not the part: `matrix` takes its own part, as it would on anybody's machine.
+            # All targets, not the shard's: `matrix` selects its own shard, as it does outside a workflow.
             "targets": " ".join(containers),
             "judged": " ".join(shard_of(containers, number, parts)),
             "shard": f"{number}/{parts}",

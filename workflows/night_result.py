@@ -1,10 +1,10 @@
-"""Says whether a night judged what it had planned; a broker that vanished from the grid is news, too.
+"""Reports whether a night judged everything that it had planned; a target that vanished from the grid is news too.
 
     python -m workflows.night_result RUNS --targets "ID ID ..."
 
-Exit status: 0 when every planned target has a whole run whose status says that it was judged, and no cell that
-could not be, else 1. A violation is a result and no reason to fail here; but a run that found one may have left
-other cells open, which its status does not say.
+Exit status: 0 if every planned target has a complete run whose status says that it was judged, and no cell of it is
+inconclusive, otherwise 1. A violation is a result and no reason to fail here. But a run with a violation may also have
+inconclusive cells, which its status does not show.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from reports.words import counted
 from workflows.job_outputs import write_summary
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, ExitStatus.STALE_EXPECTATION)
-"""Exit statuses of a run that told all that there was to tell."""
+"""Exit statuses of a run that reached its results."""
 
 
 class Judged(NamedTuple):
-    """What the newest whole run of a target amounts to.
+    """The result of a target's newest complete run.
 
     Attributes:
         status: its exit status.
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
 
 
 def judged_targets(runs: Path) -> Mapping[str, Judged]:
-    """Return each judged target with what its newest whole run amounts to."""
+    """Return each judged target with the result of its newest complete run."""
     judged: dict[str, Judged] = {}
     for path in sorted(runs.glob("*/run.json")):
         try:
@@ -60,7 +60,7 @@ def judged_targets(runs: Path) -> Mapping[str, Judged]:
 
 
 def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str]:
-    """Name what was planned and not judged, a line each."""
+    """Return one line for each planned target that was not judged completely."""
     lines = []
     for target in planned:
         if target not in judged:

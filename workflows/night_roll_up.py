@@ -2,8 +2,8 @@
 
     python -m workflows.night_roll_up RUNS --kept DIR --given DIR --out SITE
 
-DIR of `--kept` holds the earlier history as `history.tar`, if there is one, and afterwards the new one: as one
-file, because an artefact keeps neither empty folders nor hidden files.
+DIR of `--kept` contains the earlier history as `history.tar`, if there is one, and afterwards the new one. It is one
+file because an artefact keeps neither empty folders nor hidden files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ARCHIVE = "history.tar"
 HISTORY = "history"
 GIVEN_REPORTS = ("mutation", "changes")
 KEEP_DAYS = 90
-"""As long as the workflow keeps run folders, so that every run in the tables can be judged again; transitions stay."""
+"""As long as the workflow keeps run folders, so that every run in the tables can be rejudged; transitions are kept."""
 
 
 def unpack(kept: Path) -> Path:
@@ -34,7 +34,7 @@ def unpack(kept: Path) -> Path:
 
 
 def pack(kept: Path) -> None:
-    """Put the history into the archive, which is at any time the old one or the new one, whole."""
+    """Write the history to the archive atomically: at any time it is the complete old one or the complete new one."""
     beside = kept / f"{ARCHIVE}.new"
     with tarfile.open(beside, "w") as archive:
         archive.add(kept / HISTORY, arcname=HISTORY)
@@ -42,7 +42,7 @@ def pack(kept: Path) -> None:
 
 
 def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> list[str]:
-    """Return the command that rolls up; what another job of the night should have given may be missing."""
+    """Return the roll-up command; reports that another job of the night failed to produce are left out."""
     command = ["grid", str(runs), "--history", str(history), "--out", str(out)]
     command += ["--keep-days", str(KEEP_DAYS)]
     if given is not None:
@@ -58,7 +58,7 @@ def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> li
 @click.option("--given", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False))
 def main(runs: Path, kept: Path, given: Path | None, out: Path) -> None:
-    """Roll a night up."""
+    """Roll up a night."""
     history = unpack(kept)
     command = grid_command(runs, history, given, out)
     finished = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)

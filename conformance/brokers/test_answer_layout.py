@@ -1,4 +1,4 @@
-"""The layout of answers: where the error code stands, the flexible body, the fixed header."""
+"""The layout of responses: the place of the error code, the flexible body, and the fixed header."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from strategies.api_versions import (
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
 from strategies.software_names import (
     Software,
-    legal_software_texts,
-    software,
+    legal_software,
     software_with_one,
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -38,13 +37,13 @@ KNOWN_ANSWERS = (
     ErrorCode.REBOOTSTRAP_REQUIRED,
     ErrorCode.UNKNOWN_SERVER_ERROR,
 )
-"""Every error that the sources name for an answer to ApiVersions."""
+"""Every error code that the sources name for an ApiVersions response."""
 PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é")))
 WRONG_IDS = Ids("nobody", 7)
 
 
 def assert_known_code(exchange: Exchange, broker: Broker) -> None:
-    """Hold the code at the beginning of a body against those that an answer to the version can have."""
+    """Fail unless the code at the beginning of a body is one that a response to the version can have."""
     served = 0 <= exchange.request.api_version <= broker.max_version
     unsupported = error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
     assert error_code_of(exchange) in KNOWN_ANSWERS
@@ -72,35 +71,27 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
 @example(sent=build_request(version=99))
 @example(sent=build_request(version=-1))
 def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:
-    """The body of every answer, refusals too, begins with an error code that it can have."""
+    """The body of every response, refusals included, begins with an error code that is possible for it."""
     assert_known_code(broker.exchange(sent), broker)
 
 
 @pytest.mark.clause("KIP-511.v3-body-flexible")
-@given(
-    sent=api_versions_requests(
-        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
-    )
-)
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=3, software=Software("name", "v" * 30)))
 def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
-    """From v3 the body of an answer decodes exactly in the flexible encoding."""
+    """From v3 the body of a response decodes exactly in the flexible encoding."""
     assume_served(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=sent.api_version, exactly=True)
     assert answer.throttle_time_ms >= 0
 
 
 @pytest.mark.clause("KIP-511.response-header-fixed")
-@given(
-    sent=api_versions_requests(
-        min_version=FIRST_FLEXIBLE_VERSION, software=software(names=legal_software_texts())
-    )
-)
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=3, software=Software("n" * 30, "1")))
 def test_response_header_has_no_tag_section(broker: Broker, sent: Request) -> None:
-    """The body follows the correlation id at once: no tag section stands between them."""
+    """The body directly follows the correlation id, without a tag section between them."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
     assert not has_flexible_header(exchange, api_version=sent.api_version)

@@ -1,4 +1,4 @@
-"""The ids that a client gives of the broker it means to reach: which are checked, in which order, and how."""
+"""The cluster id and node id that a client expects of a broker: which are checked, in which order, and how."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ EXPECTED = {
     **dict.fromkeys(HALF_GIVEN, ErrorCode.INVALID_REQUEST),
     **dict.fromkeys(MISROUTED, ErrorCode.REBOOTSTRAP_REQUIRED),
 }
-"""What is said of ids where they are checked."""
+"""The error code for each kind of ids, if the broker checks them."""
 
 
 def right_ids(broker: Broker) -> Ids:
-    """Return the ids of the broker that is judged; a property without them is not applicable."""
+    """Return the ids of the target broker; a property that needs them is not applicable without them."""
     identity = broker.identity
     assert identity.cluster_id is not None
     assert identity.node_id is not None
@@ -49,9 +49,9 @@ def right_ids(broker: Broker) -> Ids:
 
 
 def exchange_behind(broker: Broker, earlier: tuple[Given, ...], sent: Request) -> Exchange:
-    """Send a request behind others on one connection; alone where a refusal of these cost the connection.
+    """Send a request after others on one connection; send it alone if a refusal of those closed the connection.
 
-    That a refusal keeps the connection is a clause of its own.
+    Whether a refusal keeps the connection is judged by a separate clause.
     """
     before = [build_request_with(ids_given(each, right_ids(broker))) for each in earlier]
     *refused_or_served, last = broker.converse([*before, sent])
@@ -61,7 +61,7 @@ def exchange_behind(broker: Broker, earlier: tuple[Given, ...], sent: Request) -
 
 
 def was_served(exchange: Exchange) -> bool:
-    """Tell whether a request was answered without an error."""
+    """Return whether a request was answered without an error."""
     return exchange.outcome is Outcome.ANSWER and error_code_of(exchange) is ErrorCode.NONE
 
 
@@ -73,7 +73,7 @@ def was_served(exchange: Exchange) -> bool:
 @example(earlier=(Given.WRONG_NODE,))
 @example(earlier=(Given.NODE_ALONE,))
 def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
-    """A broker serves a request that gives no ids, whatever ids came before it on the connection."""
+    """A broker serves a request without ids, whatever ids came before it on the connection."""
     exchange = exchange_behind(broker, earlier, build_request_with(Ids()))
     assert error_code_of(exchange) is ErrorCode.NONE
 
@@ -86,7 +86,7 @@ def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...
 @example(ids=Ids(None, 0))
 @example(ids=Ids(None, -2))
 def test_half_an_identity_is_refused(broker: Broker, ids: Ids) -> None:
-    """A broker answers a request that gives just one of the two ids with INVALID_REQUEST."""
+    """A broker answers a request with only one of the two ids with INVALID_REQUEST."""
     (exchange,) = broker.converse([build_request_with(ids)])
     assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
 
@@ -101,7 +101,7 @@ def test_half_an_identity_is_refused(broker: Broker, ids: Ids) -> None:
 def test_the_right_half_of_an_identity_is_refused(
     broker: Broker, half: Given, earlier: tuple[Given, ...]
 ) -> None:
-    """That the one id which is given is the right one does not help, nor what was given before."""
+    """A broker refuses a single id even if it is the right one, whatever ids came before it on the connection."""
     sent = build_request_with(ids_given(half, right_ids(broker)))
     exchange = exchange_behind(broker, earlier, sent)
     assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
@@ -131,7 +131,7 @@ def test_right_ids_are_served(broker: Broker, earlier: tuple[Given, ...]) -> Non
 @example(variant="in the other case", offset=0)
 @example(variant="without its last character", offset=0)
 def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int) -> None:
-    """A broker answers another cluster id than its own with REBOOTSTRAP_REQUIRED, at any node id."""
+    """A broker answers a cluster id other than its own with REBOOTSTRAP_REQUIRED, with any node id."""
     right = right_ids(broker)
     assert right.cluster_id is not None
     wrong = Ids(CLUSTER_ID_VARIANTS[variant](right.cluster_id), node_id_at(right.node_id, offset))
@@ -151,7 +151,7 @@ def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int) 
 @example(offset=256)
 @example(offset=65536)
 def test_wrong_node_id_is_refused(broker: Broker, offset: int) -> None:
-    """A broker answers its cluster id with another node id than its own with REBOOTSTRAP_REQUIRED."""
+    """A broker answers its own cluster id with REBOOTSTRAP_REQUIRED if the node id is not its own."""
     right = right_ids(broker)
     wrong = right._replace(node_id=node_id_at(right.node_id, offset))
     assume(wrong.node_id != NO_NODE)
@@ -172,7 +172,7 @@ def test_wrong_node_id_is_refused(broker: Broker, offset: int) -> None:
 def test_version_then_name_then_ids_are_checked(
     broker: Broker, ids: Given, refused: Software, version: int
 ) -> None:
-    """Of several faults a broker names the version before the software's name, and that before the ids."""
+    """Of several faults, a broker reports an unsupported version first, then a software name, then the ids."""
     assume(version == FIRST_VERSION_WITH_CLUSTER_CHECK or version > broker.max_version)
     wrong = ids_given(ids, right_ids(broker))
     sent = build_request(
@@ -196,7 +196,7 @@ def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: G
     behind = build_request(version=0, correlation_id=8)
     refusal, next_one = broker.converse([sent, behind])
     answer = decode_answer(refusal, api_version=sent.api_version, exactly=True)
-    # Whether it is refused is the matter of other clauses.
+    # Whether it is refused is judged by other clauses.
     assume(answer.error_code is not ErrorCode.NONE)
     assert answer.api_keys == ()
     assert next_one.outcome is Outcome.ANSWER, "the connection serves nothing behind the refusal"
@@ -216,7 +216,7 @@ def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: G
 def test_versions_without_ids_are_never_refused_for_them(
     broker: Broker, earlier: tuple[Given, ...], version: int
 ) -> None:
-    """v0 to v4 are served on a connection that gave ids before, right or wrong."""
+    """v0 to v4 are served on a connection on which ids were sent before, right or wrong."""
     exchange = exchange_behind(broker, earlier, build_request(version=version))
     assert error_code_of(exchange) is ErrorCode.NONE
 
@@ -232,7 +232,7 @@ def test_versions_without_ids_are_never_refused_for_them(
 @example(ids=Given.WRONG_CLUSTER)
 @example(ids=Given.WRONG_NODE)
 def test_ids_are_checked_on_every_listener(broker: Broker, ids: Given) -> None:
-    """A controller, and a broker before SASL authentication, say of ids what the broker says elsewhere."""
+    """A controller, and a broker before SASL authentication, answer ids as the broker's plaintext listener does."""
     sent = build_request_with(ids_given(ids, right_ids(broker)))
     elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
     seen = error_code_of(broker.exchange(sent))

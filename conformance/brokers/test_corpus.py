@@ -1,4 +1,4 @@
-"""The stored corpus against the reference model: bytes that once were of interest, sent again without Hypothesis."""
+"""The stored corpus against the reference model: inputs that were interesting once, sent again without Hypothesis."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fixtures.broker import Broker
 
 
 def answered_alone(broker: Broker, entry: Entry) -> None:
-    """Fail unless an entry gets an allowed answer on a connection of its own."""
+    """Fail unless an entry gets an allowed response on a connection of its own."""
     Replay(broker).check_alone(entry)
 
 
 def answered_behind_others(broker: Broker, entries: Sequence[Entry]) -> None:
-    """Fail unless the last of some entries gets an allowed answer behind the others."""
+    """Fail unless the last of several entries gets an allowed response after the others."""
     Replay(broker).check_behind_others(entries)
 
 
@@ -27,12 +27,12 @@ def answered_behind_others(broker: Broker, entries: Sequence[Entry]) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.clause("MODEL.agrees-with-reference")
 def test_stored_input_gets_an_allowed_answer(broker: Broker) -> None:
-    """Every stored input gets one of the answers that the reference model of the release allows."""
+    """Every stored input gets one of the responses that the reference model of the release allows."""
     judge = JUDGE.get()
     replay = Replay(broker)
     remaining = replay.pipelined(load_corpus(), judge.conforms)
     for behind in remaining.different:
-        # The others in front of it matter only where it is answered properly without them.
+        # The entries before it matter only if it is answered properly without them.
         if judge.judge_stored(answered_alone, {"broker": broker, "entry": behind[-1]}):
             judge.judge_stored(answered_behind_others, {"broker": broker, "entries": behind})
     for entry in remaining.ending:

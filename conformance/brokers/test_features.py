@@ -1,4 +1,4 @@
-"""Features: where they stand in answers, whether they are sound, and whether they stay the same."""
+"""Features: where responses carry them, whether they are valid, and whether they stay the same."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ FLEXIBLE_REQUESTS = api_versions_requests(
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 NO_EPOCH = -1
 HIGHEST_EPOCHS: WeakKeyDictionary[Broker, tuple[RunningBroker, int]] = WeakKeyDictionary()
-"""By listener, the highest epoch that it told in this run, and which target that was."""
+"""By listener, the running target and the highest epoch that it reported in this run."""
 FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
 
 
 def features_at(broker: Broker, version: int) -> ApiVersionsResponse:
-    """Return the answer at a version."""
+    """Return the response at a version."""
     return decode_answer(broker.exchange(build_request(version=version)), api_version=version)
 
 
 def tags_behind_body(exchange: Exchange, *, api_version: int) -> set[int]:
-    """Return the tags of the section that stands behind a body which has none, if there is one."""
+    """Return the tags of a tag section that follows a body without one; empty if none follows."""
     behind = memoryview(bytes_behind_body(exchange, api_version=api_version))
     try:
         fields, _ = read_raw_tagged_fields(behind, 0)
@@ -65,7 +65,7 @@ def tags_behind_body(exchange: Exchange, *, api_version: int) -> set[int]:
 @example(sent=build_request(version=1))
 @example(sent=build_request(version=2))
 def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
-    """Below v3 an answer has no tag section with features and names none of them."""
+    """Below v3 a response has no tag section with features and names none of them."""
     assume_served(broker, sent)
     newest = features_at(broker, min(broker.max_version, NEWEST_VERSION))
     exchange = broker.exchange(sent)
@@ -82,7 +82,7 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
 def test_v3_lists_the_features_without_a_zero_minimum(
     broker: Broker, version: int, client_id: str | None
 ) -> None:
-    """v3 lists the features of a later version whose minimum is above 0, as they are, and no others."""
+    """v3 lists exactly those features of a later version whose minimum is above 0, with the same ranges."""
     assume(version <= broker.max_version)
     oldest = features_at(broker, FIRST_FLEXIBLE_VERSION).supported_features
     sent = build_request(version=version, client_id=client_id)
@@ -100,7 +100,7 @@ def _ranges(features: Iterable[SupportedFeatureKey]) -> set[tuple[str, int, int]
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=4))
 def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
-    """Features have ordered ranges and stand once, and finalized levels lie where they may."""
+    """Features have ordered ranges and appear once, and finalized levels lie within the supported ranges."""
     assume_served(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
     supported = {feature.name: feature for feature in answer.supported_features}
@@ -125,7 +125,7 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
 @example(connections=[[3, 3], [3]])
 @example(connections=[[3, 4, 5], [3]])
 def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[int]]) -> None:
-    """From answer to answer and from connection to connection the epoch of the features never falls."""
+    """From response to response and from connection to connection, the epoch of the features never decreases."""
     answers: list[ApiVersionsResponse] = []
     with ExitStack() as opened:
         for versions in connections:
@@ -136,7 +136,7 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
                     answers.append(decode_answer(exchange, api_version=version))
     assume(answers)
     running, highest = HIGHEST_EPOCHS.get(broker, (broker.running, NO_EPOCH))
-    # A target that was started anew counts anew.
+    # A restarted target may start from a lower epoch.
     before = [highest] if running is broker.running else []
     epochs = [*before, *(answer.finalized_features_epoch for answer in answers)]
     HIGHEST_EPOCHS[broker] = (broker.running, max(epochs))
@@ -149,7 +149,7 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
 @given(version=FLEXIBLE_VERSIONS, repeats=st.integers(2, 5))
 @example(version=3, repeats=2)
 def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: int) -> None:
-    """One version has the same features on every repeat on a connection, and on another connection."""
+    """A version returns the same features each time it is repeated on a connection, and on another connection."""
     assume(version <= broker.max_version)
     sent = [build_request(version=version, correlation_id=n) for n in range(repeats)]
     exchanges = (*broker.converse_in_turn(sent), *broker.converse(sent[:1]))
@@ -157,3 +157,26 @@ def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: 
         stable_part(decode_answer(exchange, api_version=version))[2:] for exchange in exchanges
     ]
     assert all(each == features[0] for each in features)
+
+
+@pytest.mark.clause("FEATURES.same-on-repeat")
+@given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=4), client_id=plain_client_ids())
+@example(versions=[3, 4, 5], client_id=None)
+@example(versions=[3, 4], client_id=None)
+def test_finalized_levels_do_not_depend_on_the_version(
+    broker: Broker, versions: list[int], client_id: str | None
+) -> None:
+    """Every version that is served gives the same finalized levels, each on a connection of its own."""
+    served = [version for version in versions if version <= broker.max_version]
+    assume(len(set(served)) > 1)
+    levels = {}
+    for version in served:
+        sent = build_request(version=version, client_id=client_id)
+        answer = decode_answer(broker.exchange(sent), api_version=version)
+        levels[version] = {
+            (each.name, each.min_version_level, each.max_version_level)
+            for each in answer.finalized_features
+        }
+    first = served[0]
+    different = [version for version in served if levels[version] != levels[first]]
+    assert different == [], f"other levels than at v{first}"

@@ -1,4 +1,4 @@
-"""Frames that are refused by their size, and streams that end: behind whole frames, or inside one."""
+"""Frames that are refused for their size, and streams that end after complete frames or inside one."""
 
 from __future__ import annotations
 
@@ -27,28 +27,30 @@ from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES
 
 HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
-"""TLS ends both sides of a stream at once."""
+"""The listeners without TLS; TLS closes both sides of a stream at once."""
 SKIPPED_FRAME_BYTES = 2
-"""Where a release skips short frames, those below this size."""
+"""Releases that skip short frames skip those below this size."""
 MOST_REQUESTS_IN_A_RACE = 2
-"""Where answers may be lost, more are often neither answered nor closed, which takes the silence bound each time."""
+"""The limit if responses may be lost: more requests often get neither a response nor a close, which costs the
+silence bound each time.
+"""
 MOST_REQUESTS_BEFORE_A_HANG = 1
-"""Where the connection may hang, two are enough for that: seen 39 times of 40 on 0.11.0.3, with one never."""
+"""The limit if the connection may hang: two requests hung 39 of 40 times on 0.11.0.3, one request never did."""
 LARGEST_SENT_BYTES = 1 << 20
-"""A release without a limit of its own before authentication would be sent 100 MB time and again."""
+"""A release without its own limit before authentication would otherwise be sent 100 MB again and again."""
 PLAIN = build_request(version=0)
 FEW = 10
-"""Examples of what may cost a large frame or a pause each."""
+"""Number of examples for properties whose examples may each cost a large frame or a pause."""
 
 
 def assert_closed_without_a_byte(exchange: Exchange) -> None:
-    """Hold an exchange against a close in front of which nothing was sent."""
+    """Fail unless an exchange ended with a close and no bytes before it."""
     assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)
     assert exchange.stray == b"", "bytes came before the close"
 
 
 def largest_frame(broker: Broker) -> int:
-    """Return the largest frame that the listener's new connections take."""
+    """Return the largest frame that new connections of the listener accept."""
     traits = broker.profile.traits
     return (
         traits.sasl_frame_bytes_max if broker.asks_for_authentication else SOCKET_REQUEST_MAX_BYTES
@@ -61,7 +63,7 @@ def largest_frame(broker: Broker) -> int:
 @example(broken=build_with_size(-1))
 @example(broken=build_with_size(-(2**31)))
 def test_negative_size_closes_the_connection(broker: Broker, broken: Request) -> None:
-    """A broker closes on a size below zero, and answers nothing of what stands behind it."""
+    """A broker closes on a negative size, and answers nothing that follows it."""
     assert_closed_without_a_byte(broker.exchange(broken))
 
 
@@ -85,7 +87,7 @@ def test_too_large_size_closes_the_connection(broker: Broker, surplus: int) -> N
 def test_frame_within_the_limit_is_taken_before_authentication(
     broker: Broker, missing: int
 ) -> None:
-    """Before authentication a frame as large as the limit is still read, and its request answered."""
+    """Before authentication, a frame as large as the limit is still read, and its request is answered."""
     size = min(largest_frame(broker), LARGEST_SENT_BYTES) - missing
     exchange = broker.exchange(build_whole_frame_of(size))
     assert error_code_of(exchange) is ErrorCode.NONE
@@ -99,7 +101,7 @@ def test_frame_within_the_limit_is_taken_before_authentication(
 @example(broken=build_short_frame(3, 7))
 @example(broken=build_short_frame(0, 8))
 def test_frame_too_short_for_a_header_is_refused(broker: Broker, broken: Request) -> None:
-    """A broker closes on a frame that ends before the header does, or skips it where its release does."""
+    """A broker closes on a frame that ends before its header does, or skips the frame if its release does."""
     skips = broker.profile.traits.short_frame_ignored and not broker.asks_for_authentication
     exchange = broker.exchange(broken)
     if skips and len(broken.data) - SIZE_BYTES < SKIPPED_FRAME_BYTES:
@@ -117,7 +119,7 @@ def test_frame_too_short_for_a_header_is_refused(broker: Broker, broken: Request
 def test_whole_frames_are_answered_behind_the_end_of_stream(
     broker: Broker, versions: list[int]
 ) -> None:
-    """Behind k requests and the end of ours come k answers, where none may be lost, and the target's end."""
+    """All requests before the end of our stream are answered, unless responses may be lost, and the target closes."""
     traits = broker.profile.traits
     all_answered = not traits.early_end_loses_answers
     most = len(versions) if all_answered else MOST_REQUESTS_IN_A_RACE
@@ -144,7 +146,7 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
 @example(part=build_part(build_request(version=0), 1))
 @example(part=build_part(build_request(version=3), 20))
 def test_end_of_stream_inside_a_frame_closes(broker: Broker, part: Request) -> None:
-    """A stream that ends inside a frame gets no byte and is closed."""
+    """A stream that ends inside a frame gets no bytes and is closed."""
     with broker.connect(authenticate=False) as connection:
         (exchange,) = connection.end_stream([part])
     assert_closed_without_a_byte(exchange)
@@ -155,10 +157,10 @@ def test_end_of_stream_inside_a_frame_closes(broker: Broker, part: Request) -> N
 @example(kept=3)
 @example(kept=9)
 def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
-    """A broker waits for the rest of a frame and answers when it has come, while others are served."""
+    """A broker waits for the rest of a frame and answers when it has arrived, while other connections are served."""
     with broker.connect(authenticate=False) as connection:
         connection.send(build_part(PLAIN, kept))
-        # A whole exchange on another connection: time in which nothing may happen on this one.
+        # A complete exchange on another connection: during that time nothing may happen on this one.
         assert broker.exchange(PLAIN).outcome is Outcome.ANSWER
         assert connection.early_bytes() == b"", "bytes came before the frame was whole"
         rest = Request(data=PLAIN.data[kept:], header=PLAIN.header)

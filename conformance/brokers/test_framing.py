@@ -1,4 +1,4 @@
-"""Frames: sizes, order and pieces, and what a malformed one does to others."""
+"""Frames: sizes, order, requests sent in pieces, and the effect of a malformed frame on other connections."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from fixtures.errors import HarnessError
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
-from strategies.software_names import Software, legal_software_texts, software
+from strategies.software_names import Software, legal_software
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.primitives import TaggedField
 
 LONGEST_REQUEST_BYTES = 64
 SKIPPED_FRAME_BYTES = 2
-"""Where a release skips short frames, those below this size."""
+"""Releases that skip short frames skip those below this size."""
 EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
 
 
@@ -56,7 +56,7 @@ def test_pipelined_requests_are_answered_in_order(
 @given(sent=api_versions_requests(client_ids=plain_client_ids()))
 @example(sent=build_request(version=0))
 def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
-    """An answer's size prefix covers its header and body, no byte more and no byte less."""
+    """A response's size prefix covers exactly its header and body."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
     decode_answer(exchange, api_version=sent.api_version, exactly=True)
@@ -72,7 +72,7 @@ def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
 def test_pieces_of_a_request_do_not_matter(
     broker: Broker, sent: Request, cuts: list[int] | range
 ) -> None:
-    """A broker gives the same answer to a request however it is cut into pieces."""
+    """A broker returns the same response to a request however it is cut into pieces."""
     assume_served(broker, sent)
     (whole,) = broker.converse([sent])
     (in_pieces,) = broker.converse([sent], cuts=cuts)
@@ -83,10 +83,10 @@ def test_pieces_of_a_request_do_not_matter(
 
 
 def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
-    """Tell whether a frame may cost a request that is under way on another connection.
+    """Return whether a frame may cost a request in progress on another connection its response.
 
-    Releases that skip frames of 0 or 1 bytes lose one about every other time, which is a race; what comes
-    behind such a frame is served.
+    Releases that skip frames of 0 or 1 bytes lose one about every other time, because of a race. Requests after such
+    a frame are served.
     """
     is_short = len(broken.data) - SIZE_BYTES < SKIPPED_FRAME_BYTES
     return is_short and broker.profile.traits.short_frame_ignored
@@ -97,7 +97,7 @@ def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
 @given(broken=malformed_requests() | frames_with_wrong_size())
 @example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
 def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None:
-    """A malformed request disturbs no other connection, with a request under way or not, and no new one."""
+    """A malformed request disturbs no other connection, with or without a request in progress, and no new one."""
     plain = build_request(version=broker.readable_version)
     with broker.connect() as bystander:
         # No sentinel: where v0 is not served, it would be the sentinel that costs the connection.
@@ -109,7 +109,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
             if size_of(broken) == len(broken.data) - SIZE_BYTES:
-                # A whole frame: its end is awaited, so that whatever it does has been done.
+                # A complete frame: wait for its outcome, so that its effects have already happened.
                 offender.exchange(broken)
             else:
                 offender.send(broken)
@@ -128,7 +128,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
     sent=api_versions_requests(
         versions=st.integers(0, 5) | unknown_versions(),
         client_ids=plain_client_ids(),
-        software=software(names=legal_software_texts()),
+        software=legal_software(),
         header_tags=st.just(()) | unknown_tagged_fields(),
         body_tags=st.just(()) | unknown_tagged_fields(),
     )
@@ -138,7 +138,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
 @example(sent=build_request(version=3, software=Software("a" * 100, "1" * 100)))
 @example(sent=build_request(version=99))
 def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request) -> None:
-    """A broker answers a well-formed request of any version and serves the next one behind it."""
+    """A broker answers a well-formed request of any version and serves the next one after it."""
     exchange = broker.exchange(sent)
     kept = exchange.outcome is Outcome.ANSWER and exchange.usable
     assert kept, f"the connection is lost; {summary_of(exchange)}"

@@ -1,4 +1,4 @@
-"""Request headers: what of them comes back, what of them must not matter, and which one it has to be."""
+"""Request headers: which fields come back, which must not matter, and which header version is required."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ LONG_CLIENT_ID = 1000
 @example(sent=build_request(version=0, correlation_id=-1))
 @example(sent=build_request(version=0, correlation_id=-(2**31)))
 @example(sent=build_request(version=0, correlation_id=2**31 - 2))
+@example(sent=build_request(version=0, correlation_id=2**31 - 1))
 def test_correlation_id_comes_back(broker: Broker, sent: Request) -> None:
-    """A broker returns any correlation id in the first four bytes of its answer."""
+    """A broker returns any correlation id in the first four bytes of its response."""
     echoed = int.from_bytes(payload_of(broker.exchange(sent))[:4], signed=True)
     assert echoed == sent.correlation_id
 
@@ -52,8 +53,8 @@ def test_correlation_id_comes_back(broker: Broker, sent: Request) -> None:
 def test_client_id_does_not_change_the_answer(
     broker: Broker, version: int, client_id: str | None
 ) -> None:
-    """A broker gives any client id the answer that it gives a plain one."""
-    # 0.11 fails on some ids when it meets them first, so that each listener has ids of its own there.
+    """A broker answers a request with any client id as it answers one with a plain id."""
+    # 0.11 fails on some ids when it sees them for the first time, so there each listener gets its own ids.
     is_choosy = bool(broker.profile.traits.unanswered_client_ids)
     if is_choosy and client_id and len(client_id) < LONG_CLIENT_ID:
         client_id += broker.listener
@@ -80,6 +81,6 @@ def test_compact_client_id_is_not_understood(broker: Broker, sent: Request) -> N
 @given(sent=flexible_requests_with_old_header())
 @example(sent=build_with_old_header(3))
 def test_old_header_on_a_flexible_version_is_not_accepted(broker: Broker, sent: Request) -> None:
-    """A broker does not serve a flexible version that comes with the header of the older ones."""
+    """A broker does not serve a flexible version that comes with the header of the older versions."""
     assume_served(broker, sent)
     assert_refused(broker.exchange(sent), served="header v1 was accepted for a flexible version")

@@ -33,14 +33,14 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
 NOTHING_SERVED = (Outcome.CLOSED, Outcome.SILENT)
-"""Behind a request that is passed over, the sentinel gets the table."""
+"""An ignored request is not among these outcomes: the sentinel after it would get the table."""
 FEW = 10
-"""Examples of what a target that stays silent costs a silence bound each, or a TLS handshake."""
+"""Number of examples for properties whose examples each cost a TLS handshake, or a silence bound on a silent target."""
 WELL_FORMED_REQUESTS = api_versions_requests(client_ids=plain_client_ids())
 
 
 def answer_of(exchange: Exchange, sent: Request) -> ApiVersionsResponse:
-    """Decode an answer in the version that its error code asks for."""
+    """Decode a response in the version that its error code implies."""
     unsupported = error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
     return decode_answer(exchange, api_version=0 if unsupported else sent.api_version)
 
@@ -53,7 +53,7 @@ def answer_of(exchange: Exchange, sent: Request) -> ApiVersionsResponse:
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=5))
 def test_table_is_served_before_authentication(broker: Broker, sent: Request) -> None:
-    """Before SaslHandshake the whole table is served, and the handshake is answered behind it."""
+    """Before SaslHandshake the complete table is served, and the handshake is answered afterwards."""
     assume_served(broker, sent)
     (authenticated,) = broker.converse([build_request(version=0)])
     expected = decode_answer(authenticated, api_version=0)
@@ -81,13 +81,13 @@ def test_table_is_served_before_authentication(broker: Broker, sent: Request) ->
 @example(sent=build_request(version=3, software=Software("", "1")))
 @example(sent=build_request(version=99))
 def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Request) -> None:
-    """Before authentication a request gets the error and layout, and a refusal the table, that it gets after it."""
+    """Before authentication a request gets the same error and layout, and a refusal the same table, as after it."""
     before = broker.exchange(sent)
     (after,) = broker.converse([sent])
     expected, answer = answer_of(after, sent), answer_of(before, sent)
     assert answer.error_code is expected.error_code
     if answer.error_code is not ErrorCode.NONE:
-        # The whole table has a clause of its own.
+        # The complete table is judged by a separate clause.
         assert key_ranges(answer) == key_ranges(expected)
     assert before.usable, "SaslHandshake is not answered behind it"
 
@@ -100,7 +100,7 @@ def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Re
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=3))
 def test_nothing_is_answered_before_tls(broker: Broker, sent: Request) -> None:
-    """Without a TLS handshake a request on a TLS listener gets no byte of an answer."""
+    """Without a TLS handshake a request on a TLS listener gets no byte of a response."""
     with broker.connect(plain=True) as connection:
         exchange = connection.exchange(sent)
     assert exchange.outcome in NOTHING_SERVED, summary_of(exchange)
@@ -115,7 +115,7 @@ def test_nothing_is_answered_before_tls(broker: Broker, sent: Request) -> None:
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=3))
 def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> None:
-    """Inside TLS a broker gives the table that it gives on its plaintext listener."""
+    """Inside TLS a broker returns the same table as on its plaintext listener."""
     assume_served(broker, sent)
     plain = broker.sibling("plaintext").exchange(build_request(version=0))
     expected = key_ranges(decode_answer(plain, api_version=0))
@@ -137,14 +137,14 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> Non
 def test_client_without_a_certificate_gets_no_table(
     broker: Broker, sent: Request, others: int
 ) -> None:
-    """Where a client certificate is required, a client without one gets no answer, whoever else has one."""
+    """If a client certificate is required, a client without one gets no response, even while others have one."""
     with ExitStack() as opened:
         for _ in range(others):
             opened.enter_context(broker.connect())
         try:
             connection = opened.enter_context(broker.connect(client_certificate=False))
         except TlsRefused:
-            # The handshake failed, which is one of two ways; TLS 1.3 tells the client only behind it.
+            # The handshake failed, which is one of two ways; with TLS 1.3 the client learns of it only afterwards.
             broker.check_alive()
             return
         exchange = connection.exchange(sent)
@@ -159,7 +159,7 @@ def test_client_without_a_certificate_gets_no_table(
 @example(sent=build_request(version=3))
 @example(sent=build_request(version=5))
 def test_controller_has_its_own_table(broker: Broker, sent: Request) -> None:
-    """A controller's table lists ApiVersions from v0 and sound ranges, and is not the broker's table."""
+    """A controller's table lists ApiVersions from v0, has valid ranges, and is not the broker's table."""
     assume_served(broker, sent)
     table = decode_answer(broker.exchange(sent), api_version=sent.api_version)
     own_range = table.range_of(API_VERSIONS_KEY)

@@ -1,4 +1,4 @@
-"""Requests on which the sources are silent: what Apache Kafka makes of them, release by release."""
+"""Requests that the sources do not specify: how each release of Apache Kafka handles them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wire.frames import SIZE_BYTES
 
 
 def assert_served_as_pinned(broker: Broker, sent: Request) -> None:
-    """Hold what becomes of a request against what the release's profile says: served or closed."""
+    """Fail unless a request is served or closed as the release's profile says."""
     pinned = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)[0]
     exchange = broker.exchange(sent)
     assert exchange.outcome is pinned.outcome, f"pinned is {pinned}; {summary_of(exchange)}"
@@ -39,7 +39,7 @@ def assert_served_as_pinned(broker: Broker, sent: Request) -> None:
 @example(sent=build_with_client_id_bytes(3, b"\x80\x00"))
 @example(sent=build_with_client_id_bytes(0, b"\x00\x02\xffa"))
 def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request) -> None:
-    """A client id of a negative length, or that is no UTF-8, gets the answer that a plain one gets."""
+    """A client id of negative length, or one that is not UTF-8, gets the same response as a plain one."""
     assume_served(broker, sent)
     version = sent.api_version
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
@@ -55,7 +55,7 @@ def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request)
 @example(sent=build_with_tag_section(3, "body", b"\x80\x80\x80\x80\x70", broken="high bits"))
 @example(sent=build_with_tag_section(3, "header", b"\xff\xff\xff\xff\x0f", broken="negative count"))
 def test_odd_varints_go_as_pinned(broker: Broker, sent: Request) -> None:
-    """A request with a long, too long or negative varint is served or closed as the release has it."""
+    """A request with a long, too long or negative varint is served or closed as in the release's profile."""
     assume_served(broker, sent)
     assert_served_as_pinned(broker, sent)
 
@@ -67,6 +67,6 @@ def test_odd_varints_go_as_pinned(broker: Broker, sent: Request) -> None:
 @example(sent=build_with_tags(3, "body", (100, 100)))
 @example(sent=build_with_tags(3, "body", (101, 100)))
 def test_tags_out_of_order_go_as_pinned(broker: Broker, sent: Request) -> None:
-    """A request whose tags stand twice or descend is served or closed as the release has it."""
+    """A request with duplicate or descending tags is served or closed as in the release's profile."""
     assume_served(broker, sent)
     assert_served_as_pinned(broker, sent)

@@ -1,4 +1,4 @@
-"""The whole target against the reference model of its release."""
+"""The target's overall behaviour, checked against the reference model of its release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wire.frames import SIZE_BYTES
 
 
 def follows(exchange: Exchange, reaction: Reaction, broker: Broker) -> bool:
-    """Tell whether an exchange went the way of one allowed reaction."""
+    """Return whether an exchange matches an allowed reaction."""
     if exchange.outcome is not reaction.outcome:
         return False
     if reaction.outcome is not Outcome.ANSWER:
@@ -31,14 +31,14 @@ def follows(exchange: Exchange, reaction: Reaction, broker: Broker) -> bool:
 @example(sent=build_request(version=3, client_id='name:with*marks,="?'))
 @example(sent=build_request(version=3, body=b"\x05ab"))
 def test_target_does_what_the_model_allows(broker: Broker, sent: Request) -> None:
-    """Every request gets one of the answers that the reference model of the release allows."""
+    """Every request gets one of the responses that the reference model of the release allows."""
     try:
         allowed = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)
     except NotModelled:
-        # The model has no word on it, so it is not sent either.
+        # The model does not cover the request, so it is not sent.
         assume(condition=False)
         raise
-    # What these releases ignore may cost another example the answer that comes at the same time.
+    # In these releases, an ignored request may cost another example the response that is sent at the same time.
     assume(all(reaction.outcome is not Outcome.IGNORED for reaction in allowed))
     exchange = broker.exchange(sent)
     agrees = any(follows(exchange, reaction, broker) for reaction in allowed)

@@ -1,4 +1,4 @@
-"""ApiVersions on a connection that authenticates by SCRAM, whose two rounds of tokens pass the same authenticator."""
+"""ApiVersions on a connection that authenticates with SCRAM, whose two token rounds use the same authenticator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HANDSHAKE_VERSIONS = st.integers(0, 1)
 
 
 def assume_handshake(broker: Broker, version: int) -> None:
-    """Reject the example unless the release has the version of SaslHandshake."""
+    """Reject the example unless the release supports the version of SaslHandshake."""
     assume(version <= broker.profile.traits.sasl_handshake_max)
 
 
@@ -37,12 +37,12 @@ def assume_handshake(broker: Broker, version: int) -> None:
 def connected_by_scram(
     broker: Broker, handshake_version: int, *, asked_before: bool
 ) -> Iterator[Connection]:
-    """Open a connection that authenticates by SCRAM, and close it.
+    """Open a connection, authenticate with SCRAM, and close it after the block.
 
     Args:
         broker: the target.
-        handshake_version: the form in which the tokens go.
-        asked_before: whether the table is asked for before the handshake, too.
+        handshake_version: the version of SaslHandshake, which decides the format of the tokens.
+        asked_before: whether to request the table before the handshake, too.
     """
     access = broker.running.sasl
     assert access is not None
@@ -68,7 +68,7 @@ def connected_by_scram(
 def test_table_behind_scram_is_the_one_before_it(
     broker: Broker, sent: Request, handshake_version: int, asked_before: bool
 ) -> None:
-    """Behind an authentication by SCRAM every version gives the table that is given before any."""
+    """After SCRAM authentication every version returns the same table as before authentication."""
     assume_served(broker, sent)
     assume_handshake(broker, handshake_version)
     expected = decode_answer(broker.exchange(V0), api_version=0)
@@ -92,7 +92,7 @@ def test_table_behind_scram_is_the_one_before_it(
 def test_unknown_version_behind_scram_gives_35(
     broker: Broker, sent: Request, handshake_version: int
 ) -> None:
-    """Behind an authentication by SCRAM an unknown version gets UNSUPPORTED_VERSION."""
+    """After SCRAM authentication an unknown version gets UNSUPPORTED_VERSION."""
     assume_unserved(broker, sent)
     assume_handshake(broker, handshake_version)
     with connected_by_scram(broker, handshake_version, asked_before=False) as connection:

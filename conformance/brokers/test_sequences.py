@@ -1,17 +1,15 @@
-"""Sequences of requests on several connections, up to and after authentication, against the model step by step."""
+"""Sequences of requests on several connections, before and after authentication, checked against the model stepwise."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import assume, example, given
-from hypothesis import strategies as st
 
 from conformance.judging import decode_answer, summary_of
-from conformance.model_agreement import refuses
 from conformance.playing import Player
 from fixtures.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.bare_requests import LIST_GROUPS, METADATA, whole_requests
+from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.conversations import (
     Conversation,
     Handshake,
@@ -29,7 +27,6 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
 from wire.sasl import handshake_request
 
-HANDSHAKE_V0, HANDSHAKE_V1 = (handshake_request(version=version) for version in (0, 1))
 V0, V3, V99 = (build_request(version=version) for version in (0, 3, 99))
 BAD_NAME = build_request(version=3, software=Software("a_b", "1"))
 UNREADABLE = build_request(version=3, body=b"", broken="no body")
@@ -37,12 +34,12 @@ WRONG_IDS = build_request(version=5, cluster_id="nobody", node_id=7)
 
 
 def one_by_one(*messages: Message, connection: int = 0) -> Conversation:
-    """Say messages on one connection, each behind the answer to the one before."""
+    """Return a conversation that sends messages on one connection, each after the response to the previous one."""
     return tuple(Say(connection=connection, messages=(message,)) for message in messages)
 
 
 def at_once(*messages: Message, ends: bool = False) -> Conversation:
-    """Say messages in one write."""
+    """Return a conversation that sends messages in one write."""
     return (Say(messages=messages, ends=ends),)
 
 
@@ -72,13 +69,19 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(version=1), Token(right=False)))
 @example(conversation=one_by_one(Handshake(mechanism="plain"), V0))
 @example(conversation=one_by_one(Handshake(version=2)))
+@example(conversation=one_by_one(Handshake(version=1), Handshake(version=1)))
+@example(conversation=one_by_one(Handshake(version=1), Handshake(version=0, mechanism="plain")))
+# What brokers do not list, but can read.
+@example(conversation=one_by_one(Handshake(version=1), VOTE))
+@example(conversation=one_by_one(Handshake(version=1), ENVELOPE))
+@example(conversation=one_by_one(Handshake(version=1), BROKER_HEARTBEAT))
 # After authentication, and again.
 @example(conversation=one_by_one(Handshake(version=1), Token(), V0, V3, V0, V99, BAD_NAME))
 @example(conversation=one_by_one(Handshake(), Token(), Handshake(), Token(), Handshake(), V0))
 @example(conversation=one_by_one(Handshake(), Token(), Token()))
 @example(conversation=one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS, V3))
 @example(conversation=at_once(Handshake(), Token(), LIST_GROUPS, V3, METADATA))
-# Ends, and neighbours.
+# Ends of the stream, and other connections.
 @example(conversation=at_once(V0, V99, V0, ends=True))
 @example(conversation=at_once(V99, build_part(V0, 9), ends=True))
 @example(conversation=at_once(V99, build_with_size(-1)))
@@ -93,41 +96,9 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
     )
 )
 def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversation) -> None:
-    """Whatever several connections say in whatever order, each gets what the model allows for it."""
+    """Whatever requests several connections send in whatever order, each gets what the model allows."""
     with Player(broker) as player:
         player.play(conversation)
-
-
-@pytest.mark.malformed
-@pytest.mark.listeners("sasl_plaintext")
-@pytest.mark.clause("PROTOCOL.nothing-served-before-authentication")
-@given(
-    sent=whole_requests(),
-    before=st.lists(st.sampled_from((V0, HANDSHAKE_V0, HANDSHAKE_V1)), max_size=2, unique=True),
-)
-@example(sent=METADATA, before=[])
-@example(sent=LIST_GROUPS, before=[V0])
-@example(sent=METADATA, before=[HANDSHAKE_V0])
-@example(sent=LIST_GROUPS, before=[HANDSHAKE_V1])
-@example(sent=METADATA, before=[HANDSHAKE_V1])
-@example(sent=LIST_GROUPS, before=[V0, HANDSHAKE_V1])
-def test_other_apis_are_not_served_before_authentication(
-    broker: Broker, sent: Request, before: list[Request]
-) -> None:
-    """Wherever authentication stands, a request of another API is closed on or refused, and costs the connection."""
-    if HANDSHAKE_V1 in before:
-        assume(broker.profile.traits.sasl_handshake_max > 0)
-    with broker.connect(authenticate=False) as connection:
-        answers = connection.converse_in_turn(before) if before else ()
-        # A handshake in the wrong place costs the connection before.
-        assume(all(each.outcome is Outcome.ANSWER for each in answers))
-        (exchange,) = connection.converse([sent])
-        if exchange.outcome is Outcome.CLOSED:
-            return
-        assert exchange.outcome is Outcome.ANSWER, summary_of(exchange)
-        assert refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE), "served before authentication"
-        (behind,) = connection.converse([V0])
-        assert behind.outcome is Outcome.CLOSED, "the connection is kept"
 
 
 @pytest.mark.malformed
@@ -144,7 +115,7 @@ def test_other_apis_are_not_served_before_authentication(
 @example(sent=build_request(version=NEWEST_VERSION))
 @example(sent=V99)
 def test_api_versions_after_the_handshake_is_refused(broker: Broker, sent: Request) -> None:
-    """Behind SaslHandshake v1 ApiVersions gets ILLEGAL_SASL_STATE in its own version, and then the close."""
+    """After SaslHandshake v1, ApiVersions gets ILLEGAL_SASL_STATE in its own version, followed by a close."""
     assume(sent.api_version >= 0)
     with broker.connect(authenticate=False) as connection:
         connection.converse([handshake_request(version=1)])

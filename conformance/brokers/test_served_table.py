@@ -1,4 +1,4 @@
-"""The table of served APIs: that it is there, that it is sound, and that it is always the same."""
+"""The table of served APIs: that it is present, valid, and always the same."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ SERVED_REQUESTS = api_versions_requests()
 @given(sent=api_versions_requests(max_version=0, client_ids=plain_client_ids()))
 @example(sent=build_request(version=0))
 def test_v0_is_served(broker: Broker, sent: Request) -> None:
-    """A broker answers v0 without an error and with a table that is not empty."""
+    """A broker answers v0 without an error, and its table is not empty."""
     answer = decode_answer(broker.exchange(sent), api_version=0)
     assert answer.error_code is ErrorCode.NONE
     assert answer.api_keys
@@ -76,7 +76,7 @@ def test_ranges_are_ordered(broker: Broker, sent: Request) -> None:
 @given(sent=SERVED_REQUESTS)
 @example(sent=build_request(version=0))
 def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
-    """No api key stands twice in the table."""
+    """No API key appears twice in the table."""
     assume_served(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
     counts = Counter(entry.api_key for entry in answer.api_keys)
@@ -107,7 +107,7 @@ def test_table_is_the_same_at_every_version(broker: Broker, versions: list[int])
 def test_one_connection_does_not_change_another(
     broker: Broker, unsettling: Request, version: int
 ) -> None:
-    """What one connection was refused does not change the answers on another."""
+    """A refusal on one connection does not change the responses on another."""
     assume(version <= broker.max_version)
     assume_unserved(broker, unsettling)
     sent = build_request(version=version)
@@ -125,7 +125,7 @@ def test_one_connection_does_not_change_another(
 @given(sent=api_versions_requests(trailing=st.binary(min_size=1, max_size=40)))
 @example(sent=build_request(version=0, trailing=b"\0"))
 def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
-    """A broker answers a request with bytes behind its body as it does one without."""
+    """A broker answers a request with bytes after its body in the same way as one without."""
     assume_served(broker, sent)
     version = sent.api_version
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
@@ -143,7 +143,7 @@ def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
 def test_versions_without_a_name_are_never_refused_for_one(
     broker: Broker, refused: Software, versions: list[int]
 ) -> None:
-    """v0 to v2 are served behind a refused name, and whatever name stands behind their body."""
+    """v0 to v2 are served after a refused name, and whatever name follows their body."""
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     nameless = [build_request(version=version) for version in served]
@@ -151,10 +151,10 @@ def test_versions_without_a_name_are_never_refused_for_one(
         connection.converse([build_request(version=3, software=refused)])
         exchanges = connection.converse_in_turn(nameless)
     if exchanges[0].outcome is not Outcome.ANSWER:
-        # That a refusal keeps the connection is a clause of its own.
+        # Whether a refusal keeps the connection is judged by a separate clause.
         exchanges = broker.converse_in_turn(nameless)
     assert {error_code_of(exchange) for exchange in exchanges} == {ErrorCode.NONE}
-    # That what stands behind a body is ignored is a clause of its own.
+    # Whether bytes after a body are ignored is judged by a separate clause.
     legal, illegal = (
         [
             error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
@@ -166,7 +166,7 @@ def test_versions_without_a_name_are_never_refused_for_one(
 
 
 def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[Request]:
-    """Return requests that carry the body of the first version with a name where they have none."""
+    """Return requests that carry, after their own body, the body of the first version with a software name."""
     message = ApiVersionsRequest(
         client_software_name=name.name, client_software_version=name.version
     )

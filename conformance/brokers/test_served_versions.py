@@ -1,4 +1,4 @@
-"""What the table promises: every version that it lists is served, and nothing else is."""
+"""The table's promises: every version that it lists is served, and nothing else is."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_every_advertised_version_is_served(broker: Broker) -> None:
     judge = JUDGE.get()
     unknown = names_of(undescribed_items(broker))
     if unknown:
-        # A vendor's own versions have no published schema: they are named, and not judged.
+        # A vendor's own versions have no published schema: they are listed but not judged.
         judge.notes(Unjudged(f"no schema describes {unknown}"), steps_to_table(broker))
     note_spared(judge, broker)
     sweep(judge, broker, advertised_items(broker), check_served)
@@ -55,7 +55,7 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
 
 
 def note_spared(judge: PropertyJudge, broker: Broker) -> None:
-    """Name the APIs that are not asked for, if any; the clause is judged on all the others."""
+    """Note the APIs that are not requested, if any; the clause is judged on all the others."""
     spared = spared_apis(broker)
     if spared:
         names = ", ".join(spared)
@@ -63,12 +63,12 @@ def note_spared(judge: PropertyJudge, broker: Broker) -> None:
 
 
 def is_listed(broker: Broker, api_key: int) -> bool:
-    """Whether a target's table has a key."""
+    """Return whether a target's table lists a key."""
     return any(entry.api_key == api_key for entry in advertised_table(broker))
 
 
 def assert_closed_without_a_byte(broker: Broker, sent: Request) -> None:
-    """Fail unless a request costs the connection and gets nothing at all."""
+    """Fail unless a request closes the connection without any bytes in response."""
     exchange = send(broker, sent)
     assert exchange.outcome is Outcome.CLOSED, f"not closed; the target: {exchange.outcome.value}"
     assert exchange.stray == b"", "bytes came before the close"
@@ -84,7 +84,7 @@ def assert_closed_without_a_byte(broker: Broker, sent: Request) -> None:
 def test_bad_version_of_a_listed_api_is_closed(
     broker: Broker, place: int, distance: int, body: bytes
 ) -> None:
-    """A version outside the range of a listed API other than ApiVersions costs the connection."""
+    """A version outside the range of a listed API other than ApiVersions closes the connection."""
     table = [entry for entry in filled_table(broker) if entry.api_key != API_VERSIONS_KEY]
     assume(place < len(table))
     entry = table[place]
@@ -105,14 +105,14 @@ def test_bad_version_of_a_listed_api_is_closed(
 @example(sent=build_bare_request(52, 0))
 @example(sent=build_bare_request(0, 3))
 def test_unlisted_api_is_closed(broker: Broker, sent: Request) -> None:
-    """A key that the table does not list, removed or another listener's, costs the connection."""
+    """A key that the table does not list, whether removed or another listener's, closes the connection."""
     assume(not is_listed(broker, sent.api_key))
     assume(not is_served(broker, sent))
     assert_closed_without_a_byte(broker, sent)
 
 
 def is_served(broker: Broker, sent: Request) -> bool:
-    """Whether the table lists a version, or the release is known to serve it all the same."""
+    """Return whether the table lists a version, or the release is known to serve it anyway."""
     listed = any(
         entry.api_key == sent.api_key and entry.min_version <= sent.api_version <= entry.max_version
         for entry in advertised_table(broker)

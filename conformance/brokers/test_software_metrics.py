@@ -1,4 +1,4 @@
-"""Where the names of client software show: in the broker's metrics and in its request log."""
+"""Where the names of client software appear: in the broker's metrics and in its request log."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from wire.exchange import Request
 
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 SLOWEST_LOG_S = 5.0
-"""A container's log comes to us by way of its engine, which may be busy with others."""
+"""A container's log reaches us through the container engine, which may be busy with other containers."""
 FEW = 4
-"""Examples; each new name stays in the broker for a while, and its metrics are slow to read."""
+"""Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""
 _NUMBERS = itertools.count(1)
 NAMELESS = build_request(version=0)
 ILLEGAL = Software("a b", "1")
 UNKNOWN = Software("unknown", "unknown")
-"""What Kafka counts a connection under that names no software."""
+"""The software that Kafka counts a connection under if it names none."""
 
 
 def fresh_name() -> str:
-    """Return a client software name that nobody else uses, also not the example before."""
+    """Return a client software name that is not used anywhere else, including by earlier examples."""
     return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
 def assert_counted(broker: Broker, software: Software, count: int) -> None:
-    """Hold the metric of a client software against the connections that it has on the listener."""
+    """Fail unless the metric of a client software equals its number of connections on the listener."""
     url = broker.running.metrics_url
     assert url is not None
     expected = {(broker.listener, software.version): count} if count else {}
@@ -49,7 +49,7 @@ def assert_counted(broker: Broker, software: Software, count: int) -> None:
 
 
 def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> bool:
-    """Tell whether a connection that goes on without a name is counted as unknown, beside others that are."""
+    """Return whether a connection that continues without a name adds one to the count of unknown software."""
 
     def unknown() -> int:
         assert broker.running.metrics_url is not None
@@ -63,7 +63,7 @@ def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> b
 
 
 def is_logged(broker: Broker, path: Path, client_id: str, software: Software) -> bool:
-    """Tell whether the log comes to have a line with client id and software within the time that it has."""
+    """Return whether a line with the client id and the software appears in the log within the time limit."""
 
     def read() -> bool:
         broker.check_alive()
@@ -80,7 +80,7 @@ def is_logged(broker: Broker, path: Path, client_id: str, software: Software) ->
 @example(versions=[3])
 @example(versions=[3, 3, 3])
 def test_open_connections_are_counted_by_software(broker: Broker, versions: list[int]) -> None:
-    """The metric counts the open connections of a client software, and is gone behind the last one."""
+    """The metric counts the open connections of a client software, and is gone after the last one closes."""
     software = Software(fresh_name(), "1.0")
     with ExitStack() as opened:
         for version in versions:
@@ -103,7 +103,7 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
 @example(version=3, behind="an illegal name")
 @example(version=3, behind="no name")
 def test_last_name_counts_for_the_connection(broker: Broker, version: int, behind: str) -> None:
-    """The software named last counts; a refused name changes nothing, and a version without names makes it unknown."""
+    """A connection counts under its last name; a refused one changes nothing, a nameless version makes it unknown."""
     assume(version <= broker.max_version)
     first, second = Software(fresh_name(), "1.0"), Software(fresh_name(), "2.0")
     sent, first_count, second_count = {
@@ -119,7 +119,7 @@ def test_last_name_counts_for_the_connection(broker: Broker, version: int, behin
         assert_counted(broker, first, first_count)
         assert_counted(broker, second, second_count)
         if sent is NAMELESS:
-            # While the first try begins, one that closed a moment ago may still be counted.
+            # During the first attempt, a connection that closed a moment ago may still be counted.
             counted = any(becomes_unknown(broker, connection, named) for _ in range(2))
             assert counted, "without a name the connection is not counted as unknown"
 
@@ -130,7 +130,7 @@ def test_last_name_counts_for_the_connection(broker: Broker, version: int, behin
 @given(version=FLEXIBLE_VERSIONS)
 @example(version=3)
 def test_request_log_names_the_software(broker: Broker, version: int) -> None:
-    """The request log names the software of a connection with the requests behind the one that named it."""
+    """The request log names a connection's software for requests after the one that named it."""
     assume(version <= broker.max_version)
     running = broker.running
     assert running.administration is not None
@@ -139,7 +139,7 @@ def test_request_log_names_the_software(broker: Broker, version: int) -> None:
     with running.administration.log_requests():
         with broker.connect() as connection:
             connection.converse([build_request(version=version, software=software)])
-            # The request that names the software has the name in its body; this one has it nowhere.
+            # The request that names the software has the name in its body; this one does not contain it.
             (behind,) = connection.converse([build_request(version=0, client_id=client_id)])
         assert error_code_of(behind) is ErrorCode.NONE
         logged = is_logged(broker, running.request_log, client_id, software)

@@ -1,4 +1,4 @@
-"""Tagged fields: unknown ones in requests, those in answers, and tag sections that lie."""
+"""Tagged fields: unknown ones in requests, those in responses, and tag sections with false sizes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TAGGED_DEFAULTS = {
 @example(sent=build_request(version=3, header_tags=LONG_TAG))
 @example(sent=build_request(version=3, body_tags=LONG_TAG))
 def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) -> None:
-    """A broker answers a request with unknown tagged fields as it does one without."""
+    """A broker answers a request with unknown tagged fields in the same way as one without."""
     assume_served(broker, sent)
     version = sent.api_version
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
@@ -82,7 +82,7 @@ def test_tags_in_answers_ascend(broker: Broker, sent: Request) -> None:
 @given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION))
 @example(sent=build_request(version=3))
 def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> None:
-    """An answer carries no known tagged field that has its default value."""
+    """A response carries no known tagged field that has its default value."""
     assume_served(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
     sent_defaults = [
@@ -99,6 +99,6 @@ def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> No
 @example(sent=build_with_body_tag_section(3, b"\x01\x01\x7f"))
 @example(sent=build_with_body_tag_section(3, write_unsigned_varint(INT32_MAX)))
 def test_tag_section_beyond_the_frame_is_refused(broker: Broker, sent: Request) -> None:
-    """A broker closes or answers with an error where a tag section reaches beyond the frame."""
+    """A broker closes or answers with an error if a tag section extends beyond the frame."""
     assume_served(broker, sent)
     assert_refused(broker.exchange(sent))

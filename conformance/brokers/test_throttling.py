@@ -1,4 +1,4 @@
-"""Throttle times: where they stand, and that a limited client is answered before it is held back."""
+"""Throttle times: which versions carry them, and that a throttled client is answered before the pause."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION
 from wire.exchange import Request
 
 QUOTA_PERCENT = 0.0001
-"""Of one request thread; a single request takes more than that, so that each one is above the quota."""
+"""Percentage of one request thread; a single request takes more, so every request exceeds the quota."""
 LIMITED_CLIENT_IDS = st.integers(0, 9).map(lambda number: f"throttled-{number}")
 UNUSED = itertools.count()
-"""Makes client ids that had no quota before. One that was taken back may hold for a while, where ZooKeeper tells the
-broker so, and end just when the next one was seen to hold."""
+"""Makes client ids that had no quota before.
+
+If ZooKeeper passes quotas to the broker, a removed quota may stay in force for a while. It may then end just after the
+next one was seen to be in force.
+"""
 THROTTLE_TIME_BYTES = 4
 LONGEST_PAUSE_S = 3.0
-"""Before 2.0 the answer comes behind the pause, which takes up to a second and longer where the broker is busy."""
+"""Before 2.0 the response comes after the pause, which takes up to a second, and longer if the broker is busy."""
 HELD_BACK = 2
-"""Examples under a quota; each waits for the pause that the broker makes, up to a second per request."""
+"""Number of examples under a quota; each waits for the broker's pause, up to a second per request."""
 
 
 @pytest.mark.clause("KIP-35.throttle-time")
@@ -35,7 +38,7 @@ HELD_BACK = 2
 @example(sent=build_request(version=2))
 @example(sent=build_request(version=3))
 def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -> None:
-    """From v1 an answer carries a throttle time that is not negative, and v0 has no place for one."""
+    """From v1 a response carries a throttle time that is not negative; v0 has none."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
     answer = decode_answer(exchange, api_version=sent.api_version)
@@ -56,18 +59,18 @@ def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -
 def test_limited_client_is_told_before_it_is_held_back(
     broker: Broker, client_id: str, version: int
 ) -> None:
-    """Under a request quota an answer says how long the pause is, and from 2.0 on comes before it."""
+    """Under a request quota a response says how long the pause is, and from 2.0 on it comes before the pause."""
     version = min(version, broker.max_version)
     throttle_time_ms, latency_ms = answered_under_quota(broker, client_id, version)
     assert throttle_time_ms > 0, "a limited client is not told of its pause"
     if broker.profile.traits.answer_precedes_pause and latency_ms >= throttle_time_ms:
-        # A pause of this machine is none of the target's, but hardly comes twice.
+        # A pause of this machine is not the target's fault, but is unlikely to happen twice.
         throttle_time_ms, latency_ms = answered_under_quota(broker, client_id, version)
         assert latency_ms < throttle_time_ms, "the answer came behind the pause"
 
 
 def answered_under_quota(broker: Broker, client_id: str, version: int) -> tuple[int, float]:
-    """Return the throttle time that a limited client is told, and how long that took, both in milliseconds."""
+    """Return the throttle time in a throttled client's response, and the latency, both in milliseconds."""
     administration = broker.running.administration
     assert administration is not None
     client_id = f"{client_id}-{next(UNUSED)}"

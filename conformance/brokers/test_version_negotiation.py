@@ -1,4 +1,4 @@
-"""Versions that are not served: the error, its layout and the way back."""
+"""Versions that are not served: the error, its layout, and the fallback to v0."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def test_unknown_version_gets_unsupported_version(broker: Broker, sent: Request)
 @pytest.mark.clause("KIP-35.negative-version-gives-35")
 @given(sent=api_versions_requests(versions=negative_versions()))
 @example(sent=build_request(version=-1))
+@example(sent=build_request(version=-32768))
 def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request) -> None:
     """A broker answers a negative version with UNSUPPORTED_VERSION."""
     assert error_code_of(broker.exchange(sent)) is ErrorCode.UNSUPPORTED_VERSION
@@ -71,7 +72,7 @@ def test_refused_connection_reverts_to_v0(broker: Broker, sent: Request) -> None
 @given(sent=UNKNOWN_REQUESTS)
 @example(sent=UNKNOWN_EXAMPLES[0])
 def test_unknown_version_is_answered_in_v0(broker: Broker, sent: Request) -> None:
-    """A broker writes its answer to a version that it does not know in the v0 layout."""
+    """A broker answers a version that it does not know in the v0 layout."""
     assume_unserved(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=0, exactly=True)
     assert answer.error_code is not ErrorCode.NONE
@@ -81,7 +82,7 @@ def test_unknown_version_is_answered_in_v0(broker: Broker, sent: Request) -> Non
 @given(sent=UNKNOWN_REQUESTS)
 @example(sent=UNKNOWN_EXAMPLES[0])
 def test_refusal_names_the_served_range(broker: Broker, sent: Request) -> None:
-    """A broker lists ApiVersions in its answer to a version that it does not know."""
+    """A broker lists ApiVersions in its response to a version that it does not know."""
     assume_unserved(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=0)
     assert answer.range_of(API_VERSIONS_KEY) is not None
@@ -96,7 +97,7 @@ def test_refusal_names_the_range_that_a_success_lists(broker: Broker, sent: Requ
     served = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
     refused = decode_answer(broker.exchange(sent), api_version=0)
     named = key_ranges(refused).get(API_VERSIONS_KEY)
-    # That the range is named at all is a clause of its own.
+    # Whether the range is named at all is judged by a separate clause.
     assert named in (None, key_ranges(served).get(API_VERSIONS_KEY))
 
 
@@ -104,7 +105,7 @@ def test_refusal_names_the_range_that_a_success_lists(broker: Broker, sent: Requ
 @given(sent=UNKNOWN_REQUESTS)
 @example(sent=UNKNOWN_EXAMPLES[0])
 def test_refusal_lists_nothing_else(broker: Broker, sent: Request) -> None:
-    """The table of a refusal has no entry but that of ApiVersions."""
+    """The table of a refusal has no entry except the one for ApiVersions."""
     assume_unserved(broker, sent)
     refused = decode_answer(broker.exchange(sent), api_version=0)
     assert key_ranges(refused).keys() <= {API_VERSIONS_KEY}
@@ -117,7 +118,7 @@ def test_refusal_lists_nothing_else(broker: Broker, sent: Request) -> None:
 )
 @example(sent=build_request(version=99, body=b"\xff\xff"))
 def test_body_of_an_unknown_version_does_not_matter(broker: Broker, sent: Request) -> None:
-    """A broker answers an unknown version with any body as it does one without a body."""
+    """A broker answers an unknown version with any body in the same way as one without a body."""
     assume_unserved(broker, sent)
     bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
     assert payload_of(broker.exchange(sent)) == payload_of(broker.exchange(bare))

@@ -1,7 +1,7 @@
 """Every int16 version of ApiVersions that is not served, one by one.
 
-A broker keeps a metric for each version that it was ever asked in, so that this runs in the deep tier alone and
-behind all other modules; and each sweep on a broker that was asked nothing before, where it is ours to start.
+A broker keeps a metric for each version that it was ever sent, so these sweeps run only in the deep tier and after
+all other modules. Each sweep starts with a fresh broker, if we can start one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from wire.exchange import Exchange, Step
 from wire.primitives import INT16_MAX
 
 BATCH = 512
-"""Versions that go pipelined on one connection: their requests and answers fit into the buffers between us."""
+"""Versions that are pipelined on one connection; their requests and responses fit into the socket buffers."""
 MOST_FAILED = 64
-"""A target that fails so often is asked no further."""
+"""A sweep stops after this many failures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The fewest versions that fail on a connection of their own, what is wrong then, and what was done."""
+    """The fewest versions that fail on a connection of their own, the problem, and the steps that show it."""
 
     versions: Sequence[int]
     what: str
@@ -39,13 +39,13 @@ class Failed:
 
 
 def batches(versions: range) -> Iterator[range]:
-    """Cut versions into batches."""
+    """Split versions into batches."""
     for first in range(versions.start, versions.stop, BATCH):
         yield range(first, min(first + BATCH, versions.stop))
 
 
 def ask(broker: Broker, versions: Sequence[int]) -> tuple[Exchange, ...]:
-    """Ask for versions in a row on one connection; returns what came of them up to the first that is not refused."""
+    """Request versions in a row on one connection; return the exchanges up to the first that is not refused."""
     broker.forget()
     with broker.connect() as connection:
         exchanges = connection.converse([build_request(version=each) for each in versions])
@@ -54,7 +54,7 @@ def ask(broker: Broker, versions: Sequence[int]) -> tuple[Exchange, ...]:
 
 
 def is_refused(exchange: Exchange) -> bool:
-    """Tell whether there is an answer and it is UNSUPPORTED_VERSION; one that is too short for an error code is not."""
+    """Return whether the response is UNSUPPORTED_VERSION; one that is missing or too short for an error code is not."""
     try:
         return error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
     except MalformedAnswer:
@@ -62,7 +62,7 @@ def is_refused(exchange: Exchange) -> bool:
 
 
 def what_is_wrong(exchanges: Sequence[Exchange]) -> str:
-    """Say what became of the last of them; empty where that is what it has to be."""
+    """Describe what is wrong with the last exchange; empty if nothing is."""
     try:
         code = error_code_of(exchanges[-1])
     except MalformedAnswer as error:
@@ -71,7 +71,7 @@ def what_is_wrong(exchanges: Sequence[Exchange]) -> str:
 
 
 def ask_again(broker: Broker, versions: Sequence[int]) -> None:
-    """Ask for versions once more, alone.
+    """Request versions again, alone.
 
     Raises:
         AssertionError: one of them is not refused.
@@ -81,15 +81,15 @@ def ask_again(broker: Broker, versions: Sequence[int]) -> None:
 
 
 def find_fewest(broker: Broker, failed: Failed, suspect: int) -> Failed:
-    """Find the fewest of versions that failed together that still fail on a connection of their own.
+    """Find the fewest versions, out of those that failed together, that still fail on a connection of their own.
 
-    That is one version, unless it fails only after others, which are then named with it. A loss may show on
-    versions before the one that it is due to: a target that resets the connection takes back earlier answers.
+    This is one version, unless it fails only after others, which are then named with it. A failure may appear before
+    the version that causes it: a target that resets the connection also discards earlier responses.
 
     Args:
         broker: the target.
-        failed: what failed.
-        suspect: the first of the versions that was not refused.
+        failed: the versions that failed together.
+        suspect: the first version that was not refused.
     """
     fewest = failed
 
@@ -111,7 +111,7 @@ def find_fewest(broker: Broker, failed: Failed, suspect: int) -> Failed:
 
 
 def find_failing(judge: PropertyJudge, broker: Broker, batch: Sequence[int]) -> Iterator[Failed]:
-    """Find what fails of a batch, each in the fewest versions; what holds goes to the judge."""
+    """Find the failures in a batch, each with the fewest versions; pass conforming exchanges to the judge."""
     left = batch
     while left:
         exchanges = ask(broker, left)
@@ -127,18 +127,18 @@ def find_failing(judge: PropertyJudge, broker: Broker, batch: Sequence[int]) -> 
 
 
 def start_afresh(broker: Broker) -> None:
-    """Go on with a broker that nothing was sent to, where it is ours to start."""
+    """Restart the broker, if we started it, so that nothing was sent to it before."""
     if broker.can_restart:
         broker.restart()
         broker.calibrate()
 
 
 def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
-    """Ask a fresh broker for versions batch by batch; each batch is one example, and each version that fails.
+    """Request versions from a fresh broker, batch by batch; each batch and each failing version is one example.
 
     Raises:
         AssertionError: a version is not refused.
-        HarnessError: we could not tell; what was found before is recorded.
+        HarnessError: the sweep could not be completed; failures found before are recorded.
     """
     start_afresh(broker)
     failing = chain.from_iterable(find_failing(judge, broker, each) for each in batches(versions))
@@ -160,7 +160,7 @@ def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
 
 
 def record(judge: PropertyJudge, broker: Broker, failed: Sequence[Failed]) -> None:
-    """Hand failures to the judge: one for what fails alike, and its smallest example last, since that is kept."""
+    """Pass failures to the judge, equal ones as one failure; the smallest example comes last, because it is kept."""
     alike: dict[tuple[bool, str], list[Failed]] = {}
     for each in failed:
         alike.setdefault((len(each.versions) == 1, each.what), []).append(each)
@@ -172,7 +172,7 @@ def record(judge: PropertyJudge, broker: Broker, failed: Sequence[Failed]) -> No
 
 
 def message(groups: Sequence[Sequence[int]], what: str) -> str:
-    """Name all versions that fail alike."""
+    """Return a message that names all versions that fail in the same way."""
     named = ranges([version for versions in groups for version in versions])
     together = "" if len(groups[0]) == 1 else ", which fail only together on one connection"
     return f"no UNSUPPORTED_VERSION for {named}{together}: {what}"

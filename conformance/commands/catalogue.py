@@ -1,4 +1,4 @@
-"""`targets`, `clauses` and `explain`: what there is."""
+"""`targets`, `clauses` and `explain`: list what can be judged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROPERTIES = Path(__file__).parent.parent
 
 
 WIDTH_WHEN_PIPED = 1000
-"""Wide enough that no line is broken: who pipes a list wants one entry a line."""
+"""Wide enough that no line is wrapped: piped output has one entry per line."""
 
 
 def _console() -> Console:
@@ -90,7 +90,7 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     "--defects", is_flag=True, help="List the reference brokers with a planted defect too."
 )
 def targets(defects: bool) -> None:
-    """List the targets that --broker takes."""
+    """List the targets that --broker accepts."""
     console = _console()
     table = _plain_table(
         "id", "release", "quorum", "launchers", "listeners", "violations known", "note"
@@ -100,7 +100,7 @@ def targets(defects: bool) -> None:
     except InvalidTargetFile as error:
         raise InvalidFile(str(error)) from error
     for name, rows in groups:
-        # Who pipes the list wants nothing but targets in it.
+        # Piped output contains nothing but targets.
         if console.is_terminal:
             table.add_row()
             table.add_row(name, style="bold")
@@ -111,7 +111,7 @@ def targets(defects: bool) -> None:
 
 @click.command()
 def clauses() -> None:
-    """List the clauses of the catalogue."""
+    """List the clauses in the catalogue."""
     table = _plain_table("id", "level", "from version", "statement")
     for clause in catalogue():
         table.add_row(clause.id, clause.level.value, str(clause.applies_to), clause.statement)
@@ -149,7 +149,7 @@ def explain(clause_id: str) -> None:
 
 
 def properties_of(clause_id: str) -> Iterator[str]:
-    """Name the tests that carry a clause's mark, as file, test and docstring."""
+    """Yield the tests that carry a clause's mark, as file, test and docstring."""
     for path in sorted(PROPERTIES.glob("**/test_*.py")):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and clause_id in _marked_clauses(node):

@@ -1,4 +1,4 @@
-"""`changes`: the change log of releases."""
+"""`changes`: writes the change log of releases."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ from reports.change_log import (
 from reports.terminal import printable
 
 SEED = 20261121
-"""Fixed, so that two logs are about the same bytes."""
+"""Fixed, so that two logs are based on the same bytes."""
 WIDTH_WHEN_PIPED = 240
 
 Log = dict[str, list[tuple[str, Release]]]
-"""By listener, and by place before authentication, the targets with what they did, oldest first."""
+"""By listener and connection state: the targets with their results, oldest first."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Found:
-    """What inputs showed.
+    """The result of comparing releases.
 
     Attributes:
-        changes: what changed.
-        left_out: what was not compared.
-        problems: by target why it could not be asked: it does not start, or goes away.
+        changes: the changes.
+        left_out: the inputs that were not compared.
+        problems: why a target could not be queried, by target: it did not start, or it went away.
     """
 
     changes: list[Change] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Found:
 
 
 def comparable(targets: Sequence[Target]) -> list[Target]:
-    """Return the targets that can be compared, oldest first: those that know ApiVersions, one per release."""
+    """Return the targets that can be compared, oldest first: those that support ApiVersions, one per release."""
     by_release: dict[tuple[str, str], Target] = {}
     for target in sorted(targets, key=target_order):
         if target.handshake:
@@ -96,10 +96,10 @@ def changes(
     launcher: str,
     out: Path | None,
 ) -> None:
-    """Send the same bytes to releases, and list since which release they are treated otherwise.
+    """Send the same bytes to several releases, and list the releases that started to treat them differently.
 
-    TARGET is an id or glob; every Apache Kafka release if none is given. Ends with 1 where a change is not what the
-    profiles of both releases predict, and with 10 where there is none but a release could not be asked.
+    TARGET is an id or glob; every Apache Kafka release if none is given. The exit status is 1 if the profiles of both
+    releases do not predict a change, and 10 if there is no such change but a release could not be queried.
     """
     targets = comparable(runnable_targets(patterns))
     for listener in listeners:
@@ -126,7 +126,7 @@ def changes(
 def compared(
     targets: Sequence[Target], inputs: Sequence[Entry], listeners: Sequence[str], launcher: str
 ) -> Found:
-    """Send the inputs to every target, one after the other, and compare what became of them."""
+    """Send the inputs to every target, one target after the other, and compare the results."""
     log: Log = {}
     found = Found()
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
@@ -151,7 +151,7 @@ def compared(
 def _observe(
     target: Target, inputs: Sequence[Entry], launcher: str, listeners: Sequence[str]
 ) -> dict[str, tuple[Release, list[LeftOut]]]:
-    """Return what a target does with the inputs and what it cannot be asked, by listener that it has and by place."""
+    """Return a target's results and the inputs left out, by listener and connection state."""
     name, _ = choose_launcher(target, launcher)
     observed = {}
     with launch(target, name) as running:
@@ -173,7 +173,7 @@ def _observe(
 
 
 def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
-    """Print and write the log, and return how many changes are not predicted."""
+    """Print and write the log; return how many changes are not predicted."""
     width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
     console = Console(width=width, markup=False, highlight=False)
     if found.changes:

@@ -1,4 +1,4 @@
-"""`corpus`: what is stored, and how it grows."""
+"""`corpus`: lists the stored inputs, and adds to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOUND_FILE = "found_failures.toml"
 
 @click.group()
 def corpus() -> None:
-    """Look after the stored inputs that the deep tier replays."""
+    """Maintain the stored inputs that the deep tier replays."""
 
 
 @corpus.command("list")
@@ -41,7 +41,7 @@ def list_entries() -> None:
     type=click.Path(path_type=Path, exists=True),
 )
 def add(folders: tuple[Path, ...]) -> None:
-    """Store what was sent in found failures, unless it is there already."""
+    """Store the bytes sent in found failures, unless the corpus has them already."""
     try:
         found = [entry for folder in folders for entry in read_failure(folder).entries()]
         added = add_entries(CORPUS_FOLDER / FOUND_FILE, found)
@@ -56,7 +56,7 @@ def add(folders: tuple[Path, ...]) -> None:
 
 @corpus.command()
 def pin() -> None:
-    """Write the bytes of the properties' pinned examples anew."""
+    """Write the bytes of the properties' pinned examples again."""
     others = _loaded(without=PINNED_FILE)
     stored = {entry.data for entry in others}
     new = [entry for entry in pinned_entries() if entry.data not in stored]

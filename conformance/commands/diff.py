@@ -42,9 +42,9 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
     """Say what changed from A to B: fixed, regressed, newly flaky, new and gone cells, other reasons.
 
-    A and B are run folders, or folders that `grid` wrote. Ends with 1 where a clause whose violation fails a run (MUST,
-    or PIN where it binds the target) regressed or became flaky, with 10 where one could be judged in A and not in B, and
-    else with 0.
+    A and B are run folders, or folders that `grid` wrote. The exit status is 1 if a clause whose violation fails a run
+    (MUST, or PIN if it binds the target) regressed or became flaky, 10 if one could be judged in A and not in B, and
+    otherwise 0.
     """
     old, new = read_results(before), read_results(after)
     names = (printable(old.name), printable(new.name))
@@ -62,14 +62,14 @@ def diff(before: Path, after: Path, form: str, pages: str | None) -> None:
 
 
 def status_of(comparison: Comparison) -> int:
-    """Return the exit status: 1 for a regression, 10 for what cannot be told any more, else 0."""
+    """Return the exit status: 1 for a regression, 10 if a cell can no longer be judged, else 0."""
     if comparison.regressed:
         return 1
     return ExitStatus.HARNESS_ERROR if comparison.untold else 0
 
 
 def new_violations(comparison: Comparison, new: Results, pages: str | None) -> list[Violation]:
-    """List what is violated now and was not before, also on targets that were not there."""
+    """List what is violated now but was not before, including on targets that are new."""
     worse = {
         (change.clause, change.target) for kind in _WORSE for change in comparison.of_kind(kind)
     }
@@ -82,7 +82,7 @@ def new_violations(comparison: Comparison, new: Results, pages: str | None) -> l
 
 
 def _print(comparison: Comparison, names: tuple[str, str]) -> None:
-    """The gravest comes last, where a reader of a terminal looks first."""
+    """Print the comparison; the most serious table comes last, where a terminal user looks first."""
     width = None if sys.stdout.isatty() else WIDTH_WHEN_PIPED
     console = Console(width=width, markup=False, highlight=False)
     click.echo(f"from {names[0]} to {names[1]}")

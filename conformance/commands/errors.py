@@ -1,4 +1,4 @@
-"""What a command says of bad input, and of what it could not find out."""
+"""Errors of the commands: bad input, and questions that could not be answered."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import click
 from reports.exit_status import ExitStatus
 
 USAGE_ERROR = 4
-"""Pytest's exit status for a command line that it cannot follow."""
+"""Pytest's exit status for an invalid command line."""
 
 
 class UnknownName(click.ClickException):
-    """A target, clause or defect that does not exist; the message gives the nearest names."""
+    """A target, clause or defect that does not exist; the message names the closest matches."""
 
     exit_code = USAGE_ERROR
 
 
 class InvalidFile(click.ClickException):
-    """A file of the registry or of the corpus that does not follow its format."""
+    """A registry or corpus file that does not follow its format."""
 
     exit_code = USAGE_ERROR
 
 
 class CouldNotTell(click.ClickException):
-    """A target did not start or went away, so that the question has no answer; 1 would be one."""
+    """A target did not start or went away, so the question has no answer. Exit status 1 would be an answer."""
 
     exit_code = int(ExitStatus.HARNESS_ERROR)

@@ -1,4 +1,4 @@
-"""`expectations`: the smallest declarations of known violations for what a run saw."""
+"""`expectations`: prints the smallest declarations of known violations for a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from reports.errors import RunRefused
 def expectations(folder: Path) -> None:
     """Print the smallest declaration of each violation that a run saw.
 
-    They go to the end of the target's file in the registry, with reason and link filled in; it is refused without.
+    Fill in reason and link, and append the declarations to the target's file in the registry. The registry refuses a
+    declaration without them.
     """
     try:
         entries = entries_for(folder, datetime.now(UTC).date())

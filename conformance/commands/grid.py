@@ -1,4 +1,4 @@
-"""`grid`: roll run folders up with Spark, and write the grid in all its forms."""
+"""`grid`: rolls run folders up with Spark, and writes the grid in all its formats."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from conformance.commands.progress import status_line
 def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> None:
     """Roll up run folders (or folders of them) into one grid.
 
-    With --history the grid also shows the runs of earlier times, and runs that are known are left out.
+    With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
-    # A process of its own: the roll-up brings a JVM along, and on a cluster it is submitted instead.
+    # A separate process: the roll-up starts a JVM, and on a cluster it is submitted instead.
     job = [sys.executable, "-m", "spark_aggregation.job", *runs, "--out", str(out)]
     with (
         status_line("rolling up with Spark"),
         subprocess.Popen([*job, *as_options(asked)]) as roll_up,
     ):
-        # Half a second of imports, which the roll-up need not wait for and this process has time for.
+        # Half a second of imports, done while the roll-up runs.
         from conformance.commands.site import write_site  # noqa: PLC0415
     if roll_up.returncode != 0:
         raise SystemExit(roll_up.returncode)
@@ -44,7 +44,7 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
 
 
 def as_options(asked: Mapping[str, str | int | bool | None]) -> list[str]:
-    """Hand over what was given, and nothing else."""
+    """Return the options that were given as command-line arguments."""
     options = []
     for name, value in asked.items():
         if value is not None and value is not False:

@@ -1,4 +1,4 @@
-"""`matrix`: many targets, each in a run of its own; resumable, and divisible into shards."""
+"""`matrix`: judges many targets, each in its own run; it can be resumed and split into shards."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from reports.words import SYMBOLS, WORDS
 INTERRUPTED = 2
 WIDTH_WHEN_PIPED = 160
 FROM_WORST = (1, ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, ExitStatus.STALE_EXPECTATION, 0)
-"""Statuses that a run means to end with, the gravest first; any other is a crash, and worse than all of them."""
+"""The regular exit statuses of a run, most serious first; any other is a crash, and worse than all of them."""
 
 Counts = Counter[Verdict]
 Results = Mapping[str, tuple[TargetRun, Verdicts]]
 
 
 def parse_shard(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, int]:
-    """Read "i/n" with 1 <= i <= n."""
+    """Parse "i/n" with 1 <= i <= n."""
     match = re.fullmatch(r"([0-9]+)/([0-9]+)", value)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise click.BadParameter(f"{value!r} is not i/n with 1 <= i <= n")
@@ -44,19 +44,19 @@ def parse_shard(context: click.Context, parameter: click.Parameter, value: str) 
 
 
 def shard_of(targets: Sequence[str], number: int, shards: int) -> list[str]:
-    """Return one part of the targets: every `shards`-th of their order, so that each part has old and new ones."""
+    """Return one part of the targets: every `shards`-th, so that each part has old and new releases."""
     return list(targets[number - 1 :: shards])
 
 
 def worst_status(statuses: Sequence[int]) -> int:
-    """Return the gravest of the exit statuses; that of a crash or of a signal is a harness error."""
+    """Return the most serious of the exit statuses; a crash or signal counts as a harness error."""
     if any(status not in FROM_WORST for status in statuses):
         return ExitStatus.HARNESS_ERROR
     return next((status for status in FROM_WORST if status in statuses), 0)
 
 
 def words_of(counts: Counts) -> str:
-    """Return counts as symbols."""
+    """Return verdict counts as text, each count with its verdict's symbol."""
     return "  ".join(
         f"{counts[verdict]} {SYMBOLS[verdict]}" for verdict in WORDS if counts[verdict]
     )
@@ -85,7 +85,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Display:
-    """The progress bar, or a line per finished run where there is no terminal."""
+    """Shows a progress bar, or one line per finished run if there is no terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
         self.counts: Counts = Counter()
@@ -108,12 +108,12 @@ class _Display:
         self._bar.stop()
 
     def show(self, current: Sequence[str]) -> None:
-        """Show what runs and what was found."""
+        """Show the current runs and the verdicts so far."""
         words = words_of(self.counts)
         self._bar.update(self._task, description=f"{words}   {', '.join(current)}")
 
     def finished(self, run: TargetRun, verdicts: Verdicts) -> None:
-        """Count one run."""
+        """Count and print a finished run."""
         counts = Counter(verdicts.values())
         self.counts += counts
         self._bar.advance(self._task)
@@ -150,11 +150,11 @@ def matrix(
     seed: int | None,
     runs: Path,
 ) -> None:
-    """Judge many targets, each in a run of its own.
+    """Judge many targets, each in its own run.
 
-    TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that nobody
-    has tried yet is left out unless its id is given. Ends with one table, with what failing runs found, and with the
-    gravest exit status of the runs.
+    TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that has never
+    been tried is left out unless its id is given. The command prints one table and the findings of failing runs, and
+    ends with the most serious exit status of the runs.
     """
     chosen = runnable_targets(patterns)
     if not chosen:

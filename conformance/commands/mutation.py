@@ -1,4 +1,4 @@
-"""`mutation`: does the suite see every planted defect, and blame just the clauses that it breaks?"""
+"""`mutation`: checks that the suite catches every planted defect, and blames only the clauses that it breaks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from conformance.mutation import in_memory, over_tcp
 from conformance.mutation.kills_over_tcp import counted_kills
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
-from conformance.mutation.tables import markdown, summary, terminal_table
+from conformance.mutation.tables import markdown, summary, terminal_tables
+from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
+from conformance.mutation.trials import FIRST_SEED
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import REFERENCE
 from reference_model.defects import DEFECTS
@@ -32,10 +34,10 @@ SEEDS = 30
 
 
 def selected_defects(patterns: Sequence[str]) -> list[str]:
-    """Return the defects that names or globs choose; all for none.
+    """Return the defects that match names or globs; all defects if there are no patterns.
 
     Raises:
-        UnknownName: one chooses nothing.
+        UnknownName: a pattern matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
     """
     wanted = [f"{REFERENCE}+{pattern}" for pattern in patterns or ("*",)]
@@ -45,11 +47,11 @@ def selected_defects(patterns: Sequence[str]) -> list[str]:
 def measured_score(
     names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, folder: Path
 ) -> Score:
-    """Try defects in memory and, where asked, over TCP; the records of the latter go below `folder`."""
+    """Try defects in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
     blames: list[Blame] = []
     kills: list[Kill] = []
     if sockets:
-        # First, since it is the part that a fault of this machine can end.
+        # First, because only this part can be stopped by a problem of the machine.
         with status_line("planted defects over TCP"):
             folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
             blames, catches = over_tcp.judge(folders)
@@ -71,6 +73,8 @@ def measured_score(
         if sockets
         else in_memory.clauses_in_memory()
     )
+    complete = set(names) == set(DEFECTS)
+    seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
     return Score(
         clauses=[clause for clause in catalogue() if clause.id in judged],
         reference=found.reference,
@@ -78,7 +82,9 @@ def measured_score(
         blames=[*found.blames, *blames],
         kills_of_property=caught,
         seeds=seeds,
-        complete=set(names) == set(DEFECTS),
+        complete=complete,
+        # They are those of the suite, whatever a defect is.
+        reaches=measured_reaches(seeds_of_tails) if complete else (),
     )
 
 
@@ -107,8 +113,9 @@ def mutation(
 ) -> None:
     """Run the properties against the reference broker with each planted defect.
 
-    DEFECT is a name or glob ("tags-*"); all of them if none is given. Fails unless exactly the clauses that a
-    defect breaks are found violated and, for all of them, each clause has its defects and each property kills.
+    DEFECT is a name or glob ("tags-*"); all defects if none is given. The command fails unless exactly the clauses that
+    each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
+    property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
     """
     names = selected_defects(patterns)
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-mutation-") as scratch:
@@ -123,8 +130,11 @@ def mutation(
         out.mkdir(parents=True, exist_ok=True)
         (out / "mutation.json").write_text(json.dumps(score.as_json(), indent=1) + "\n")
         (out / "mutation.md").write_text(markdown(score, EQUIVALENT_CHANGES))
-    # A line that a terminal wraps is better than a name that is cut.
-    Console(width=WIDEST_LINE).print(terminal_table(score))
+    # A wrapped line is better than a truncated name.
+    console = Console(width=WIDEST_LINE)
+    for table in terminal_tables(score):
+        console.print(table)
+        console.print()
     for finding in score.findings:
         click.echo(finding)
     click.echo(summary(score))

@@ -1,4 +1,4 @@
-"""`pin-artefacts` and `record-tables`: what is done once when a release is added."""
+"""`pin-artefacts` and `record-tables`: the steps that are done once, when a release is added."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fixtures.targets import BROKERS_FOLDER, select_targets
 @click.command("pin-artefacts")
 @click.argument("target_id", metavar="ID")
 def pin_artefacts(target_id: str) -> None:
-    """Resolve what a target runs from and write the SHA-256 of each part into its file."""
+    """Resolve a target's artefacts and write the SHA-256 of each one to its file."""
     path = BROKERS_FOLDER / f"{target_id}.toml"
     if not path.exists():
         raise UnknownName(f"{path} does not exist; copy that of a near release and change it")
@@ -38,7 +38,7 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     try:
         targets = select_targets(patterns)
         for target in targets:
-            with status_line(f"recording what {target.id} advertises"):
+            with status_line(f"recording what {target.id} advertises and reads"):
                 record(target, launcher)
         with status_line("writing default answers"):
             record_default_answers()

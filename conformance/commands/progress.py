@@ -1,4 +1,4 @@
-"""What a command shows on a terminal while something takes its time."""
+"""The progress line that a command shows on a terminal during slow work."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
 def status_line(words: str) -> Progress:
-    """Say what takes its time, and for how long; nothing where output is not a terminal."""
+    """Return a progress line with a description and the elapsed time; it shows nothing outside a terminal."""
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     line = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,4 +1,4 @@
-"""`rejudge`: stored exchanges under the oracle of today, without a target."""
+"""`rejudge`: judges stored exchanges by the current oracle, without a target."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from conformance.commands.progress import status_line
 @click.argument("runs", nargs=-1, required=True)
 @click.option("--out", required=True, help="file for the differences, as JSON lines")
 def rejudge(runs: tuple[str, ...], out: str) -> None:
-    """Judge what run folders keep of their exchanges again, by the oracle of today.
+    """Judge the exchanges stored in run folders again, by the current oracle.
 
-    Ends with 1 where a target did what the oracle does not allow; the differences say what the run itself said of
-    it. Targets that are not Apache Kafka have no profile of their own and are left out.
+    The exit status is 1 if a target did something that the oracle does not allow. The differences include the verdict
+    of the run itself. Targets that are not Apache Kafka have no profile of their own and are left out.
     """
-    # A process of its own, as for the grid: it brings a JVM along.
+    # A separate process, as for the grid, because it starts a JVM.
     job = [sys.executable, "-m", "spark_aggregation.rejudge_job", *runs, "--out", out]
     with status_line("judging again with Spark"):
         finished = subprocess.run(job, check=False)

@@ -1,4 +1,4 @@
-"""`replay`: one stored failure again."""
+"""`replay`: judges one stored failure again."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def replay(
 ) -> None:
     """Judge one stored failure again, and say whether it still fails.
 
-    FILE is a folder failures/SIGNATURE of a run, or a file in it. Ends with 1 where it still fails, with 0 where
-    it does not, and with 10 where that cannot be told.
+    FILE is a folder failures/SIGNATURE of a run, or a file in it. The exit status is 1 if it still fails, 0 if it
+    does not, and 10 if it cannot be judged.
     """
     try:
         failure = read_failure(path)
@@ -112,6 +112,6 @@ def _judge(failure: StoredFailure, target: Target, launcher: str) -> tuple[str, 
             return f"does not fail: {failure.clause} on {target.id}: {holds}", 0
     if error is None:
         return f"does not fail any more: {failure.clause} on {target.id}", 0
-    # Only pytest gives a bare assertion a message.
+    # Without pytest, a bare assertion has no message.
     first_line = str(error).partition("\n")[0] or failure.first_line
     return f"still fails: {failure.clause} on {target.id}: {first_line}", 1

@@ -1,4 +1,4 @@
-"""What `diff` and `summary` are given: a run folder, or the folder of a grid."""
+"""Reads the input of `diff` and `summary`: a run folder, or a grid's folder."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ PAGES_OPTION = click.option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """A grid, wherever it comes from.
+    """A grid, read from a run folder or a grid's folder.
 
     Attributes:
-        name: what it is called: the run's id, or the folder.
+        name: the run's id, or the folder's name.
         grid: the grid.
-        failures: what was kept of its failures.
-        has_pages: whether there are pages to link.
+        failures: the stored failures.
+        has_pages: whether there are pages to link to.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Results:
 
 
 def parse_pages(value: str | None) -> str | None:
-    """Read an address that links begin with; it ends with a slash afterwards."""
+    """Parse the address that links begin with; add a trailing slash if it has none."""
     if value is None:
         return None
     if not value.startswith(("https://", "http://")) or any(sign in value for sign in ' "<>()\\'):
@@ -52,7 +52,7 @@ def parse_pages(value: str | None) -> str | None:
 
 
 def links_before(results: Results, pages: str | None) -> str | None:
-    """Give what stands before the address of a page; None where there are no pages."""
+    """Return the prefix of page addresses; None if there are no pages."""
     return pages if pages is not None else ("" if results.has_pages else None)
 
 
@@ -60,7 +60,7 @@ def read_results(path: Path) -> Results:
     """Read a run folder or a grid's folder.
 
     Raises:
-        InvalidFile: it is neither, or damaged; the message says which.
+        InvalidFile: the folder is neither, or is damaged; the message says which.
     """
     try:
         if (path / TABLES_FOLDER).is_dir():

@@ -1,4 +1,4 @@
-"""What a finished run found, from its folder: the verdict of each cell, and in lines what nobody expected."""
+"""Reads a finished run's findings from its folder: the verdict of each cell, and lines about the unexpected ones."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ from reports.recorder import CellKey
 from reports.records import Verdict
 from reports.run_folder import read_run_header
 from reports.run_verdicts import run_verdicts
+from reports.terminal import shortened
 from reports.words import SYMBOLS, WORDS
 
 UNEXPECTED = WORST_FIRST[: WORST_FIRST.index(Verdict.KNOWN_VIOLATION)]
-"""Verdicts that end a run with another status than 0, or would at another level of the clause."""
+"""Verdicts that make the exit status nonzero, or would if the clause had another level."""
 MOST_TOLD = 20
-"""Lines of one run: a target that violates everything is better read in its folder."""
+"""Maximum number of lines per run: if a target violates everything, its folder is easier to read."""
+LONGEST_SEEN = 156
+"""Maximum columns of a message: two rows of most terminals, with their indentation."""
 
 Verdicts = Mapping[CellKey, Verdict]
 
 
 def verdicts_of(run: TargetRun) -> Verdicts:
-    """Return the verdict of each cell of a run; none where it left no folder that counts."""
+    """Return the verdict of each cell of a run; empty if there is no complete run folder."""
     if run.folder is None:
         return {}
     return run_verdicts(run.folder, read_run_header(run.folder))
 
 
 def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
-    """Give each unexpected cell, the gravest first, with what was seen and the command that judges it again."""
+    """Yield lines about each unexpected cell, most serious first, with its failures and the commands to replay them."""
     seen = _seen(run)
     lines = [
         line
@@ -49,11 +52,12 @@ def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
 
 def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
     seen: dict[CellKey, list[str]] = {}
-    # Of a folder that counts, every file is as it was written.
+    # A complete run folder is verified: every file is as it was written.
     folders = [] if run.folder is None else sorted(run.folder.glob("failures/*"))
     for folder in folders:
         failure = read_failure(folder)
         key = CellKey(failure.clause, failure.target, failure.listener)
         again = shlex.join(["kafka-conformance", "replay", str(folder)])
-        seen.setdefault(key, []).extend([f"  seen: {failure.first_line}", f"  again: {again}"])
+        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in="failure.json")
+        seen.setdefault(key, []).extend([told, f"  again: {again}"])
     return seen

@@ -1,4 +1,4 @@
-"""The targets that a command's patterns choose."""
+"""Selects the targets that match a command's patterns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVERY_RELEASE = ("apache-kafka-*",)
 
 
 def selected_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
-    """Return the targets that ids and globs name, the built-in ones included.
+    """Return the targets that match ids or globs, including the built-in ones.
 
     Raises:
         UnknownName: a pattern matches nothing.
@@ -28,7 +28,9 @@ def selected_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
 
 
 def runnable_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
-    """Return those that somebody has run before, or that are named exactly; every release where no pattern is given.
+    """Return the matching targets; every Apache Kafka release if no pattern is given.
+
+    A target that has never been tried is left out unless its exact id is given.
 
     Raises:
         UnknownName: a pattern matches nothing.

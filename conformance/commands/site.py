@@ -1,4 +1,4 @@
-"""`site`: pages and exports of tables that a roll-up made elsewhere."""
+"""`site`: pages and exports from tables that a roll-up made elsewhere."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from reports.run_lists import missing_run_lists
 def site(grid: Path) -> None:
     """Make the site of a grid whose tables a cluster made.
 
-    GRID is a copy of the folder that the roll-up was given as --out. Pages, exports and the list of hashes are
-    written beside its tables, as `grid` writes them.
+    GRID is a copy of the roll-up's --out folder. Pages, exports and the list of hashes are written next to its
+    tables, as by `grid`.
     """
     missing = _missing(grid)
     if missing:
@@ -36,7 +36,7 @@ def site(grid: Path) -> None:
 
 
 def write_site(grid: Path) -> None:
-    """Write pages, exports and the list of hashes beside a grid's tables, and tell of it."""
+    """Write pages, exports and the list of hashes next to a grid's tables, and print a summary."""
     with status_line("writing pages and exports"):
         try:
             summary = write_grid(grid)

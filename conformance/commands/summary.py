@@ -1,4 +1,4 @@
-"""`summary`: a run or a grid in one page, for a comment under a pull request, a job's summary, or a program."""
+"""`summary`: a run or a grid on one page, for a pull request comment, a job summary, or a program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reports.grid_view import FoldedGrid
 from reports.site.addresses import HOME
 
 SUMMARY_SCHEMA_VERSION = 1
-"""Version of the layout of the JSON."""
+"""Version of the JSON document's layout."""
 
 
 @click.command()
@@ -32,10 +32,9 @@ SUMMARY_SCHEMA_VERSION = 1
 )
 @PAGES_OPTION
 def summary(path: Path, form: str, pages: str | None) -> None:
-    """Say in one page what a run or a grid found: the worst first, details folded, at most 65,536 bytes.
+    """Say on one page what a run or a grid found: the worst first, details folded, at most 65,536 bytes.
 
-    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. It says what was found and judges nothing again: the
-    exit status is 0.
+    GRID_OR_RUN is a run folder, or a folder that `grid` wrote. Nothing is judged again: the exit status is 0.
     """
     results = read_results(path)
     folded = FoldedGrid(results.grid)

@@ -1,4 +1,4 @@
-"""`verify`: is a published grid what its runs make it?"""
+"""`verify`: checks that a published grid follows from its runs."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 def verify(
     published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None
 ) -> None:
-    """Compute a grid again from its runs, and name everything in which the published one differs.
+    """Compute a grid again from its runs, and list everything in which the published one differs.
 
-    SITE_OR_TABLES is the folder that `grid` wrote, or the folder of tables in it. Files are compared with the
-    list of hashes beside them, runs with those that the grid names, every row of every table with what the runs
-    make of it, and every page and export, byte by byte, with what those rows make. What the mutation score and the
-    changes between releases say is compared where they are given. Ends with 0 where the published grid is true,
-    and with 1 where it is not.
+    SITE_OR_TABLES is the folder that `grid` wrote, or the folder of tables in it. Files are compared with the list
+    of hashes next to them, runs with those that the grid names, every row of every table with the one computed from
+    the runs, and every page and export, byte by byte, with the one rendered from those rows. The tables of the
+    mutation score and of the changes between releases are compared if those files are given. The exit status is 0
+    if the published grid is true, and 1 if it is not.
     """
     site = _site(published)
     taken_over = [table for table, option in GIVEN_TABLES.items() if asked[option] is None]
@@ -60,7 +60,7 @@ def verify(
         found += differing_runs(site, run_folders(runs))
         with tempfile.TemporaryDirectory(prefix="kafka-conformance-verify-") as scratch:
             again, rendered = Path(scratch, "grid"), Path(scratch, "site")
-            # With no valid run there is nothing to compare, and every published run is named above.
+            # Without a valid run there is nothing to compare, and every published run is already listed above.
             if _rolled_up(runs, again, asked):
                 found += differing_rows(site, again, taken_over)
                 found += differing_lists(site, again, of_last_roll_up=with_history)
@@ -76,7 +76,7 @@ def _differing_pages(
     site: Path, again: Path, rendered: Path, taken_over: list[str]
 ) -> list[Difference]:
     with status_line("rendering pages and exports anew"):
-        # Half a second of imports that nobody else needs.
+        # Half a second of imports that nothing else needs.
         from reports.page_verification import differing_pages  # noqa: PLC0415
 
         rendered.mkdir()

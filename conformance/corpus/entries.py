@@ -1,14 +1,14 @@
 """The corpus: interesting inputs as bytes, in files that a reviewer can read.
 
-One TOML file per origin, an `[[entry]]` each::
+There is one TOML file per origin, with an `[[entry]]` per input::
 
     [[entry]]
-    name = "v3-null-name"                # unique in the whole corpus
+    name = "v3-null-name"                # unique in the corpus
     origin = "Kafka closes instead of answering INVALID_REQUEST"
     hex = "00000011 0012 0003 ..."       # what one connection sends, size prefixes included
 
-`hex` may be spaced and broken into lines as it reads best; `61*300` stands for 300 times the byte 61. What a
-target has to do with the bytes is not stored: the reference model is asked when they are replayed.
+`hex` may contain spaces and line breaks wherever they help readers; `61*300` stands for 300 times the byte 61. The
+expected reaction is not stored: the reference model is queried when the bytes are replayed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fixtures.strict_table import StrictTable
 
 CORPUS_FOLDER = Path(__file__).parent
 LARGEST_ENTRY_BYTES = 256 * 1024
-"""A broker's default for a whole request before authentication is twice that; more would only be slow."""
+"""Half of a broker's default limit for a request before authentication; larger entries would only be slow."""
 LONGEST_LINE = 32
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PART = re.compile(r"((?:[0-9a-fA-F]{2})+)(?:\*([1-9][0-9]*))?")
@@ -34,7 +34,7 @@ _RUN = re.compile(rb"(.{1,4}?)\1{31,}", re.DOTALL)
 
 
 class InvalidCorpus(Exception):
-    """A file of the corpus does not follow the format; the message names file and entry."""
+    """A corpus file does not follow the format; the message names the file and the entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ class Entry:
     """One stored input.
 
     Attributes:
-        name: its name, unique in the corpus.
-        origin: where it comes from and why it is kept.
-        data: what one connection sends, frame by frame.
+        name: the entry's name, unique in the corpus.
+        origin: where the input comes from and why it is kept.
+        data: what is sent on one connection, frame by frame.
     """
 
     name: str
@@ -53,11 +53,11 @@ class Entry:
 
 
 def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[Entry, ...]:
-    """Load every file of the corpus, in the order of their names.
+    """Load every file of the corpus, in order of file name.
 
     Args:
         folder: the corpus.
-        without: name of a file that is left out.
+        without: name of a file to leave out.
 
     Raises:
         InvalidCorpus: a file does not follow the format, or two entries share a name or their bytes.
@@ -109,10 +109,10 @@ def _read_entry(path: Path, table: StrictTable) -> Entry:
 
 
 def parse_bytes(text: str) -> bytes:
-    """Read bytes as `hex` has them.
+    """Parse the text of a `hex` value.
 
     Raises:
-        ValueError: the text is none, or stands for too many bytes.
+        ValueError: the text does not follow the format, or stands for too many bytes.
     """
     parts = []
     size = 0
@@ -131,7 +131,7 @@ def parse_bytes(text: str) -> bytes:
 
 
 def format_bytes(data: bytes) -> str:
-    """Write bytes as `hex` has them: lines of a bearable length, and long runs as such."""
+    """Format bytes as a `hex` value: in short lines, with long runs abbreviated."""
     lines: list[str] = []
     start = 0
     for run in (*_RUN.finditer(data), None):
@@ -147,8 +147,8 @@ def format_bytes(data: bytes) -> str:
 
 
 def format_entry(entry: Entry) -> str:
-    """Write an entry as a file of the corpus has it."""
-    # JSON's strings are TOML's basic strings.
+    """Format an entry for a corpus file."""
+    # JSON strings are valid TOML basic strings.
     text = format_bytes(entry.data)
     quoted = json.dumps(text) if "\n" not in text else f'"""\n{text}\n"""'
     return f"""[[entry]]
@@ -159,14 +159,14 @@ hex = {quoted}
 
 
 def add_entries(path: Path, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Write new entries behind those of a file; entries whose bytes the corpus has are left out.
+    """Append new entries to a file; leave out entries whose bytes the corpus already has.
 
     Args:
-        path: a file of the corpus, which may not exist yet; its folder is the corpus.
-        entries: the entries. A name that is taken gets a number.
+        path: a file of the corpus, which may not exist yet. Its folder is the corpus.
+        entries: the entries. A number is appended to a name that is already taken.
 
     Returns:
-        What was added.
+        The entries that were added.
 
     Raises:
         InvalidCorpus: the corpus does not follow the format.

@@ -1,4 +1,4 @@
-"""The bytes of the properties' pinned examples, for the corpus."""
+"""Collects the bytes of the properties' pinned examples for the corpus."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADER = """# The bytes of every pinned example that is about ApiVersions; `kafk
 
 
 def pinned_entries() -> tuple[Entry, ...]:
-    """Return an entry for each pinned example's bytes, in the order of files and tests."""
+    """Return an entry for the bytes of each pinned example, in the order of files and tests."""
     entries: dict[bytes, Entry] = {}
     for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
         module = import_module(f"conformance.brokers.{path.stem}")
@@ -38,12 +38,12 @@ def pinned_entries() -> tuple[Entry, ...]:
 
 
 def pinned_file(entries: Iterable[Entry]) -> str:
-    """Return the file that holds them."""
+    """Return the text of the corpus file that holds the entries."""
     return HEADER + "\n".join(map(format_entry, entries))
 
 
 def _examples_of(test: Any) -> Iterator[bytes]:
-    # Hypothesis keeps them in the reverse of the order in which they stand.
+    # Hypothesis stores explicit examples in reverse order of the source.
     for pinned in reversed(getattr(test, "hypothesis_explicit_examples", ())):
         requests = [request for value in pinned.kwargs.values() for request in _requests_in(value)]
         yield b"".join(request.data for request in requests)
@@ -58,7 +58,7 @@ def _requests_in(value: object) -> tuple[Request, ...]:
 
 
 def is_storable(data: bytes) -> bool:
-    """Tell whether bytes are about ApiVersions: requests of other APIs may do something to a target."""
+    """Return whether bytes are about ApiVersions alone: requests of other APIs may change a target's state."""
     keys = {
         int.from_bytes(request.data[SIZE_BYTES:][:2], signed=True)
         for request in cut_frames(data).whole

@@ -1,8 +1,8 @@
 """Replays the corpus on one listener of a target, without Hypothesis.
 
-What the model says keeps the connection is pipelined, many entries in one write; its answers are compared by the
-hash of their canonical bytes. Where one differs, and for everything that ends a connection, entries are sent one
-by one.
+Entries that keep the connection open, according to the model, are pipelined: many entries in one write. Their
+responses are compared by the hash of their canonical bytes. Entries whose response differs, and entries that end
+the connection, are left to be sent one by one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ Agreed = Callable[[Sequence[Exchange]], None]
 Finish = Callable[[], tuple[Exchange, ...]]
 
 BATCH_FRAMES = 200
-"""More than enough to keep a broker busy while we look at answers, and little for its socket buffers."""
+"""Enough to keep a broker busy while we check responses, and small enough for its socket buffers."""
 BATCH_BYTES = 32 * 1024
-"""A broker that answers while we still write must never wait for us to read: answers are ten times as long."""
+"""Small enough that a broker never has to wait for us to read while we still write.
+
+Responses are ten times as long as requests.
+"""
 
 
 class NotAllowed(AssertionError):
-    """The target does with a stored input what the model does not allow."""
+    """The target reacts to a stored input in a way that the model does not allow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +44,13 @@ class Stored:
 
 @dataclass(slots=True, kw_only=True)
 class Remaining:
-    """What a pipelined replay leaves to be sent one by one.
+    """Entries that a pipelined replay leaves to be sent one by one.
 
     Attributes:
-        different: entries that were answered as the model does not allow, each behind those that were sent in
-            front of it in the same write.
+        different: entries whose response the model does not allow. Each is the last of a tuple that begins with the
+            entries sent before it in the same write.
         ending: entries that do not keep the connection.
-        left_out: entries that the model has no word on, or that the listener cannot take.
+        left_out: entries that the model does not cover, or that cannot be sent on the listener.
     """
 
     different: list[tuple[Entry, ...]] = field(default_factory=list)
@@ -56,7 +59,7 @@ class Remaining:
 
 
 def batches(stored: Iterable[Stored]) -> Iterator[tuple[Stored, ...]]:
-    """Group entries that keep the connection into what is written at once."""
+    """Group entries that keep the connection into batches, each sent in one write."""
     batch: list[Stored] = []
     frames = size = 0
     for each in stored:
@@ -74,7 +77,7 @@ class Replay:
     """Replays entries on one listener of a target."""
 
     def __init__(self, broker: Broker) -> None:
-        """Ask the model of the target's release.
+        """Choose the model of the target's release.
 
         Args:
             broker: the target.
@@ -83,7 +86,7 @@ class Replay:
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
 
     def keeping(self, entries: Iterable[Entry], remaining: Remaining) -> Iterator[Stored]:
-        """Give the entries that keep the connection; the others go to what remains."""
+        """Yield the entries that keep the connection; add the others to `remaining`."""
         for entry in entries:
             try:
                 allowed = self._oracle.allowed_for(entry.data)
@@ -94,7 +97,7 @@ class Replay:
             if allowed.keeps_the_connection:
                 yield stored
             elif self._broker.speaks_tls and allowed.frames.waits:
-                # TLS has no end of one side of the stream.
+                # TLS cannot close one side of the stream only.
                 remaining.left_out.append(entry)
             else:
                 remaining.ending.append(entry)
@@ -102,11 +105,11 @@ class Replay:
     def pipelined(self, entries: Iterable[Entry], agreed: Agreed) -> Remaining:
         """Send the entries that keep the connection, many in one write.
 
-        The model is asked, and answers are looked at, while the target works on the next write.
+        While the target works on one write, we query the model and check the responses to the write before.
 
         Args:
             entries: the entries.
-            agreed: gets each entry that was answered as the model allows.
+            agreed: called with the exchanges of each entry whose responses the model allows.
         """
         remaining = Remaining()
         waiting = batches(self.keeping(entries, remaining))
@@ -117,13 +120,13 @@ class Replay:
                 known = len(remaining.different)
                 while batch is not None:
                     following = next(waiting, None)
-                    # Before the answers are read, so that the target always has something to do.
+                    # Sent before the responses are read, so that the target is never idle.
                     then = None if following is None else self._begin(connection, following)
                     exchanges = finish()
                     remaining.different += self._compare(batch, exchanges, agreed)
                     batch = following
                     if len(remaining.different) > known:
-                        # Whatever is wrong may have cost the connection; what was sent on it is sent again.
+                        # The fault may have closed the connection, so the next batch is sent again on a new one.
                         break
                     if then is not None:
                         finish = then
@@ -134,14 +137,14 @@ class Replay:
         requests = [request for each in batch for request in each.allowed.frames.whole]
         if not self._broker.speaks_tls:
             return connection.begin(requests)
-        # Releases 2.8 to 3.3, at least, take 0.3 s for each further request of one TLS record.
+        # At least releases 2.8 to 3.3 take 0.3 s for each request after the first in one TLS record.
         exchanges = tuple(e for request in requests for e in connection.converse([request]))
         return lambda: exchanges
 
     def _compare(
         self, batch: tuple[Stored, ...], exchanges: Iterable[Exchange], agreed: Agreed
     ) -> Iterator[tuple[Entry, ...]]:
-        """Give each entry that is answered otherwise, behind those in front of it."""
+        """Yield each entry whose response is not allowed, preceded by the entries before it."""
         answers = iter(exchanges)
         for place, each in enumerate(batch, start=1):
             own = [next(answers) for _ in each.allowed.frames.whole]
@@ -161,8 +164,8 @@ class Replay:
         """Send one entry on a connection of its own.
 
         Raises:
-            NotAllowed: the target does what the model does not allow.
-            NotModelled: the model has no word on it.
+            NotAllowed: the target does something that the model does not allow.
+            NotModelled: the model does not cover the entry.
         """
         stored = Stored(entry=entry, allowed=self._oracle.allowed_for(entry.data))
         frames = stored.allowed.frames
@@ -176,11 +179,11 @@ class Replay:
                 self._check_in_order(stored, connection.converse(frames.all))
 
     def check_behind_others(self, entries: Sequence[Entry]) -> None:
-        """Send entries that keep the connection on one connection, and check the last.
+        """Send entries that keep the connection on one connection, and check the response to the last.
 
         Raises:
-            NotAllowed: it is answered as the model does not allow.
-            NotModelled: the model has no word on it.
+            NotAllowed: the model does not allow the response.
+            NotModelled: the model does not cover the entry.
         """
         requests = [request for entry in entries for request in cut_frames(entry.data).whole]
         exchanges = self._broker.converse(requests)
@@ -188,16 +191,16 @@ class Replay:
         self._check_in_order(last, exchanges[len(exchanges) - len(last.allowed.frames.whole) :])
 
     def _check_in_order(self, stored: Stored, exchanges: Sequence[Exchange]) -> None:
-        """Check each frame's outcome, and that after the last that is served nothing comes but the end.
+        """Check each frame's outcome, and that nothing but a close follows the last frame that is served.
 
-        The end is due where the model closes the connection; a target that falls silent there hangs.
+        The close is required if the model closes the connection; a target that falls silent instead hangs.
         """
         place = 0
         name = stored.entry.name
         frames = stored.allowed.frames.whole
         for request, allowed in zip(frames, stored.allowed.reactions, strict=False):
             if all(reaction.outcome is Outcome.IGNORED for reaction in allowed):
-                # Among others it leaves no trace but that the next answer comes in its place.
+                # When pipelined, an ignored frame leaves no trace: the next response takes its place.
                 continue
             exchange = exchanges[place]
             if exchange.outcome in stored.allowed.losses:
@@ -220,14 +223,15 @@ class Replay:
         *,
         among_others: bool = False,
     ) -> None:
-        """Check what became of one frame.
+        """Check the outcome of one frame.
 
         Args:
-            stored: the entry that it is part of.
+            stored: the entry that the frame is part of.
             request: the frame.
-            exchange: what became of it.
+            exchange: the frame's exchange.
             allowed: what the model allows.
-            among_others: whether more was sent on the connection, so that this exchange does not show if it is kept.
+            among_others: whether more was sent on the connection. If so, this exchange does not show whether the
+                target kept the connection.
         """
         if exchange.payload is None:
             follows = any(reaction.outcome is exchange.outcome for reaction in allowed)

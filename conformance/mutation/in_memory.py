@@ -1,4 +1,4 @@
-"""The in-memory part of the mutation score: every defect, every property that needs no socket, many seeds."""
+"""The in-memory part of the mutation score: all defects, all properties that need no socket, and many seeds."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from fixtures.in_memory import LAUNCHER
 from reference_model.defects import DEFECTS
 
 BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
-"""As many as most properties draw in a standard run."""
+"""The number that most properties draw in a standard run."""
 BYSTANDER_EXAMPLES = 40
-"""Of properties whose clauses a defect does not break, beside the pinned ones: most of the work by far."""
+"""Examples for properties whose clauses a defect does not break, not counting pinned ones: by far most of the work."""
 
 T = TypeVar("T")
 Advance = Callable[[int, int], None]
-"""Is told how many pieces of work are done, and of how many."""
+"""Called with the number of tasks done and the total."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemoryResult:
-    """What the in-memory brokers showed.
+    """The result of the in-memory part.
 
     Attributes:
-        reference: what the plain reference was found to violate.
-        blames: what every defect was.
-        kills: every defect with every clause that it breaks and that is judged in memory.
+        reference: the clauses that the plain reference was found to violate.
+        blames: the clauses that each defect was found to violate.
+        kills: one per defect and clause that the defect breaks and that is judged in memory.
         kills_of_property: by property, how many of these defects it caught.
     """
 
@@ -53,7 +53,7 @@ class InMemoryResult:
 
 
 def judged_in_memory() -> dict[str, tuple[str, ...]]:
-    """Return the clauses of every property that needs no socket, by its name."""
+    """Return the clauses of every property that needs no socket, by the property's name."""
     return {
         name: found.clauses
         for name, found in all_properties().items()
@@ -62,7 +62,7 @@ def judged_in_memory() -> dict[str, tuple[str, ...]]:
 
 
 def clauses_in_memory() -> set[str]:
-    """Return the clauses all of whose properties judge in memory."""
+    """Return the clauses whose properties can all judge in memory."""
     elsewhere = {
         clause
         for found in all_properties().values()
@@ -83,18 +83,18 @@ def measure(
     """Try every defect.
 
     Args:
-        defects: their names.
+        defects: names of the defects.
         seeds: for how many seeds the examples to a kill are counted.
         jobs: how many processes work at a time.
-        examples: how many generated ones may blame a defect that does not break the property's clause.
-        advance: is told how far it is.
+        examples: how many generated examples may blame a defect that does not break the property's clause.
+        advance: called with the progress.
     """
     properties = judged_in_memory()
     broken = {
         name: [each for each in defects if set(DEFECTS[each].breaks) & set(clauses)]
         for name, clauses in properties.items()
     }
-    # Spawned processes know nothing of what this one has loaded, so that they draw the same every time.
+    # Spawned processes do not inherit loaded modules, so they draw the same examples every time.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         judged = [
@@ -107,7 +107,7 @@ def measure(
             if tried
         ]
         trials = [trial for work in _results(judged, advance) for trial in work]
-        # A defect that one of a clause's properties cannot see would cost it the cap with every seed.
+        # Count only pairs that caught: a property that cannot see a defect would run up to the cap for every seed.
         pairs = {(trial.property_name, trial.defect) for trial in trials if trial.caught}
         caught = {
             name: [each for each in broken[name] if (name, each) in pairs] for name in properties
@@ -127,14 +127,14 @@ def measure(
 
 
 def _bystanders(defects: Sequence[str], judged: Property) -> list[str]:
-    """Return the defects that a property may not blame: none where it is about the model, or takes too long."""
+    """Return the defects that a property may not blame; none if it is about the model or takes too long."""
     if judged.is_deep or all(map(is_of_model, judged.clauses)):
         return []
     return [each for each in defects if not set(DEFECTS[each].breaks) & set(judged.clauses)]
 
 
 def _results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
-    """Wait for work that is done in any order, and return its results in the order of the work."""
+    """Wait for futures that complete in any order, and return their results in the given order."""
     try:
         for done, future in enumerate(as_completed(work), start=1):
             future.result()
@@ -161,7 +161,7 @@ def _blames(defects: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
         Blame(
             defect=defect,
             breaks=tuple(c for c in DEFECTS[defect].breaks if c in judged) if defect else (),
-            # Of the other clauses the run over TCP says all.
+            # The run over TCP judges the other clauses.
             violated=violated[defect] & judged,
             transport=LAUNCHER,
             problems=problems[defect],

@@ -1,7 +1,7 @@
-"""How many generated examples the clauses that need sockets take to catch the defects that break them.
+"""Counts the generated examples that clauses which need sockets take to catch the defects that break them.
 
-Here properties mostly wait (for handshakes, for a metric, for a line of the log), so that more of them run at a time
-than there are cores.
+These properties mostly wait (for handshakes, for a metric, for a log line), so more of them run at a time than there
+are cores.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from fixtures.patience import Patience
 from reference_model.listeners import PLAINTEXT
 
 SEEDS_AT_ONCE = 5
-"""Of one property, on one set of brokers, which start in a second."""
+"""Seeds of one property that share one set of brokers; starting a set takes a second."""
 PROCESSES_PER_JOB = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catch:
-    """What a run of the suite made of a defect, for one of the clauses that it breaks.
+    """The result of a run of the suite for a defect and one of the clauses that it breaks.
 
     Attributes:
         clause: the clause's id.
         defect: the defect's name.
-        properties: those that caught it; none where it survived.
+        properties: the properties that caught the defect; none if it survived.
     """
 
     clause: str
@@ -49,11 +49,11 @@ class Catch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
-    """What one property made of its defects with some of the seeds.
+    """The result of one property for its defects and some of the seeds.
 
     Attributes:
-        pinned: the defects that an example catches which is written down with the property.
-        examples: by seed and defect, how many generated ones it took.
+        pinned: the defects that a pinned example catches.
+        examples: by seed and defect, the number of generated examples to the kill.
     """
 
     pinned: Collection[str]
@@ -64,9 +64,9 @@ def counted_kills(catches: Sequence[Catch], *, seeds: int, jobs: int) -> list[Ki
     """Count examples to the kill, seed by seed, for each property that caught its defect in a run of the suite.
 
     Args:
-        catches: what the suite made of each clause with each of its defects.
-        seeds: for how many seeds.
-        jobs: how many cores may be used.
+        catches: the suite's result for each clause with each of its defects.
+        seeds: the number of seeds.
+        jobs: the number of cores that may be used.
     """
     caught: dict[str, set[str]] = defaultdict(set)
     for catch in catches:
@@ -102,7 +102,7 @@ def _parts(seeds: range) -> Iterator[range]:
 
 
 def _count(property_name: str, defects: Sequence[str], seeds: Sequence[int]) -> _Counted:
-    """Start the plain reference broker and those with the defects, and count for each of the seeds."""
+    """Start the plain reference broker and those with the defects, and count the examples for each seed."""
     targets = {target.id: target for target in reference_targets()}
     with ExitStack() as running:
 

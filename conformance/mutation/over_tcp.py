@@ -1,7 +1,7 @@
 """The part of the mutation score that needs sockets: the suite itself, run by pytest against reference brokers.
 
-It judges what cannot be judged in memory (TLS, metrics, the request log, quotas), and a sample of the rest, so
-that both transports are known to show the same.
+It judges what cannot be judged in memory (TLS, metrics, the request log, quotas), and a sample of the rest to verify
+that both transports agree.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from reports.records import Phase, Verdict
 PROFILE = "unshrunk"
 TRANSPORT = "over TCP"
 SAMPLE = 2
-"""Defects that the whole suite is run against, although it could judge them in memory."""
+"""Number of defects that the complete suite runs against, although they could be judged in memory."""
 BROKERS_PER_RUN = {"smoke": 24, "standard": 7}
-"""So that runs are about as long as each other, and few enough."""
+"""Chosen so that all runs take about the same time, and there are not too many."""
 EXPECTED_STATUSES = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
@@ -40,9 +40,9 @@ class Run:
     """One run of the suite.
 
     Attributes:
-        defects: whose brokers it judges.
-        properties: by which properties.
-        tier: "smoke" runs the pinned examples alone.
+        defects: the defects of the brokers that the run judges.
+        properties: the properties that judge them.
+        tier: the tier; "smoke" runs only the pinned examples.
     """
 
     defects: tuple[str, ...]
@@ -51,10 +51,10 @@ class Run:
 
 
 def planned_runs(defects: Sequence[str]) -> list[Run]:
-    """Return the runs that show what cannot be seen in memory, and the sample.
+    """Return the runs that judge what cannot be judged in memory, and the sample.
 
     Args:
-        defects: names of the defects to be judged.
+        defects: names of the defects to judge.
     """
     properties = all_properties()
     need_sockets = tuple(name for name, each in properties.items() if not listeners_in_memory(each))
@@ -79,15 +79,15 @@ def _runs(defects: Sequence[str], properties: tuple[str, ...], tier: str) -> Ite
 
 
 def run_all(runs: Sequence[Run], folder: Path, jobs: int) -> dict[Run, Path]:
-    """Do runs, each in a process of its own, `jobs` at a time; returns where each left its records.
+    """Do runs, each in its own process, `jobs` at a time; return the folder of each run's records.
 
     Args:
         runs: the runs.
-        folder: where their records go; what runs left there before is not looked at.
+        folder: where the records go; records of earlier runs there are ignored.
         jobs: how many run at a time.
 
     Raises:
-        HarnessError: a run ended otherwise than with verdicts.
+        HarnessError: a run ended without verdicts.
     """
     folder.mkdir(parents=True, exist_ok=True)
     folders = {run: Path(tempfile.mkdtemp(prefix="run-", dir=folder)) for run in runs}
@@ -111,7 +111,7 @@ def _options(run: Run, folder: Path) -> list[str]:
 
 
 def violations(folder: Path, target: str) -> set[tuple[str, str]]:
-    """Read from run folders which clauses a target violates, each with the properties that show it."""
+    """Read from run folders which clauses a target violates; return pairs of clause and property."""
     found: set[tuple[str, str]] = set()
     columns = ["target", "clause", "property", "verdict", "phase"]
     for part in sorted(folder.glob("*/examples/*.parquet")):
@@ -125,7 +125,7 @@ def violations(folder: Path, target: str) -> set[tuple[str, str]]:
 
 
 def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
-    """Return what the runs found: the blame of each defect, and what caught it for clauses that need sockets."""
+    """Return the results of the runs: each defect's blame, and for clauses that need sockets what caught it."""
     properties = all_properties()
     in_memory = clauses_in_memory()
     blames, catches = [], []
@@ -151,7 +151,7 @@ def judge(folders: Mapping[Run, Path]) -> tuple[list[Blame], list[Catch]]:
 
 
 def kills_by_property(blames: Iterable[Blame], properties: Collection[str]) -> dict[str, int]:
-    """Count for each property the defects whose clauses it judges and that were caught over TCP."""
+    """Count for each property the defects that break its clauses and were caught over TCP."""
     found = all_properties()
     return {
         name: sum(

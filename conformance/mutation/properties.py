@@ -1,7 +1,7 @@
-"""The properties of `conformance/brokers`, run without pytest: on values that are drawn once for many brokers.
+"""Runs the properties of `conformance/brokers` without pytest, on values that are drawn once for many brokers.
 
-What Hypothesis draws next does not depend on what a broker answers, as long as no example fails. So one
-sequence of examples serves the reference broker and all its defects, and drawing costs its time once.
+As long as no example fails, what Hypothesis draws next does not depend on a broker's responses. So one sequence of
+examples serves the reference broker and all its defects, and is drawn only once.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from fixtures.broker import Broker
 from wire.exchange import Exchange
 
 Values = Mapping[str, Any]
-"""What one example is made of, by parameter of the property; the broker is not among them."""
+"""The values of one example, by parameter of the property; the broker is not included."""
 
 
 class Enough(BaseException):
-    """Nothing more is to be drawn. Hypothesis takes an `Exception` for a failure of the property."""
+    """Stops drawing. A `BaseException`, because Hypothesis treats an `Exception` as a failure of the property."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +57,16 @@ class Property:
 
     @property
     def clauses(self) -> tuple[str, ...]:
-        """Ids of the clauses that it judges."""
+        """Ids of the clauses that the property judges."""
         return self._marked("clause")
 
     @property
     def listeners(self) -> tuple[str, ...]:
-        """The listeners that it is about; empty for all."""
+        """The listeners that the property runs on; empty for all."""
         return self._marked("listeners")
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
-        """Return the listeners that a broker has and the property runs on; none where a need is not met."""
+        """Return the listeners of a broker that the property runs on; none if a need is not met."""
         if not all(NEEDS[name].is_met(broker) for name in self._marked("needs")):
             return ()
         there = broker.running.addresses
@@ -74,29 +74,29 @@ class Property:
 
     @property
     def is_deep(self) -> bool:
-        """Whether it takes too long for a standard run."""
+        """Whether the property takes too long for a standard run."""
         return any(mark.name == "deep" for mark in self._marks)
 
     @property
     def max_examples(self) -> int:
-        """How many examples a real run draws on a target's first listener, in the tier that has the property."""
+        """The number of examples that a real run draws on a target's first listener, in the property's tier."""
         chosen = getattr(self.function, SETTINGS_OF_A_TEST, None)
         own = EXAMPLES_PER_PROPERTY if chosen is None else int(chosen.max_examples)
         return DEEP_EXAMPLES_PER_PROPERTY if self.is_deep and own == EXAMPLES_PER_PROPERTY else own
 
     @property
     def body(self) -> Callable[..., None]:
-        """What judges one example: takes a broker and the example's values."""
+        """The function that judges one example; it takes a broker and the example's values."""
         return self.function.hypothesis.inner_test if self.is_drawn else self.function  # type: ignore[attr-defined]
 
     @property
     def is_drawn(self) -> bool:
-        """Whether Hypothesis draws its examples; else it goes through all that there is by itself."""
+        """Whether Hypothesis draws the examples; otherwise the property iterates over all cases itself."""
         return hasattr(self.function, "hypothesis")
 
     @property
     def pinned(self) -> tuple[Values, ...]:
-        """The examples that are written down with the property; none where it goes by itself."""
+        """The pinned examples; none if Hypothesis does not draw the property's examples."""
         if not self.is_drawn:
             return ()
         examples = getattr(self.function, "hypothesis_explicit_examples", ())
@@ -104,12 +104,13 @@ class Property:
         return tuple(example.kwargs for example in reversed(examples))
 
     def draw(self, take: Callable[[Values], None], *, seed: int, count: int) -> None:
-        """Draw examples, and hand each over; a property that goes by itself is one example.
+        """Draw examples and pass each to `take`; a property that iterates over its cases itself is one example.
 
         Args:
-            take: gets the values of each example; `UnsatisfiedAssumption` rejects it, `Enough` ends the drawing.
-            seed: of the chance.
-            count: how many examples that are not rejected are drawn at most.
+            take: called with the values of each example. It raises `UnsatisfiedAssumption` to reject the example,
+                and `Enough` to stop drawing.
+            seed: the random seed.
+            count: the maximum number of examples, without rejected ones.
         """
         if not self.is_drawn:
             with contextlib.suppress(Enough, UnsatisfiedAssumption):
@@ -138,38 +139,38 @@ class Property:
 
 
 class _Judge:
-    """Stands where a run of the suite has its `PropertyJudge`: the first failure ends the property."""
+    """Replaces the `PropertyJudge` of a real run: the first failure ends the property."""
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
-        """Go on."""
+        """Continue."""
 
     def differs(self, error: AssertionError, *how: object) -> None:
-        """Fail."""
+        """Raise the error."""
         raise error
 
     def judge_stored(self, body: Callable[..., None], values: Values) -> bool:
-        """Run what is stored; it fails by itself."""
+        """Run a check of stored input; a failure propagates."""
         body(**values)
         return True
 
     def notes(self, error: AssertionError, steps: object) -> None:
-        """Go on: what cannot be judged is no failure."""
+        """Continue: something that cannot be judged is not a failure."""
 
     def leaves_out(self, what: str) -> None:
-        """Go on: what is left out is no failure."""
+        """Continue: something left out is not a failure."""
 
     def raise_first(self) -> None:
-        """Go on: nothing has failed."""
+        """Continue: nothing has failed."""
 
 
 def holds(judged: Property, broker: Broker, values: Values) -> bool:
-    """Tell whether a broker conforms on one example.
+    """Return whether a broker conforms on one example.
 
     Raises:
-        UnsatisfiedAssumption: the example says nothing about this broker.
+        UnsatisfiedAssumption: the property rejects the example for this broker.
     """
     broker.forget()
-    # What goes through a list by itself asks for a judge, who writes nothing down here.
+    # Properties that iterate over a list themselves need a judge; this one records nothing.
     JUDGE.set(_Judge())  # type: ignore[arg-type]
     try:
         judged.body(broker=broker, **values)

@@ -1,4 +1,4 @@
-"""The mutation score: which defect each clause caught and how fast, and everything that is wrong with that."""
+"""The mutation score: which defects each clause caught and how fast, and everything that is wrong."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from functools import cached_property
 from typing import Any
 
 from clauses.catalogue import Clause, Level
+from conformance.mutation.tails import Reach
 
 DEPARTS_FROM_MODEL = "MODEL."
-"""Every defect departs from the model, so clauses of this source may be violated beside those that it breaks."""
+"""Every defect departs from the model, so it may also violate clauses of this source."""
 DEFECTS_PER_CLAUSE = {Level.MUST: 3}
-"""How many defects break a clause of a level at least; one of any other level."""
+"""The minimum number of planted defects for a clause, by level; one for any other level."""
 
 
 def is_of_model(clause: str) -> bool:
-    """Tell whether a clause is about the reference model, from which every defect departs."""
+    """Return whether a clause is about the reference model, from which every defect departs."""
     return clause.startswith(DEPARTS_FROM_MODEL)
 
 
 def defects_asked_of(level: Level) -> int:
-    """Return how many planted defects a clause of a level needs at least."""
+    """Return the minimum number of planted defects for a clause of a level."""
     return DEFECTS_PER_CLAUSE.get(level, 1)
 
 
@@ -35,10 +36,11 @@ class Kill:
     Attributes:
         clause: the clause's id.
         defect: the defect's name.
-        examples: examples until the first failure, seed by seed; None for a seed that it survived. They are generated
-            ones.
-        pinned: whether an example that is written down with a property catches it too.
-        cap: how many examples a real run draws at most for a property of the clause, and so were tried with each seed.
+        examples: the number of generated examples until the first failure, seed by seed; None for a seed that the
+            defect survived.
+        pinned: whether a pinned example catches the defect too.
+        cap: the maximum number of examples that a real run draws for a property of the clause. This many were tried
+            with each seed.
     """
 
     clause: str
@@ -49,7 +51,7 @@ class Kill:
 
     @property
     def survived(self) -> int:
-        """How many seeds the defect survived, with generated examples alone."""
+        """The number of seeds that the defect survived, with generated examples only."""
         return self.examples.count(None)
 
     @property
@@ -59,7 +61,7 @@ class Kill:
 
     @property
     def median(self) -> float:
-        """The median of the examples; infinite where at least half of the seeds caught nothing."""
+        """The median number of examples; infinite if more than half of the seeds caught nothing."""
         return statistics.median_low(_with_infinity(self.examples))
 
     @property
@@ -75,14 +77,14 @@ def _with_infinity(examples: Iterable[int | None]) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blame:
-    """Which clauses were found violated by a defect.
+    """Which clauses a defect was found to violate.
 
     Attributes:
-        defect: its name.
-        breaks: the clauses that it breaks.
+        defect: the defect's name.
+        breaks: the clauses that it breaks by design.
         violated: the clauses that were found violated.
         transport: how the broker was reached: "in memory" or "over TCP".
-        problems: why properties could not judge it.
+        problems: why properties could not judge the defect.
     """
 
     defect: str
@@ -93,34 +95,35 @@ class Blame:
 
     @property
     def missed(self) -> list[str]:
-        """Clauses that it breaks and that were not found violated."""
+        """Clauses that the defect breaks and that were not found violated."""
         return sorted(set(self.breaks) - set(self.violated))
 
     @property
     def also(self) -> list[str]:
-        """Clauses that were found violated although it does not break them."""
+        """Clauses that were found violated although the defect does not break them."""
         return sorted(
             clause for clause in set(self.violated) - set(self.breaks) if not is_of_model(clause)
         )
 
     @property
     def is_exact(self) -> bool:
-        """Whether exactly the broken clauses were found violated, and every property could judge."""
+        """Whether exactly the clauses that the defect breaks were found violated, and every property could judge it."""
         return not self.missed and not self.also and not self.problems
 
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """All that was measured.
+    """The complete mutation score.
 
     Attributes:
         clauses: the clauses that were judged.
-        reference: what the plain reference was found to violate, which is nothing.
-        kills: every clause with every defect that breaks it.
-        blames: every defect, by every way it was reached.
-        kills_of_property: by property, how many defects it caught of those that break its clauses.
+        reference: the clauses that the plain reference was found to violate; there must be none.
+        kills: one per clause and defect that breaks it.
+        blames: one per defect and transport.
+        kills_of_property: by property, how many of the defects that break its clauses it caught.
         seeds: how many seeds were tried.
-        complete: whether all defects were tried, so that what is missing is wrong.
+        complete: whether all defects were tried. Only then are gaps findings.
+        reaches: how a standard run reaches the rare values of each dimension; empty if that was not measured.
     """
 
     clauses: Sequence[Clause]
@@ -130,10 +133,11 @@ class Score:
     kills_of_property: Mapping[str, int] = field(default_factory=dict)
     seeds: int
     complete: bool
+    reaches: Sequence[Reach] = ()
 
     @cached_property
     def findings(self) -> list[str]:
-        """Everything that is wrong, a sentence each; empty for a suite that sees each defect for what it is."""
+        """Everything that is wrong, one sentence each; empty if exactly the broken clauses catch each defect."""
         violated = sorted(self.reference.violated)
         sound = [f"the plain reference VIOLATES {clause}" for clause in violated]
         return [
@@ -141,6 +145,7 @@ class Score:
             *self._wrong_blames(),
             *self._survivors(),
             *(self._gaps() if self.complete else ()),
+            *self._missed_tails(),
         ]
 
     def _wrong_blames(self) -> Iterable[str]:
@@ -171,20 +176,26 @@ class Score:
             if not kills:
                 yield f"{name} KILLS NOTHING"
 
+    def _missed_tails(self) -> Iterable[str]:
+        for reach in self.reaches:
+            if not reach.is_certain:
+                missed = f"{reach.seeds - reach.reached_seeds} of {reach.seeds} seeds"
+                yield f"{reach.dimension}: {reach.tail} IS NOT REACHED in {missed}"
+
     @property
     def exact_defects(self) -> int:
-        """How many defects were caught by exactly their clauses, in every way they were tried."""
+        """The number of defects that were caught by exactly their clauses over every transport."""
         wrong = {blame.defect for blame in self.blames if not blame.is_exact}
         wrong |= {kill.defect for kill in self.kills if not kill.is_certain}
         return len(self.defects) - len(wrong)
 
     @property
     def defects(self) -> list[str]:
-        """The defects that were tried, each once."""
+        """The defects that were tried, without duplicates."""
         return list(dict.fromkeys(blame.defect for blame in self.blames))
 
     def as_json(self) -> dict[str, Any]:
-        """Return everything as values of JSON; an endless number of examples is null."""
+        """Return everything as JSON values; an infinite number of examples becomes null."""
         return {
             "seeds": self.seeds,
             "kills": [
@@ -214,6 +225,7 @@ class Score:
                 for blame in self.blames
             ],
             "properties": dict(self.kills_of_property),
+            "tails": [reach.as_json() for reach in self.reaches],
             "findings": self.findings,
         }
 

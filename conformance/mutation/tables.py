@@ -1,19 +1,23 @@
-"""The mutation score for people: a table of clauses and defects for the terminal, and the same as Markdown."""
+"""Formats the mutation score for readers: tables of kills and of tails for the terminal, and as Markdown."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.table import Table
 
 from conformance.mutation.score import Score
+from conformance.mutation.tails import Reach
 
 COLUMNS = ("clause", "defect", "seeds", "budget", "median", "95 %", "pinned", "result")
+TAIL_COLUMNS = ("dimension", "tail", "pinned", "drawn", "by")
+MOST_PROPERTIES = 2
+"""How many properties the terminal names for a tail; Markdown and JSON name all."""
 
 
 def rows(score: Score) -> Iterator[tuple[str, ...]]:
-    """Yield a row for every clause with every defect that breaks it, in the order of the catalogue."""
+    """Yield a row for each clause and defect that breaks it, in catalogue order."""
     inexact = {blame.defect: blame for blame in score.blames if not blame.is_exact}
     place = {clause.id: number for number, clause in enumerate(score.clauses)}
     for kill in sorted(score.kills, key=lambda kill: (place.get(kill.clause, -1), kill.defect)):
@@ -40,18 +44,53 @@ def _number(examples: float, cap: int) -> str:
     return f"> {cap}" if math.isinf(examples) else f"{examples:g}"
 
 
-def terminal_table(score: Score) -> Table:
-    """Return the table for a terminal."""
+def tail_rows(score: Score, *, most: int | None = None) -> Iterator[tuple[str, ...]]:
+    """Yield a row for every tail: whether it is pinned, with how many seeds it is drawn, and by which properties.
+
+    Args:
+        score: what was measured.
+        most: how many properties are named, those first that reach it most often; all if it is None.
+    """
+    for reach in score.reaches:
+        names = _properties_of(reach)
+        named = names[:most]
+        more = [f"{len(names) - len(named)} more"] if len(names) > len(named) else []
+        pinned = "yes" if reach.pinned else "no"
+        drawn = f"{reach.reached_seeds} of {reach.seeds} seeds"
+        yield reach.dimension, reach.tail, pinned, drawn, ", ".join([*named, *more])
+
+
+def _properties_of(reach: Reach) -> list[str]:
+    """Name the properties that reach a tail, those that have it pinned first."""
+    drawn = {name: len(seeds) for name, seeds in reach.drawn.items()}
+    names = sorted(
+        {*reach.pinned, *drawn},
+        key=lambda name: (name not in reach.pinned, -drawn.get(name, 0), name),
+    )
+    return [
+        f"{name} ({'pinned' if name in reach.pinned else f'{drawn[name]} of {reach.seeds}'})"
+        for name in names
+    ]
+
+
+def terminal_tables(score: Score) -> Iterator[Table]:
+    """Yield the tables for a terminal: kills, and tails where they were measured."""
+    yield _table(COLUMNS, rows(score))
+    if score.reaches:
+        yield _table(TAIL_COLUMNS, tail_rows(score, most=MOST_PROPERTIES))
+
+
+def _table(columns: Sequence[str], content: Iterable[tuple[str, ...]]) -> Table:
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for column in COLUMNS:
+    for column in columns:
         table.add_column(column, no_wrap=True)
-    for row in rows(score):
+    for row in content:
         table.add_row(*row)
     return table
 
 
 def summary(score: Score) -> str:
-    """Say in one sentence how many defects were caught by exactly their clauses."""
+    """Return one sentence that says how many defects were caught by exactly their clauses."""
     return (
         f"mutation score: {score.exact_defects} of {len(score.defects)} planted defects "
         f"caught by exactly their clauses, with up to {score.seeds} seeds each"
@@ -62,8 +101,8 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     """Return the score as a Markdown document.
 
     Args:
-        score: what was measured.
-        equivalents: changes that no clause can see, each with the reason.
+        score: the score.
+        equivalents: changes that no clause can detect, each with the reason.
     """
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
@@ -72,6 +111,9 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
         "",
     ]
     lines += _markdown_table(COLUMNS, list(rows(score)))
+    if score.reaches:
+        lines += ["", "## Tails that a standard run reaches", ""]
+        lines += _markdown_table(TAIL_COLUMNS, list(tail_rows(score)))
     lines += ["", "## Findings", ""]
     lines += [f"- {finding}" for finding in score.findings] or ["None."]
     lines += ["", "## Equivalent changes, not planted", ""]

@@ -1,7 +1,7 @@
-"""Planted defects tried one by one: which properties catch them, and after how many examples.
+"""Tries planted defects one by one: which properties catch them, and after how many examples.
 
-The brokers are those in this process, unless a caller has others. Each function does one piece of work on its own and
-takes and gives plain values, so that pieces can be spread over processes.
+The brokers run in this process unless the caller passes others. Each function does one independent piece of work, and
+takes and returns plain values, so that the work can be spread over processes.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from reference_model.defects import DEFECTS
 from reference_model.listeners import PLAINTEXT
 
 BrokerWith = Callable[[str], Broker]
-"""Gives the reference broker with a defect, the plain one for an empty name; the same one every time."""
+"""Returns the reference broker with a defect, or the plain one for an empty name; always the same instance."""
 
 Killed = Mapping[tuple[str, int], Mapping[str, int | None]]
-"""By property and seed: the examples that it took to catch each defect."""
+"""By property and seed: the number of examples it took to catch each defect."""
 
 FIRST_SEED = 1
 BLAME_SEED = 0
-"""What is blamed is judged on one sequence of examples, as in a run of the suite."""
+"""The seed for blame, which is judged on a single sequence of examples, as in a run of the suite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What one property made of one broker.
+    """The result of one property on one broker.
 
     Attributes:
         property_name: the property.
         defect: the broker's planted defect; empty for the plain reference.
-        pinned: whether an example that is written down with the property fails.
-        generated: the number of the first generated example that fails, from 1; None where none does.
-        problem: why the property could not judge; empty where it could.
+        pinned: whether a pinned example fails.
+        generated: the number of the first generated example that fails, counted from 1; None if none fails.
+        problem: why the property could not judge; empty if it could.
     """
 
     property_name: str
@@ -67,12 +67,12 @@ def broker_with(defect: str) -> InMemoryBroker:
         running = in_memory_target(targets[REFERENCE])
     else:
         running = in_memory_target(targets[f"{REFERENCE}+{defect}"], DEFECTS[defect].tampering)
-    # Nothing here takes time, however often a defect is waited for.
+    # Waiting takes no time in memory, so patience need not be limited.
     return InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
 
 
 def listeners_in_memory(judged: Property) -> tuple[str, ...]:
-    """Return the listeners on which a property judges without a socket; none where it needs one."""
+    """Return the listeners on which a property can judge without a socket; none if it needs one."""
     return _listeners(judged, broker_with(""))
 
 
@@ -82,7 +82,7 @@ def _listeners(judged: Property, broker: Broker) -> tuple[str, ...]:
 
 
 def _fails(judged: Property, broker: Broker, values: Values) -> bool:
-    """Tell whether a broker violates the clause on an example; one that it rejects says nothing."""
+    """Return whether a broker violates the clause on an example; a rejected example does not count."""
     try:
         return not holds(judged, broker, values)
     except UnsatisfiedAssumption:
@@ -94,8 +94,8 @@ def blame(property_name: str, defects: Sequence[str], count: int) -> list[Trial]
 
     Args:
         property_name: the property.
-        defects: names of defects, empty for the plain reference.
-        count: how many examples are generated.
+        defects: names of defects; an empty name means the plain reference.
+        count: how many examples to generate.
     """
     judged = all_properties()[property_name]
     problems: dict[str, str] = {}
@@ -114,7 +114,7 @@ def blame(property_name: str, defects: Sequence[str], count: int) -> list[Trial]
 
 
 def caught_by_pinned(property_name: str, defects: Iterable[str], brokers: BrokerWith) -> set[str]:
-    """Return the defects that an example catches which is written down with the property.
+    """Return the defects that a pinned example of the property catches.
 
     Raises:
         HarnessError: the property could not judge one of them.
@@ -149,10 +149,10 @@ def examples_to_kill(
     seed: int,
     brokers: BrokerWith = broker_with,
 ) -> dict[str, int | None]:
-    """Count the generated examples that a property takes to catch each defect; None where a real run's do not do.
+    """Count the generated examples that a property takes to catch each defect; None if a real run's are not enough.
 
     Raises:
-        HarnessError: the property could not judge one of them, which is no survival.
+        HarnessError: the property could not judge one of the defects, which does not count as survival.
     """
     judged = all_properties()[property_name]
     problems: dict[str, str] = {}
@@ -177,20 +177,20 @@ def _refuse(property_name: str, problems: Mapping[str, str]) -> None:
 
 
 def seeds_of(property_name: str, seeds: int) -> range:
-    """Return the seeds that a property is tried with: one where it draws nothing."""
+    """Return the seeds that a property is tried with; only one if it draws nothing."""
     drawn = all_properties()[property_name].is_drawn
     return range(FIRST_SEED, FIRST_SEED + (seeds if drawn else 1))
 
 
 def largest_budget(property_names: Iterable[str]) -> int:
-    """Return how many examples a real run draws at most for one of some properties."""
+    """Return the largest number of examples that a real run draws for any of the given properties."""
     return max((all_properties()[name].max_examples for name in property_names), default=0)
 
 
 def fewest_examples(
     killed: Killed, property_names: Iterable[str], defect: str, seeds: int
 ) -> tuple[int | None, ...]:
-    """Return, seed by seed, how many examples the quickest of some properties took; None where all were in vain."""
+    """Return, seed by seed, how many examples the fastest of the given properties took; None if none caught it."""
     names = tuple(property_names)
     return tuple(
         _fewest(_count(killed, name, seed, defect) for name in names)
@@ -199,7 +199,7 @@ def fewest_examples(
 
 
 def _count(killed: Killed, name: str, seed: int, defect: str) -> int | None:
-    # What draws nothing has one seed for all.
+    # A property that draws nothing was tried with one seed, which stands for all.
     counts = killed.get((name, seed)) or killed.get((name, FIRST_SEED), {})
     return counts.get(defect)
 
@@ -217,7 +217,7 @@ def _first_failures(
     problems: dict[str, str],
     brokers: BrokerWith = broker_with,
 ) -> Mapping[str, int]:
-    """Draw until every defect is caught, or `count` examples are; returns the first that each fails on."""
+    """Draw until every defect is caught or `count` examples are drawn; return the first that each defect fails on."""
     first: dict[str, int] = {}
     alive = list(defects)
     number = 0
@@ -229,7 +229,7 @@ def _first_failures(
 
     def take(values: Values) -> None:
         nonlocal alive, number
-        # As in a run of the suite, what is behind the first listener gets a share of the examples.
+        # As in a run of the suite, listeners after the first get only a share of the examples.
         listeners = [listener for listener, budget in budgets.items() if number < budget]
         if not listeners:
             raise Enough
@@ -256,10 +256,10 @@ def _on(broker: Broker, listeners: Iterable[str]) -> Iterator[Broker]:
 def _telling(
     judged: Property, values: Values, healthy: Broker, listeners: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the listeners on which an example says something about a healthy broker.
+    """Return the listeners on which a healthy broker does not reject an example.
 
     Raises:
-        UnsatisfiedAssumption: there is none.
+        UnsatisfiedAssumption: there is no such listener.
     """
     telling = []
     for broker in _on(healthy, listeners):

@@ -1,6 +1,6 @@
-"""Planted defects: wrong behaviour on purpose, to show that the suite sees it.
+"""Planted defects: deliberately wrong behaviour, to show that the suite detects it.
 
-One module per source of clauses, or more where they are many; `registry.py` says what a defect is.
+There are one or more modules per source of clauses. `registry.py` defines what a defect is.
 """
 
 from reference_model.defects import (

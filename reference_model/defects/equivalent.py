@@ -1,6 +1,6 @@
-"""Changes that look like defects and that nobody can see, or that no clause forbids: each with the reason.
+"""Changes that look like defects but are invisible from outside or forbidden by no clause, with the reasons.
 
-They are not planted, so that the mutation score counts nothing that cannot be caught.
+They are not planted, so that the mutation score counts only what can be detected.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ EQUIVALENT_CHANGES: Mapping[str, str] = {
     "negative client id lengths other than -1 count as 0": "null and empty client ids get the same answer",
     "the cluster check compares the node id first": "both mismatches get the same error",
     "tags of the request are parsed after the name is refused": "both ways end in the same refusal",
-    "librdkafka's mock lists Heartbeat v5 (PEERS E7)": (
+    "librdkafka's mock lists Heartbeat v5": (
         "that a range is known to other implementations is no rule of any source"
     ),
-    "a proxy drops or keeps private keys (PEERS E18, E21, E22)": (
+    "a proxy drops or keeps private keys (kroxylicious#441, #822, #3644; grepplabs/kafka-proxy#85, #185)": (
         "it is the table of another broker that is wrong then; seen from outside the proxy's own table is sound"
     ),
-    "a proxy fails on an upstream that refuses with an empty table (PEERS E19)": (
+    "a proxy fails on an upstream that refuses with an empty table (kroxylicious#1110)": (
         "seen from outside it closes on a version that it does not serve, which"
         " `the-next-version-closes-the-connection` stands for"
     ),
-    "the lowest Produce version is raised to 3 (PEERS E26)": (
+    "the lowest Produce version is raised to 3 (KAFKA-18659)": (
         "a broker may retire versions; what clients make of it is the client role's matter"
     ),
 }
-"""By what is changed."""
+"""Reasons by change."""

@@ -1,4 +1,4 @@
-"""Defects in the features of answers."""
+"""Defects in the features of responses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _carries_features(handling: Handling) -> bool:
 
 
 def _append(handling: Handling, layout: int, data: bytes) -> None:
-    """Put bytes behind the body of a success in one layout."""
+    """Append bytes to the body of a successful response in one layout."""
     if handling.answer and succeeds(handling) and handling.reaction.layout == layout:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + data)
 
@@ -42,7 +42,7 @@ def _append(handling: Handling, layout: int, data: bytes) -> None:
     "KIP-35.every-advertised-version-served",
 )
 def v2_answers_have_a_tag_section_with_features(handling: Handling) -> None:
-    """Behind the body of an answer in v2 stands a tag section with the supported features."""
+    """A v2 response ends with a tag section that contains the supported features."""
     _append(handling, 2, write_raw_tagged_fields((TaggedField(SUPPORTED_FEATURES_TAG, b"\x01"),)))
 
 
@@ -53,7 +53,7 @@ def v2_answers_have_a_tag_section_with_features(handling: Handling) -> None:
     "KIP-35.every-advertised-version-served",
 )
 def v0_answers_have_a_tag_section_with_the_epoch(handling: Handling) -> None:
-    """Behind the body of an answer in v0 stands a tag section with the epoch of the features."""
+    """A v0 response ends with a tag section that contains the epoch of the features."""
     _append(handling, 0, write_raw_tagged_fields((TaggedField(EPOCH_TAG, write_int64(5)),)))
 
 
@@ -64,7 +64,7 @@ def v0_answers_have_a_tag_section_with_the_epoch(handling: Handling) -> None:
     "KIP-35.every-advertised-version-served",
 )
 def v1_answers_name_a_feature(handling: Handling) -> None:
-    """Behind the body of an answer in v1 stands the name of a supported feature."""
+    """A v1 response ends with the name of a supported feature."""
     feature = handling.broker.profile.supported_features[0]
     _append(handling, 1, write_nullable_string(feature.name))
 
@@ -99,7 +99,7 @@ def v4_raises_lowest_levels_of_0(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
 def a_feature_stands_twice(handling: Handling) -> None:
-    """The last supported feature stands twice."""
+    """The last supported feature is listed twice."""
     if _carries_features(handling):
         assert handling.response is not None
         features = handling.response.supported_features
@@ -108,7 +108,7 @@ def a_feature_stands_twice(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
 def finalized_levels_exceed_what_is_supported(handling: Handling) -> None:
-    """The finalized level of every feature is one above the highest that is supported."""
+    """The finalized level of every feature is one above the highest supported level."""
     if _carries_features(handling):
         assert handling.response is not None
         highest = {f.name: f.max_version + 1 for f in handling.broker.profile.supported_features}
@@ -135,7 +135,7 @@ def a_feature_is_finalized_that_nobody_supports(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
 def a_range_of_levels_is_reversed(handling: Handling) -> None:
-    """The features that have more than one level, and not level 0, are listed with their range reversed."""
+    """Supported features whose lowest level is above 0 are listed with minimum and maximum swapped."""
     if _carries_features(handling):
         assert handling.response is not None
         replace_response(
@@ -151,7 +151,7 @@ def a_range_of_levels_is_reversed(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
 def the_epoch_falls_with_every_answer(handling: Handling) -> None:
-    """On a connection every answer has a lower epoch than the one before it."""
+    """Each response on a connection has a lower epoch than the one before it."""
     if _carries_features(handling):
         answers = handling.connection.memory.get("answers", 0)
         handling.connection.memory["answers"] = answers + 1
@@ -183,7 +183,7 @@ def features_are_finalized_at_no_epoch(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
 def a_second_answer_has_one_feature_more(handling: Handling) -> None:
-    """From the second flexible answer of a connection on, one feature more is listed."""
+    """From the second flexible response on a connection onwards, one more feature is listed."""
     if _carries_features(handling):
         assert handling.response is not None
         if handling.connection.memory.get("told features"):
@@ -191,3 +191,36 @@ def a_second_answer_has_one_feature_more(handling: Handling) -> None:
             features = (*handling.response.supported_features, late)
             replace_response(handling, supported_features=features)
         handling.connection.memory["told features"] = True
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def newer_versions_finalize_lower_levels(handling: Handling) -> None:
+    """From v4 on each finalized level is the lowest that is supported."""
+    if _carries_features(handling) and handling.reaction.layout > FIRST_FLEXIBLE_VERSION:
+        assert handling.response is not None
+        lowest = {each.name: each.min_version for each in handling.response.supported_features}
+        features = tuple(
+            _at_level(each, lowest[each.name]) for each in handling.response.finalized_features
+        )
+        replace_response(handling, finalized_features=features)
+
+
+@defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
+def a_second_answer_has_another_level(handling: Handling) -> None:
+    """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
+    if _carries_features(handling):
+        assert handling.response is not None
+        if handling.connection.memory.get("told levels"):
+            lowest = {f.name: f.min_version for f in handling.broker.profile.supported_features}
+            replace_response(
+                handling,
+                finalized_features=tuple(
+                    _at_level(feature, max(feature.max_version_level - 1, lowest[feature.name]))
+                    for feature in handling.response.finalized_features
+                ),
+            )
+        handling.connection.memory["told levels"] = True
+
+
+def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:
+    return dataclasses.replace(feature, max_version_level=level, min_version_level=level)

@@ -1,4 +1,4 @@
-"""Defects at the ends of frames and streams, and in what Apache Kafka pins for odd requests."""
+"""Defects at the ends of frames and streams, and in clauses that pin Apache Kafka's handling of odd requests."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def empty_frames_are_skipped(handling: Handling) -> None:
 
 @defect(Stage.END, "PROTOCOL.half-close-answers-complete", "KIP-511.connections-metric")
 def a_half_closed_connection_stays_open(ending: Ending) -> None:
-    """Behind the end of the client's stream the connection stays open, unless it ends inside a frame."""
+    """After the end of the client's stream the connection stays open, unless the stream ends inside a frame."""
     ending.keeps_open = not ending.unread
 
 
 @defect(Stage.END, "PROTOCOL.partial-frame-waits")
 def an_unfinished_frame_is_answered(ending: Ending) -> None:
-    """Where a stream ends inside a frame, a byte is sent before the connection closes."""
+    """If the client's stream ends inside a frame, a byte is sent before the connection closes."""
     if ending.unread:
         ending.answer = A_BYTE_OF_SOMETHING
 
@@ -74,7 +74,7 @@ def client_id_lengths_below_null_are_refused(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
 def client_ids_have_to_be_utf_8(handling: Handling) -> None:
-    """A client id that is no UTF-8 closes the connection."""
+    """A client id that is not UTF-8 closes the connection."""
     end = _client_id_end(handling)
     if end is None:
         return
@@ -85,7 +85,7 @@ def client_ids_have_to_be_utf_8(handling: Handling) -> None:
 
 
 def _client_id_end(handling: Handling) -> int | None:
-    """Where the client id ends, and in a flexible header the tag section begins."""
+    """Return the offset where the client id ends and, in a flexible header, the tag section begins."""
     if handling.header is None:
         return None
     length, start = primitives.read_int16(memoryview(handling.payload), CLIENT_ID_OFFSET)
@@ -93,7 +93,7 @@ def _client_id_end(handling: Handling) -> int | None:
 
 
 def _header_tag_section(handling: Handling) -> bytes:
-    """The tag section of a header that has one; empty where it has none or does not read."""
+    """Return the tag section of the header; empty if it has none or is unreadable."""
     start = _client_id_end(handling)
     if start is None or handling.header is None or version_of(handling) < FIRST_FLEXIBLE_VERSION:
         return b""
@@ -102,7 +102,7 @@ def _header_tag_section(handling: Handling) -> bytes:
 
 @defect(Stage.REACTION, "KIP-482.varint-limits")
 def long_zeros_are_refused(handling: Handling) -> None:
-    """A header that counts no tags in more than one byte closes the connection."""
+    """A header whose tag count of zero takes more than one byte closes the connection."""
     header, section = handling.header, _header_tag_section(handling)
     if header is not None and header.tag_count == 0 and len(section) > 1:
         replace_reaction(handling, outcome=Outcome.CLOSED)
@@ -110,7 +110,7 @@ def long_zeros_are_refused(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-482.tag-order-in-requests")
 def tags_in_headers_have_to_ascend(handling: Handling) -> None:
-    """A header whose tags stand twice or do not ascend closes the connection."""
+    """A header whose tags are duplicated or do not ascend closes the connection."""
     section = _header_tag_section(handling)
     if not section:
         return
@@ -118,7 +118,7 @@ def tags_in_headers_have_to_ascend(handling: Handling) -> None:
         fields, _ = primitives.read_raw_tagged_fields(memoryview(section), 0)
         ascends = list(fields) == sorted(fields)
     except DecodeError as error:
-        # A varint that reads in no strict way is the matter of another clause.
+        # Another clause covers varints that break the strict rules.
         ascends = "twice" not in str(error)
     if not ascends:
         replace_reaction(handling, outcome=Outcome.CLOSED)

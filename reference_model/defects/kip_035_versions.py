@@ -1,4 +1,4 @@
-"""Defects against KIP-35 and KIP-511: versions that are not served, and what becomes of them."""
+"""Defects against KIP-35 and KIP-511: the handling of unsupported versions."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ KEPT = "PROTOCOL.well-formed-never-closed"
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
 def negative_versions_get_a_bare_header(handling: Handling) -> None:
-    """The answer to a negative version is the correlation id and nothing else."""
+    """The response to a negative version is the correlation id and nothing else."""
     answer_bytes(handling, b"")
 
 
 def answer_bytes(handling: Handling, body: bytes) -> None:
-    """Answer a negative version with these bytes behind the header."""
+    """Answer a negative version with these bytes after the header."""
     if handling.answer and handling.header is not None and handling.header.api_version < 0:
         header = ResponseHeader(correlation_id=handling.header.correlation_id)
         handling.answer = encode_frame(encode(header, version=0) + body)
@@ -46,13 +46,13 @@ def answer_bytes(handling: Handling, body: bytes) -> None:
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
 def negative_versions_get_a_one_byte_error(handling: Handling) -> None:
-    """The answer to a negative version is an error code of one byte."""
+    """The response to a negative version has an error code of one byte."""
     answer_bytes(handling, b"\x23")
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
 def negative_versions_get_a_little_endian_error(handling: Handling) -> None:
-    """The error code for a negative version stands with its low byte first."""
+    """The error code for a negative version is written with its low byte first."""
     answer_bytes(handling, b"\x23\x00" + bytes(4))
 
 
@@ -78,7 +78,7 @@ def negative_versions_are_served_as_v0(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.revert-to-v0-on-same-connection")
 def a_connection_stays_refused(handling: Handling) -> None:
-    """After one UNSUPPORTED_VERSION every later answer on the connection is the same error."""
+    """After one UNSUPPORTED_VERSION, every later response on the connection has the same error."""
     memory = handling.connection.memory
     if memory.get("refused"):
         replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)
@@ -87,7 +87,7 @@ def a_connection_stays_refused(handling: Handling) -> None:
 
 @defect(Stage.ANSWER, "KIP-511.unsupported-version-answered-in-v0")
 def unsupported_versions_are_answered_in_v1(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION is written in the v1 layout, with a throttle time behind the table."""
+    """UNSUPPORTED_VERSION is written in the v1 layout, with a throttle time after the table."""
     if is_refused_version(handling) and version_of(handling) > 0:
         handling.answer = handling.encode_answer(layout=1)
 
@@ -101,7 +101,7 @@ def unsupported_versions_get_an_empty_table(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-511.unsupported-range-is-true")
 def unsupported_versions_name_a_narrower_range(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION names a maximum that is one below the true one."""
+    """UNSUPPORTED_VERSION names a maximum one below the true one."""
     if is_refused_version(handling):
         newest = handling.broker.profile.traits.api_versions_max
         change_own_entry(handling, max_version=newest - 1)
@@ -109,20 +109,20 @@ def unsupported_versions_name_a_narrower_range(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-511.unsupported-table-is-only-itself")
 def unsupported_versions_get_the_whole_table(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION comes with the whole table."""
+    """UNSUPPORTED_VERSION comes with the complete table."""
     if is_refused_version(handling):
         replace_reaction(handling, listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "KIP-511.unparsed-when-unsupported", "KIP-35.unknown-version-gives-35")
 def bodies_of_unsupported_versions_are_parsed(handling: Handling) -> None:
-    """A version above the maximum whose body is not one of the newest version closes the connection."""
+    """A version above the maximum closes the connection if its body does not decode as the newest version."""
     if has_strange_body(handling):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 def has_strange_body(handling: Handling) -> bool:
-    """Whether a refused version has a body, and one that does not read as that of the newest version."""
+    """Return whether a refused version has a non-empty body that does not decode as the newest version."""
     header = handling.header
     if header is None or not is_refused_version(handling) or header.api_version < 0:
         return False
@@ -136,14 +136,14 @@ def has_strange_body(handling: Handling) -> bool:
 
 @defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported")
 def strange_bodies_of_unsupported_versions_empty_the_table(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION comes with an empty table where the body does not read."""
+    """UNSUPPORTED_VERSION comes with an empty table if the body is unreadable."""
     if has_strange_body(handling):
         replace_response(handling, api_keys=())
 
 
 @defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported", GIVES_35)
 def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Handling) -> None:
-    """An unsupported version whose body does not read gets INVALID_REQUEST."""
+    """An unsupported version with an unreadable body gets INVALID_REQUEST."""
     if has_strange_body(handling):
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
@@ -162,7 +162,7 @@ def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Handlin
     listeners=OPEN_LISTENERS,
 )
 def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
-    """The version above the newest is answered as the newest, without an error, as by Tansu 0.6.0 (PEERS E1)."""
+    """The version after the newest is answered as the newest, without an error, as by Tansu 0.6.0."""
     if version_of(handling) == NEWEST_VERSION + 1:
         handling.reaction = success_in(NEWEST_VERSION)
 
@@ -184,7 +184,7 @@ def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def the_next_version_closes_the_connection(handling: Handling) -> None:
-    """The version above the newest closes the connection (PEERS E9, E12, E15; KoP#166, kroxylicious#1611)."""
+    """The version after the newest closes the connection (streamnative/kop#166, kroxylicious#1611)."""
     if version_of(handling) == NEWEST_VERSION + 1:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
@@ -203,14 +203,14 @@ def the_next_version_closes_the_connection(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def large_versions_get_no_answer(handling: Handling) -> None:
-    """A version from 256 up gets no answer on a connection that goes on (PEERS E23; KAFKA-3652)."""
+    """A version from 256 up gets no response, and the connection stays usable (KAFKA-3652)."""
     if is_refused_version(handling) and version_of(handling) >= 256:
         replace_reaction(handling, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.ANSWER, V0_LAYOUT, NAMES_RANGE, TRUE_RANGE, ONLY_ITSELF, listeners=OPEN_LISTENERS)
 def unsupported_versions_get_a_hybrid_layout(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION has a compact array without tag sections, as librdkafka's mock has (PEERS E6)."""
+    """UNSUPPORTED_VERSION has a compact array without tag sections, as in librdkafka's mock."""
     if is_refused_version(handling) and version_of(handling) > 0 and handling.header is not None:
         header = ResponseHeader(correlation_id=handling.header.correlation_id)
         body = b"\x00\x23\x01\x00\x12\x00\x00\x00\x02" + bytes(4)
@@ -219,7 +219,7 @@ def unsupported_versions_get_a_hybrid_layout(handling: Handling) -> None:
 
 @defect(Stage.ANSWER, V0_LAYOUT)
 def unsupported_versions_end_with_a_tag_section(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION is written in v0 but for an empty tag section at its end."""
+    """UNSUPPORTED_VERSION is written in v0, with an additional empty tag section at its end."""
     if is_refused_version(handling) and version_of(handling) > 0:
         handling.answer = encode_frame(handling.answer[4:] + b"\0")
 
@@ -240,7 +240,7 @@ def unsupported_versions_name_another_key(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, TRUE_RANGE)
 def unsupported_versions_name_themselves(handling: Handling) -> None:
-    """UNSUPPORTED_VERSION names the version that was asked as the highest one served (PEERS E32)."""
+    """UNSUPPORTED_VERSION names the requested version as the highest supported one."""
     if is_refused_version(handling):
         change_own_entry(handling, max_version=version_of(handling))
 
@@ -261,7 +261,7 @@ def an_unsupported_version_costs_the_connection(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, REVERTS)
 def flexible_versions_stay_refused(handling: Handling) -> None:
-    """After one UNSUPPORTED_VERSION the flexible versions get an error on that connection."""
+    """After one UNSUPPORTED_VERSION, flexible versions get that error on that connection."""
     memory = handling.connection.memory
     if memory.get("refused") and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
         replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)

@@ -23,7 +23,7 @@ NO_NODE = -1
 
 
 def _ids_of(handling: Handling) -> ParsedBody | None:
-    """The body of a request that has places for ids and a valid name."""
+    """Return the body of a request in a version with ids and with a valid name, else None."""
     if version_of(handling) != FIRST_VERSION_WITH_CLUSTER_CHECK:
         return None
     body = body_of(handling)
@@ -57,7 +57,7 @@ def _serve(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
 def ids_given_once_are_demanded_ever_after(handling: Handling) -> None:
-    """On a connection that once gave the right ids, a request without ids gets INVALID_REQUEST."""
+    """After a request with the right ids, a request without ids gets INVALID_REQUEST on that connection."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is None:
         return
@@ -69,7 +69,7 @@ def ids_given_once_are_demanded_ever_after(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
 def a_misrouted_connection_stays_misrouted(handling: Handling) -> None:
-    """Behind a request that was misrouted, one without ids counts as misrouted too."""
+    """After a misrouted request, a request without ids also gets REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(handling), handling.connection.memory
     if _is_misrouted(handling):
         memory["misrouted"] = True
@@ -79,7 +79,7 @@ def a_misrouted_connection_stays_misrouted(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
 def half_an_identity_spoils_the_connection(handling: Handling) -> None:
-    """Behind a request that gave one id alone, one without ids gets INVALID_REQUEST too."""
+    """After a request with only one id, a request without ids also gets INVALID_REQUEST."""
     body, memory = _ids_of(handling), handling.connection.memory
     if _is_half_given(handling):
         memory["half given"] = True
@@ -89,7 +89,7 @@ def half_an_identity_spoils_the_connection(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
 def the_right_cluster_id_alone_is_enough(handling: Handling) -> None:
-    """A request that gives the right cluster id and no node id is served."""
+    """A request with the right cluster id and no node id is served."""
     body = _ids_of(handling)
     if body and body.node_id == NO_NODE and body.cluster_id == handling.broker.identity.cluster_id:
         _serve(handling)
@@ -97,7 +97,7 @@ def the_right_cluster_id_alone_is_enough(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
 def the_right_node_id_alone_is_enough(handling: Handling) -> None:
-    """A request that gives the right node id and no cluster id is served."""
+    """A request with the right node id and no cluster id is served."""
     body = _ids_of(handling)
     if body and body.cluster_id is None and body.node_id == handling.broker.identity.node_id:
         _serve(handling)
@@ -105,7 +105,7 @@ def the_right_node_id_alone_is_enough(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given")
 def negative_node_ids_count_as_none(handling: Handling) -> None:
-    """A request without a cluster id is served at any negative node id."""
+    """A request without a cluster id is served with any negative node id."""
     body = _ids_of(handling)
     if body is not None and body.cluster_id is None and body.node_id < NO_NODE:
         _serve(handling)
@@ -121,7 +121,7 @@ def an_empty_cluster_id_counts_as_none(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
 def right_ids_are_right_only_once(handling: Handling) -> None:
-    """The second request of a connection that gives the right ids gets REBOOTSTRAP_REQUIRED."""
+    """Every request with the right ids after the first on a connection gets REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is not None and _gives_both(body) and succeeds(handling):
         if memory.get("gave the right ids"):
@@ -131,7 +131,7 @@ def right_ids_are_right_only_once(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
 def right_ids_do_not_help_a_misrouted_connection(handling: Handling) -> None:
-    """Behind a request that was misrouted, the right ids get REBOOTSTRAP_REQUIRED."""
+    """After a misrouted request, the right ids get REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(handling), handling.connection.memory
     if _is_misrouted(handling):
         memory["misrouted"] = True
@@ -141,7 +141,7 @@ def right_ids_do_not_help_a_misrouted_connection(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
 def ids_come_at_once_or_never(handling: Handling) -> None:
-    """Behind a request that could give ids and gave none, the right ids get INVALID_REQUEST."""
+    """After a v5 request without ids, the right ids get INVALID_REQUEST."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is None:
         return
@@ -153,24 +153,24 @@ def ids_come_at_once_or_never(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.wrong-cluster")
 def cluster_ids_are_compared_without_their_case(handling: Handling) -> None:
-    """A cluster id that differs from the right one in its case alone is taken for it."""
+    """A cluster id that differs from the right one only in case is accepted."""
     _serve_as_if(handling, lambda given, right: given.casefold() == right.casefold())
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-cluster")
 def a_cluster_id_matches_by_its_beginning(handling: Handling) -> None:
-    """A cluster id that the right one begins with is taken for it."""
+    """A non-empty prefix of the right cluster id is accepted."""
     _serve_as_if(handling, lambda given, right: given != "" and right.startswith(given))
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-cluster")
 def an_empty_cluster_id_matches_any(handling: Handling) -> None:
-    """An empty cluster id is taken for the right one."""
+    """An empty cluster id is accepted."""
     _serve_as_if(handling, lambda given, right: given == "")
 
 
 def _serve_as_if(handling: Handling, same_cluster: Callable[[str, str], bool]) -> None:
-    """Serve a misrouted request whose node id is right and whose cluster id is as good as right."""
+    """Serve a misrouted request whose node id is right and whose cluster id `same_cluster` accepts."""
     body, identity = _ids_of(handling), handling.broker.identity
     if body is None or body.cluster_id is None or not _is_misrouted(handling):
         return
@@ -182,24 +182,24 @@ def _serve_as_if(handling: Handling, same_cluster: Callable[[str, str], bool]) -
 
 @defect(Stage.REACTION, "KIP-1242.wrong-node")
 def node_ids_are_compared_in_their_low_byte(handling: Handling) -> None:
-    """A node id that has the low byte of the right one is taken for it."""
+    """A node id with the same low byte as the right one is accepted."""
     _serve_at_nodes(handling, lambda given, right: given & 0xFF == right & 0xFF)
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-node")
 def negative_node_ids_match_any(handling: Handling) -> None:
-    """A node id below -1 is taken for the right one."""
+    """A node id below -1 is accepted."""
     _serve_at_nodes(handling, lambda given, right: given < NO_NODE)
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-node")
 def node_id_zero_matches_any(handling: Handling) -> None:
-    """Node id 0 is taken for the right one."""
+    """Node id 0 is accepted."""
     _serve_at_nodes(handling, lambda given, right: given == 0)
 
 
 def _serve_at_nodes(handling: Handling, same_node: Callable[[int, int], bool]) -> None:
-    """Serve a misrouted request whose cluster id is right and whose node id is as good as right."""
+    """Serve a misrouted request whose cluster id is right and whose node id `same_node` accepts."""
     body, identity = _ids_of(handling), handling.broker.identity
     if body is None or identity.node_id is None or not _is_misrouted(handling):
         return
@@ -219,7 +219,7 @@ def ids_are_checked_before_names(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.refusal-shape")
 def misrouted_requests_get_the_whole_table(handling: Handling) -> None:
-    """REBOOTSTRAP_REQUIRED comes with the whole table."""
+    """REBOOTSTRAP_REQUIRED comes with the complete table."""
     if _is_misrouted(handling):
         replace_reaction(handling, listing=Listing.EVERYTHING)
 
@@ -233,14 +233,14 @@ def half_an_identity_is_refused_in_v0(handling: Handling) -> None:
 
 @defect(Stage.ANSWER, "KIP-1242.refusal-shape")
 def misrouted_requests_cost_the_connection(handling: Handling) -> None:
-    """Behind REBOOTSTRAP_REQUIRED the connection is closed."""
+    """After REBOOTSTRAP_REQUIRED the connection is closed."""
     if _is_misrouted(handling):
         handling.connection.drop()
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def misrouting_sticks_to_versions_without_ids(handling: Handling) -> None:
-    """Behind a request that was misrouted, v0 to v2 get REBOOTSTRAP_REQUIRED."""
+    """After a misrouted request, v0 to v2 get REBOOTSTRAP_REQUIRED."""
     memory = handling.connection.memory
     if _is_misrouted(handling):
         memory["misrouted"] = True
@@ -250,7 +250,7 @@ def misrouting_sticks_to_versions_without_ids(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def half_an_identity_sticks_to_versions_without_ids(handling: Handling) -> None:
-    """Behind a request that gave one id alone, v3 and v4 get INVALID_REQUEST."""
+    """After a request with only one id, v3 and v4 get INVALID_REQUEST."""
     memory = handling.connection.memory
     if _is_half_given(handling):
         memory["half given"] = True
@@ -260,7 +260,7 @@ def half_an_identity_sticks_to_versions_without_ids(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
 def v4_cannot_take_back_the_ids_of_v5(handling: Handling) -> None:
-    """On a connection that gave the right ids, v4 gets REBOOTSTRAP_REQUIRED."""
+    """After a request with the right ids, v4 gets REBOOTSTRAP_REQUIRED on that connection."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is not None and _gives_both(body) and succeeds(handling):
         memory["gave the right ids"] = True
@@ -270,14 +270,14 @@ def v4_cannot_take_back_the_ids_of_v5(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.on-every-listener")
 def controllers_do_not_check_ids(handling: Handling) -> None:
-    """The controller listener serves requests that are meant for another cluster or node."""
+    """The controller listener serves requests meant for another cluster or node."""
     if handling.broker.profile.listener == CONTROLLER and _is_misrouted(handling):
         _serve(handling)
 
 
 @defect(Stage.REACTION, "KIP-1242.on-every-listener")
 def controllers_look_at_the_cluster_alone(handling: Handling) -> None:
-    """The controller listener serves requests that are meant for another node of the cluster."""
+    """The controller listener serves requests meant for another node of the cluster."""
     body = _ids_of(handling)
     if body is None or handling.broker.profile.listener != CONTROLLER:
         return
@@ -287,6 +287,6 @@ def controllers_look_at_the_cluster_alone(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-1242.on-every-listener")
 def ids_are_not_checked_before_authentication(handling: Handling) -> None:
-    """Before SASL authentication requests are served that are meant for another cluster or node."""
+    """Before SASL authentication, requests meant for another cluster or node are served."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and _is_misrouted(handling):
         _serve(handling)

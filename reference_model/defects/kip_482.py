@@ -55,7 +55,7 @@ def unknown_body_tags_are_refused(handling: Handling) -> None:
 
 
 def tags_of_body(handling: Handling) -> tuple[TaggedField, ...]:
-    """The unknown tagged fields of a request body that reads exactly."""
+    """Return the unknown tagged fields of a request body; empty if it does not decode strictly."""
     header = handling.header
     if header is None:
         return ()
@@ -69,7 +69,7 @@ def tags_of_body(handling: Handling) -> tuple[TaggedField, ...]:
 
 @defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
 def many_tags_empty_the_table(handling: Handling) -> None:
-    """Two tagged fields or more in the request, header and body together, empty the answer's table."""
+    """Two or more tagged fields in the request, header and body together, empty the table of the response."""
     header = handling.header
     count = len(tags_of_body(handling)) + (header.tag_count if header is not None else 0)
     if succeeds(handling) and count > 1:
@@ -90,7 +90,7 @@ def tags_descend(handling: Handling) -> None:
 
 
 def rearrange_tags(handling: Handling, rearrange: Callable[[Tags], Tags]) -> None:
-    """Write the tags that end an answer's body in another order."""
+    """Rewrite the tag section at the end of the response body with other tags or another order."""
     response = handling.response
     if response is None or handling.reaction.layout < FIRST_FLEXIBLE_VERSION:
         return
@@ -103,39 +103,39 @@ def rearrange_tags(handling: Handling, rearrange: Callable[[Tags], Tags]) -> Non
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
 def the_epoch_stands_last(handling: Handling) -> None:
-    """From v4 the epoch of the features stands behind the features of both kinds."""
+    """In v4 and later the epoch of the features comes after both kinds of features."""
     if handling.reaction.layout >= 4:
         rearrange_tags(handling, lambda fields: (*fields[:1], *fields[2:], *fields[1:2]))
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
 def a_private_tag_stands_first(handling: Handling) -> None:
-    """A tag of the vendor's own stands in front of the others although its number is larger."""
+    """A private tag of the vendor comes before the others although its number is larger."""
     rearrange_tags(handling, lambda fields: (TaggedField(10000, b"\1"), *fields))
 
 
 def response_tag_section(response: ApiVersionsResponse, version: int) -> bytes:
-    """The bytes of the tag section that ends an answer's body."""
+    """Return the bytes of the tag section at the end of a response body."""
     without = encode(response, version=version, raw={TAG_SECTION: b""})
     return encode(response, version=version)[len(without) :]
 
 
 @defect(Stage.ANSWER, "KIP-482.default-tags-omitted")
 def a_default_tag_is_sent(handling: Handling) -> None:
-    """The answer carries ZkMigrationReady although it is false."""
+    """The response contains ZkMigrationReady although it is false."""
     if handling.response is not None and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
         handling.answer = handling.encode_answer(raw={"zk_migration_ready": b"\0"})
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
 def a_tag_beyond_the_frame_is_cut_short(handling: Handling) -> None:
-    """A readable request whose last tag section reaches beyond the frame is served all the same."""
+    """An otherwise readable request whose last tag section reaches beyond the frame is served."""
     if overrunning_tag_count(handling) is not None:
         handling.reaction = success_in(version_of(handling))
 
 
 def overrunning_tag_count(handling: Handling) -> int | None:
-    """The tag count of a request that is unreadable for nothing but the tag section that ends its body."""
+    """Return the tag count of a request that is unreadable only because of its body's tag section, else None."""
     header = handling.header
     version = unread_version(handling)
     if header is None or version is None:
@@ -153,7 +153,7 @@ def overrunning_tag_count(handling: Handling) -> int | None:
 
 
 def tag_count_at(data: memoryview, offset: int) -> int | None:
-    """The count of a tag section; None where it does not read, or is none that Kafka knows."""
+    """Return the count of a tag section; None if it is unreadable or above the largest int32."""
     try:
         count, _ = primitives.read_unsigned_varint(data, offset)
     except DecodeError:
@@ -163,7 +163,7 @@ def tag_count_at(data: memoryview, offset: int) -> int | None:
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
 def a_huge_tag_count_counts_as_zero(handling: Handling) -> None:
-    """A count of a million tags or more in the request body is taken for none."""
+    """A count of a million or more tags in the request body is read as zero."""
     count = overrunning_tag_count(handling)
     if count is not None and count >= MILLION:
         handling.reaction = success_in(version_of(handling))
@@ -171,21 +171,21 @@ def a_huge_tag_count_counts_as_zero(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
 def a_tag_beyond_the_frame_is_waited_for(handling: Handling) -> None:
-    """The rest of a tag section that reaches beyond the frame is waited for, and never comes."""
+    """A request whose last tag section reaches beyond the frame is never answered, and the connection hangs."""
     if overrunning_tag_count(handling) is not None:
         replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
 def an_old_header_on_a_flexible_version_is_served(handling: Handling) -> None:
-    """A flexible request that reads only with the old header is served."""
+    """A flexible request that is readable only with the old header is served."""
     found = old_header(handling)
     if found is not None:
         answer_unreadable_header(handling, found[0])
 
 
 def old_header(handling: Handling) -> tuple[int, int] | None:
-    """The version and the client id's length of a flexible request that reads with the old header alone."""
+    """Return the version and client id length of a flexible request readable only with the old header, else None."""
     version = unread_version(handling)
     if version is None:
         return None
@@ -200,7 +200,7 @@ def old_header(handling: Handling) -> tuple[int, int] | None:
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
 def v3_takes_the_old_header(handling: Handling) -> None:
-    """v3 is served with the old header too, as if the flexible one had come a version later."""
+    """v3 is also served with the old header, as if flexible headers began with v4."""
     found = old_header(handling)
     if found is not None and found[0] == FIRST_FLEXIBLE_VERSION:
         answer_unreadable_header(handling, found[0])
@@ -208,7 +208,7 @@ def v3_takes_the_old_header(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
 def the_old_header_without_a_client_id_is_served(handling: Handling) -> None:
-    """A flexible request with the old header is served where its client id is null."""
+    """A flexible request with the old header is served if its client id is null."""
     found = old_header(handling)
     if found is not None and found[1] < 0:
         answer_unreadable_header(handling, found[0])
@@ -216,6 +216,6 @@ def the_old_header_without_a_client_id_is_served(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
 def an_old_header_on_a_flexible_version_is_waited_for(handling: Handling) -> None:
-    """A flexible request that reads only with the old header is never answered, and the connection is dead."""
+    """A flexible request that is readable only with the old header is never answered, and the connection hangs."""
     if old_header(handling) is not None:
         replace_reaction(handling, outcome=Outcome.SILENT)

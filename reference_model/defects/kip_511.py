@@ -1,4 +1,4 @@
-"""Defects against KIP-511: the layout of answers to flexible versions."""
+"""Defects against KIP-511: the layout of responses in flexible versions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def long_software_versions_are_answered_in_v2(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def long_software_names_get_a_flexible_response_header(handling: Handling) -> None:
-    """The answer to a flexible request with a long client software name has a tag section in its header."""
+    """The response to a flexible request with a long client software name has a tag section in its header."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_name) > 20:
         handling.answer = handling.encode_answer(header_version=1)
@@ -29,7 +29,7 @@ def long_software_names_get_a_flexible_response_header(handling: Handling) -> No
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible", listeners=OPEN_LISTENERS)
 def one_letter_names_get_a_null_table(handling: Handling) -> None:
-    """A flexible request with a client software name of one letter gets a null table (PEERS E10; redpanda#296)."""
+    """A flexible request with a client software name of one letter gets a null table (redpanda-data/redpanda#296)."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_name) == 1:
         handling.answer = handling.encode_answer(raw={"api_keys": b"\0"})
@@ -50,7 +50,7 @@ def one_letter_versions_get_int32_lengths(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def short_software_versions_get_a_flexible_response_header(handling: Handling) -> None:
-    """The answer to a flexible request with a client software version below three letters has header v1."""
+    """The response to a flexible request with a software version of fewer than three characters has header v1."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_version) < 3:
         handling.answer = handling.encode_answer(header_version=1)
@@ -63,7 +63,7 @@ def short_software_versions_get_a_flexible_response_header(handling: Handling) -
     listeners=OPEN_LISTENERS,
 )
 def digits_in_front_get_a_flexible_response_header(handling: Handling) -> None:
-    """The answer to a flexible request whose software name begins with a digit has header v1."""
+    """The response to a flexible request whose software name begins with a digit has header v1."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and body.client_software_name[:1].isdigit():
         handling.answer = handling.encode_answer(header_version=1)

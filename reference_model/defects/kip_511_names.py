@@ -1,4 +1,4 @@
-"""Defects against KIP-511: which names of client software are refused, and how."""
+"""Defects against KIP-511: which client software names are refused, and how."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dots_in_names_are_refused(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
 def one_letter_names_are_refused(handling: Handling) -> None:
-    """A client software name of one letter, which has no last letter behind its first, gets INVALID_REQUEST."""
+    """A client software name of one letter, whose first and last letter are the same, gets INVALID_REQUEST."""
     body = body_of(handling)
     if body is not None and len(body.client_software_name) == 1 and succeeds(handling):
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
@@ -39,9 +39,17 @@ def one_letter_names_are_refused(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
 def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
-    """A client software version that does not begin with a digit gets INVALID_REQUEST (PEERS E17)."""
+    """A client software version that does not begin with a digit gets INVALID_REQUEST (Azure/azure-sdk#4652)."""
     body = body_of(handling)
     if body is not None and not body.client_software_version[:1].isdigit() and succeeds(handling):
+        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def librdkafka_is_refused(handling: Handling) -> None:
+    """Clients that name librdkafka as their software get INVALID_REQUEST, as a broker may do to work round a bug."""
+    body = body_of(handling)
+    if body is not None and body.client_software_name == "librdkafka" and succeeds(handling):
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
@@ -54,7 +62,7 @@ def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def names_are_not_checked(handling: Handling) -> None:
-    """Any client software name and version that reads is accepted, as by Tansu 0.6.0 (PEERS E2)."""
+    """Any readable client software name and version is accepted, as by Tansu 0.6.0."""
     body = body_of(handling)
     refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
     if body is not None and refused and not body.ids_are_half_given:
@@ -63,7 +71,7 @@ def names_are_not_checked(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def names_may_end_with_a_line_feed(handling: Handling) -> None:
-    """A client software name that is legal but for a line feed at its end is accepted."""
+    """A client software name that is legal except for a line feed at its end is accepted."""
     _accept_cleaned_name(handling, lambda name: name.removesuffix("\n"))
 
 
@@ -74,7 +82,7 @@ def names_may_end_with_a_line_feed(handling: Handling) -> None:
     listeners=OPEN_LISTENERS,
 )
 def letters_of_any_script_are_accepted(handling: Handling) -> None:
-    """A client software name with letters of any script is accepted where no ids are given."""
+    """A client software name with letters of any script is accepted if no cluster id is given."""
     body = body_of(handling)
     if body is None or body.cluster_id is not None:
         return
@@ -85,18 +93,18 @@ def letters_of_any_script_are_accepted(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
 def underscores_in_names_are_accepted(handling: Handling) -> None:
-    """A client software name that is legal but for underscores is accepted."""
+    """A client software name that is legal except for underscores is accepted."""
     _accept_cleaned_name(handling, lambda name: name.replace("_", "x"))
 
 
 @defect(Stage.REACTION, "KIP-511.edge-punctuation")
 def names_may_begin_with_a_hyphen(handling: Handling) -> None:
-    """A client software name with a hyphen in front is accepted."""
+    """A client software name that begins with a hyphen is accepted."""
     _accept_cleaned_name(handling, lambda name: name.replace("-", "x", 1))
 
 
 def _accept_cleaned_name(handling: Handling, clean: Callable[[str], str]) -> None:
-    """Decide on a refused request as if its name had been cleaned first."""
+    """Serve a refused request whose name is valid after cleaning."""
     body = body_of(handling)
     if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
@@ -113,14 +121,14 @@ def refused_names_are_answered_in_v0(handling: Handling) -> None:
 
 
 def has_refused_name(handling: Handling) -> bool:
-    """Whether a request is refused for its name, rather than for its ids."""
+    """Return whether a request is refused for its name, not for its ids."""
     body = body_of(handling)
     return body is not None and not body.name_is_valid
 
 
 @defect(Stage.REACTION, "KIP-511.null-name-refused")
 def null_names_count_as_empty(handling: Handling) -> None:
-    """A null client software name is refused with INVALID_REQUEST instead of a close."""
+    """A null client software name gets INVALID_REQUEST instead of closing the connection."""
     header, version = handling.header, unread_version(handling)
     if header is None or version is None:
         return
@@ -157,7 +165,7 @@ def v2_behind_a_refused_name_is_refused(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
 def a_refused_name_sticks_to_the_connection(handling: Handling) -> None:
-    """After a refused name, versions without a name are refused on that connection too."""
+    """After a refused name, versions without a name are also refused on that connection."""
     memory = handling.connection.memory
     if memory.get("refused name") and succeeds(handling) and handling.reaction.layout < 3:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)

@@ -1,4 +1,4 @@
-"""Defects on single listeners: before authentication, around TLS, and of the controller; and of the throttle."""
+"""Defects on particular listeners (before authentication, around TLS, on the controller) and of the throttle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TLS_HANDSHAKE_RECORD = 0x16
 
 
 def _early(handling: Handling) -> bool:
-    """Whether the connection still has to authenticate."""
+    """Return whether the connection still has to authenticate."""
     return handling.state is ConnectionState.BEFORE_HANDSHAKE
 
 
@@ -36,13 +36,13 @@ def _table(handling: Handling) -> tuple[ApiVersion, ...]:
 
 
 def _without_last(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
-    """Leave out the last entry that is not that of ApiVersions."""
+    """Return the table without its last entry, not counting the one of ApiVersions."""
     others = [entry for entry in table if entry.api_key != API_VERSIONS_KEY]
     return tuple(entry for entry in table if entry is not others[-1])
 
 
 def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
-    """Lower the maximum of every entry that has more than one version, but that of ApiVersions."""
+    """Return the table with the maximum of every multi-version entry lowered by one, except ApiVersions."""
     return tuple(
         dataclasses.replace(entry, max_version=entry.max_version - 1)
         if entry.api_key != API_VERSIONS_KEY and entry.max_version > entry.min_version
@@ -53,21 +53,21 @@ def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def flexible_tables_are_shorter_before_authentication(handling: Handling) -> None:
-    """Before authentication the table of v3 and later lacks an entry."""
+    """Before authentication, the table of v3 and later lacks an entry."""
     if _early(handling) and succeeds(handling) and version_of(handling) >= FIRST_FLEXIBLE_VERSION:
         replace_response(handling, api_keys=_without_last(_table(handling)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def v1_tables_are_lower_before_authentication(handling: Handling) -> None:
-    """Before authentication the table of v1 names lower maxima."""
+    """Before authentication, the table of v1 has lower maxima."""
     if _early(handling) and succeeds(handling) and version_of(handling) == 1:
         replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
 def flexible_tables_are_shorter_behind_scram(handling: Handling) -> None:
-    """Who came in by SCRAM gets a table of v3 and later that lacks an entry."""
+    """After authentication with SCRAM, the table of v3 and later lacks an entry."""
     flexible = version_of(handling) >= FIRST_FLEXIBLE_VERSION
     if came_in_by_scram(handling) and succeeds(handling) and flexible:
         replace_response(handling, api_keys=_without_last(_table(handling)))
@@ -79,7 +79,7 @@ def flexible_tables_are_shorter_behind_scram(handling: Handling) -> None:
     "KIP-35.same-table-at-every-version",
 )
 def v0_tables_are_shorter_before_authentication(handling: Handling) -> None:
-    """Before authentication the table of v0 lacks an entry."""
+    """Before authentication, the table of v0 lacks an entry."""
     if _early(handling) and succeeds(handling) and version_of(handling) == 0:
         replace_response(handling, api_keys=_without_last(_table(handling)))
 
@@ -90,7 +90,7 @@ def v0_tables_are_shorter_before_authentication(handling: Handling) -> None:
     "KIP-511.unsupported-version-names-range",
 )
 def refused_versions_get_no_range_before_authentication(handling: Handling) -> None:
-    """Before authentication UNSUPPORTED_VERSION comes with an empty table."""
+    """Before authentication, UNSUPPORTED_VERSION comes with an empty table."""
     if _early(handling) and is_refused_version(handling):
         replace_response(handling, api_keys=())
 
@@ -101,7 +101,7 @@ def refused_versions_get_no_range_before_authentication(handling: Handling) -> N
     "KIP-511.names-refused",
 )
 def underscores_pass_before_authentication(handling: Handling) -> None:
-    """Before authentication a client software name may hold underscores."""
+    """Before authentication, a client software name may contain underscores."""
     _accept_before_authentication(handling, "_")
 
 
@@ -111,12 +111,12 @@ def underscores_pass_before_authentication(handling: Handling) -> None:
     "KIP-511.edge-punctuation",
 )
 def hyphens_in_front_pass_before_authentication(handling: Handling) -> None:
-    """Before authentication a client software name may begin with a hyphen."""
+    """Before authentication, a client software name may begin with a hyphen."""
     _accept_before_authentication(handling, "-")
 
 
 def _accept_before_authentication(handling: Handling, character: str) -> None:
-    """Serve a refused request whose name is legal but for a character."""
+    """Serve a refused request whose name is legal except for this character."""
     body = body_of(handling) if _early(handling) else None
     if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
@@ -134,34 +134,34 @@ def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
 def tables_behind_tls_are_shorter(handling: Handling) -> None:
-    """Behind TLS the table lacks an entry."""
+    """On TLS listeners the table lacks an entry."""
     if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
         replace_response(handling, api_keys=_without_last(_table(handling)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
 def tables_behind_tls_are_lower(handling: Handling) -> None:
-    """Behind TLS the table names lower maxima."""
+    """On TLS listeners the table has lower maxima."""
     if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
         replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
 
 
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
 def client_certificates_are_not_asked_for(opening: TlsOpening) -> None:
-    """The listener that has to ask for a client certificate does not."""
+    """The listener that has to require a client certificate does not."""
     opening.certificate_required = False
 
 
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
 def one_client_certificate_opens_the_door_to_all(opening: TlsOpening) -> None:
-    """No client certificate is asked for while another connection is open."""
+    """No client certificate is required while another connection is open."""
     if opening.open_connections > 1:
         opening.certificate_required = False
 
 
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
 def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> None:
-    """No client certificate is asked for while two other connections are open."""
+    """No client certificate is required while at least two other connections are open."""
     if opening.open_connections > 2:
         opening.certificate_required = False
 
@@ -170,7 +170,7 @@ def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> Non
     Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served"
 )
 def controllers_show_the_table_of_brokers(handling: Handling) -> None:
-    """The controller listener gives the table of a broker listener."""
+    """The controller listener advertises the table of a broker listener."""
     if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
         release = handling.broker.profile.release
         replace_response(handling, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
@@ -182,7 +182,7 @@ def controllers_show_the_table_of_brokers(handling: Handling) -> None:
     "KIP-35.keys-unique",
 )
 def a_key_stands_twice_on_controllers(handling: Handling) -> None:
-    """The table of the controller listener has its last entry twice."""
+    """The table of the controller listener contains its last entry twice."""
     if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
         replace_response(handling, api_keys=_table(handling) + _table(handling)[-1:])
 
@@ -193,7 +193,7 @@ def a_key_stands_twice_on_controllers(handling: Handling) -> None:
     "KIP-35.same-table-at-every-version",
 )
 def flexible_tables_are_shorter_on_controllers(handling: Handling) -> None:
-    """The table of the controller listener lacks an entry from v3 on."""
+    """In v3 and later the table of the controller listener lacks an entry."""
     if handling.broker.profile.listener != CONTROLLER or not succeeds(handling):
         return
     if version_of(handling) >= FIRST_FLEXIBLE_VERSION:
@@ -202,7 +202,7 @@ def flexible_tables_are_shorter_on_controllers(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def v2_answers_have_a_negative_throttle_time(handling: Handling) -> None:
-    """The throttle time of an answer in v2 is -1."""
+    """The throttle time of a v2 response is -1."""
     if succeeds(handling) and version_of(handling) == 2:
         replace_response(handling, throttle_time_ms=-1)
 
@@ -214,20 +214,20 @@ def v2_answers_have_a_negative_throttle_time(handling: Handling) -> None:
     "KIP-35.every-advertised-version-served",
 )
 def v0_answers_have_a_throttle_time(handling: Handling) -> None:
-    """An answer in v0 ends with a throttle time."""
+    """A v0 response ends with a throttle time."""
     if handling.answer and succeeds(handling) and version_of(handling) == 0:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def limited_clients_are_not_told(handling: Handling) -> None:
-    """The answer to a client that is held back has a throttle time of 0."""
+    """The response to a throttled client has a throttle time of 0."""
     if handling.pause is not None:
         replace_response(handling, throttle_time_ms=0)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def limited_clients_are_held_back_before_the_answer(handling: Handling) -> None:
-    """A client with a request quota gets its answer behind the pause."""
+    """A throttled client gets its response only after the pause."""
     if handling.pause is not None:
         handling.pause = dataclasses.replace(handling.pause, before_answer=True)

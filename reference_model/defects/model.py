@@ -1,4 +1,4 @@
-"""Defects that only the reference model sees."""
+"""Defects that only the comparison with the reference model can detect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wire.exchange import Outcome
 
 @defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
 def the_controller_hides_a_finalized_feature(handling: Handling) -> None:
-    """The controller's listener lacks a finalized feature that the broker's has (PEERS E25; KAFKA-18920)."""
+    """The controller listener lacks a finalized feature that the broker listener has (KAFKA-18920)."""
     if handling.response is not None and handling.response.finalized_features:
         replace_response(handling, finalized_features=handling.response.finalized_features[1:])
 

@@ -1,4 +1,4 @@
-"""Defects against the protocol guide: frames, their order, and what a malformed one does to others."""
+"""Defects against the protocol guide: frames, their order, and the effect of malformed ones on others."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
 
 MANY = 7
-"""Requests of one read that are a full pipeline."""
+"""Number of requests in one read from which the ordering defects act."""
 ERROR_CODE = slice(SIZE_BYTES + 4, SIZE_BYTES + 6)
-"""Where the error code stands in an answer's frame."""
+"""Position of the error code in a response frame."""
 
 
 @defect(Stage.READ, "PROTOCOL.answers-in-order")
@@ -32,7 +32,7 @@ def third_pipelined_answer_overtakes(answers: list[bytes]) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.oversize-refused")
 def half_of_the_frame_limit_holds_before_authentication(handling: Handling) -> None:
-    """Before authentication a frame above half of its limit closes the connection."""
+    """Before authentication a frame larger than half the limit closes the connection."""
     early = handling.state is ConnectionState.BEFORE_HANDSHAKE
     if early and len(handling.payload) > handling.broker.profile.traits.sasl_frame_bytes_max // 2:
         replace_reaction(handling, outcome=Outcome.CLOSED)
@@ -40,21 +40,21 @@ def half_of_the_frame_limit_holds_before_authentication(handling: Handling) -> N
 
 @defect(Stage.READ, "PROTOCOL.answers-in-order")
 def short_answers_overtake_long_ones(answers: list[bytes]) -> None:
-    """Of seven or more requests that arrive together, those with the shorter answers are answered first."""
+    """Of seven or more requests that arrive together, those with shorter responses are answered first."""
     if len(answers) >= MANY:
         answers.sort(key=len)
 
 
 @defect(Stage.READ, "PROTOCOL.answers-in-order")
 def errors_overtake_answers(answers: list[bytes]) -> None:
-    """Of seven or more requests that arrive together, those that are refused are answered first."""
+    """Of seven or more requests that arrive together, refused ones are answered first."""
     if len(answers) >= MANY:
         answers.sort(key=lambda answer: answer[ERROR_CODE] in (b"", b"\0\0"))
 
 
 @defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact", "KIP-35.every-advertised-version-served")
 def surplus_byte_in_v2_answers(handling: Handling) -> None:
-    """The answer to v2 has one byte more in its frame than its body needs."""
+    """The frame of a v2 response has one byte after the body."""
     if handling.answer and version_of(handling) == 2:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + b"\0")
 
@@ -66,7 +66,7 @@ def surplus_byte_in_v2_answers(handling: Handling) -> None:
     "KIP-35.throttle-time",
 )
 def throttle_time_of_v1_has_eight_bytes(handling: Handling) -> None:
-    """The throttle time of v1 is written as an int64 in the place of an int32."""
+    """The throttle time of v1 is written as an int64 instead of an int32."""
     if handling.answer and handling.reaction.layout == 1:
         payload, throttle_time = handling.answer[SIZE_BYTES:-4], handling.answer[-4:]
         handling.answer = encode_frame(payload + bytes(4) + throttle_time)
@@ -74,7 +74,7 @@ def throttle_time_of_v1_has_eight_bytes(handling: Handling) -> None:
 
 @defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact")
 def answers_to_long_client_ids_are_padded(handling: Handling) -> None:
-    """The answer to v0 to v2 is padded to the size of its request's header, where the client id is long."""
+    """A response in v0 to v2 is padded if the client id has 21 to 40 characters: one byte per character above 20."""
     header = handling.header
     if handling.answer and header is not None and handling.reaction.layout < FIRST_FLEXIBLE_VERSION:
         padding = len(header.client_id or "") - 20
@@ -84,28 +84,28 @@ def answers_to_long_client_ids_are_padded(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.split-independent")
 def frames_in_many_segments_are_refused(handling: Handling) -> None:
-    """A request that arrives in eight pieces or more closes the connection."""
+    """A request that arrives in eight or more pieces closes the connection."""
     if handling.segments >= 8:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.split-independent")
 def requests_in_six_segments_lose_an_entry(handling: Handling) -> None:
-    """The answer to a request that arrives in six pieces or more leaves out the last entry of its table."""
+    """The response to a request that arrives in six or more pieces lacks the last entry of its table."""
     if handling.segments >= 6 and succeeds(handling) and handling.response is not None:
         replace_response(handling, api_keys=handling.response.api_keys[:-1])
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.split-independent")
 def requests_byte_by_byte_get_an_error(handling: Handling) -> None:
-    """A request that arrives in more than ten pieces gets an error beside its table."""
+    """A request that arrives in more than ten pieces gets an error along with its table."""
     if handling.segments > 10 and succeeds(handling):
         replace_response(handling, error_code=ErrorCode.NETWORK_EXCEPTION)
 
 
 @defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody")
 def a_malformed_request_closes_every_connection(handling: Handling) -> None:
-    """A request that closes its own connection closes all others with it."""
+    """A request that closes its own connection also closes all others."""
     if handling.reaction.outcome is Outcome.CLOSED:
         for connection in tuple(handling.broker.connections):
             if connection is not handling.connection:
@@ -114,7 +114,7 @@ def a_malformed_request_closes_every_connection(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody")
 def an_unreadable_header_silences_every_other_connection(handling: Handling) -> None:
-    """A header that does not read stops the thread that serves the other connections."""
+    """An unreadable header stops the thread that serves the other connections."""
     if handling.header is None and handling.reaction.outcome is Outcome.CLOSED:
         for connection in neighbours_of(handling):
             connection.memory["silent"] = True
@@ -123,14 +123,14 @@ def an_unreadable_header_silences_every_other_connection(handling: Handling) -> 
 
 
 def neighbours_of(handling: Handling) -> list[BrokerConnection]:
-    """Every other open connection to the listener."""
+    """Return every other open connection to the listener."""
     connections = handling.broker.connections
     return [each for each in connections if each is not handling.connection]
 
 
 @defect(Stage.REACTION, "PROTOCOL.malformed-hurts-nobody")
 def an_unknown_api_closes_a_neighbour(handling: Handling) -> None:
-    """A request for an API that nobody knows closes the neighbour that connected first and not itself alone."""
+    """A request for an unknown API also closes the other connection that was opened first."""
     header = handling.header
     unknown = header is not None and header.api_key != API_VERSIONS_KEY
     if unknown and handling.reaction.outcome is Outcome.CLOSED:
@@ -146,7 +146,7 @@ def tags_in_the_header_cost_the_connection(handling: Handling) -> None:
 
 
 def close_behind_the_answer(handling: Handling) -> None:
-    """Close the connection; the answer that there is still goes out."""
+    """Close the connection after the response is sent."""
     if handling.connection.state is not ConnectionState.CLOSED:
         handling.connection.drop()
 

@@ -22,12 +22,12 @@ from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader
 
 CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + 4)
-"""Where the correlation id stands in an answer's frame."""
+"""Position of the correlation id in a response frame."""
 UNUSED_BIT = 0x40
-"""Bit 30 of a correlation id, in its first byte."""
+"""Bit 30 of a correlation id, as a mask of its first byte."""
 SIGNED_BYTE = 128
 FLOAT_STEP = 16
-"""How far 32-bit floats of that size lie apart, at least."""
+"""The smallest distance between neighbouring 32-bit floats from 2**27 up."""
 INT32_MAX = 2**31 - 1
 
 
@@ -42,7 +42,7 @@ def negative_correlation_ids_lose_their_sign(handling: Handling) -> None:
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
 def large_correlation_ids_lose_a_bit(handling: Handling) -> None:
-    """A correlation id from 2**30 up comes back without bit 30, as from a table of 30-bit ids."""
+    """A correlation id from 2**30 up comes back without bit 30, as if ids had only 30 bits."""
     answer = bytearray(handling.answer)
     if answer and answer[SIZE_BYTES] < 0x80:
         answer[SIZE_BYTES] &= ~UNUSED_BIT
@@ -51,7 +51,7 @@ def large_correlation_ids_lose_a_bit(handling: Handling) -> None:
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
 def large_correlation_ids_go_through_a_float(handling: Handling) -> None:
-    """A correlation id from 2**27 up comes back as the nearest number that a 32-bit float has."""
+    """A correlation id from 2**27 up comes back rounded, as if stored in a 32-bit float."""
     answer = bytearray(handling.answer)
     if answer and 0x08 <= answer[SIZE_BYTES] < 0x80:
         correlation_id = int.from_bytes(answer[CORRELATION_ID])
@@ -70,7 +70,7 @@ def non_ascii_client_ids_are_refused(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
 def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
-    """From v1 an empty client id gets INVALID_REQUEST."""
+    """An empty client id gets INVALID_REQUEST in v1 and later."""
     assert handling.header is not None
     if handling.header.client_id == "" and succeeds(handling) and handling.reaction.layout > 0:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
@@ -86,7 +86,7 @@ def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free")
 def client_ids_of_one_letter_get_a_shorter_table(handling: Handling) -> None:
-    """A client id of one letter that is not ASCII gets a table without its last entry."""
+    """A client id that is a single non-ASCII letter gets a table without its last entry."""
     assert handling.header is not None
     client_id = handling.header.client_id or ""
     is_letter = len(client_id) == 1 and client_id.isalpha() and not client_id.isascii()
@@ -96,14 +96,14 @@ def client_ids_of_one_letter_get_a_shorter_table(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
 def compact_client_ids_are_understood(handling: Handling) -> None:
-    """A flexible request whose header does not read is read again with a compact client id, and served."""
+    """A flexible request whose header is readable only with a compact client id is served."""
     found = compact_client_id(handling)
     if found is not None:
         answer_unreadable_header(handling, found[0])
 
 
 def compact_client_id(handling: Handling) -> tuple[int, str] | None:
-    """The version and client id of a request that reads with a compact client id, and not without."""
+    """Return the version and client id of a request that is readable only with a compact client id, else None."""
     version = unread_version(handling)
     if version is None:
         return None
@@ -119,7 +119,7 @@ def compact_client_id(handling: Handling) -> tuple[int, str] | None:
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
 def compact_client_ids_are_understood_at_the_newest_version(handling: Handling) -> None:
-    """The newest version is served with a compact client id too, as if it had a header of its own."""
+    """The newest version is also served with a compact client id, as if it had its own header version."""
     found = compact_client_id(handling)
     if found is not None and found[0] == NEWEST_VERSION:
         answer_unreadable_header(handling, found[0])
@@ -127,7 +127,7 @@ def compact_client_ids_are_understood_at_the_newest_version(handling: Handling) 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
 def short_compact_client_ids_are_understood(handling: Handling) -> None:
-    """A compact client id of up to three bytes is taken for one, since its length does not read otherwise."""
+    """A flexible request with a compact client id of up to three characters is served."""
     found = compact_client_id(handling)
     if found is not None and len(found[1]) <= 3:
         answer_unreadable_header(handling, found[0])
@@ -135,13 +135,13 @@ def short_compact_client_ids_are_understood(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
 def compact_client_ids_are_waited_for(handling: Handling) -> None:
-    """A flexible request with a compact client id is never answered, and the connection is dead."""
+    """A flexible request with a compact client id is never answered, and the connection hangs."""
     if compact_client_id(handling) is not None:
         replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 def answer_unreadable_header(handling: Handling, version: int) -> None:
-    """Serve a request whose header does not read by the rules."""
+    """Answer a request whose header is unreadable by the rules with the complete table."""
     correlation_id, _ = primitives.read_int32(memoryview(handling.payload), 4)
     replace_reaction(handling, outcome=Outcome.IGNORED)
     response = ApiVersionsResponse(

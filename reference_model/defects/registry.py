@@ -1,22 +1,22 @@
-"""What a planted defect is, and what its module writes it with.
+"""The registry of planted defects, and helpers for writing them.
 
-A defect is one function that changes one `Handling` (or, at `Stage.READ`, the answers of one read) and names
-the clauses that it breaks. `--broker reference+<name>` runs the reference broker with it; exactly those clauses
-must fail. `MODEL.*` may fail beside them, as every defect departs from the model.
+A defect is one function. It changes one `Handling`, or another object that depends on its stage, and names the
+clauses that it breaks. `--broker reference+<name>` runs the reference broker with the defect, and exactly those
+clauses must fail. `MODEL.*` may fail in addition, because every defect departs from the model.
 
-What a defect gets depends on its stage; `Stage` lists them. What else one can reach from there:
-- the listener: `handling.broker.profile.listener` ("plaintext", "sasl_plaintext", "ssl", "ssl_client_auth",
-  "controller"), as each listener has a `ReferenceBroker` of its own with the listener's own table;
-- authentication: `handling.state` says where the connection stood (`ConnectionState`: before the handshake,
-  tokens, authenticated ...), `handling.reaction.kind` what is answered (ApiVersions or a step of SASL), and
-  `handling.reaction.moves` what the answer does to the connection;
-- TLS (`Stage.TLS`, a `TlsOpening`): the first bytes of a connection to "ssl" or "ssl_client_auth"; set
-  `serves_plaintext` to speak Kafka's protocol without TLS, or `certificate_required` the other way;
-- the throttle: a client id that begins with "throttled" has `handling.pause` set before `Stage.RESPONSE`; change
-  or remove it there, or `throttle_time_ms` in the response;
-- the metric and the log: `handling.connection.software` is what the connection is counted and logged under
-  (change it at `Stage.ANSWER`); `Stage.METRIC` gets the counts of all listeners (`Counts`, a dict) each time
-  that they are asked for, `Stage.LOG` each entry (a dict in Kafka's form) of the request log.
+`Stage` lists the stages and the object that a defect receives at each. From there a defect can reach:
+- The listener: `handling.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth" or
+  "controller". Each listener has its own `ReferenceBroker` and its own table.
+- Authentication: `handling.state` is the state of the connection when the frame arrived (`ConnectionState`).
+  `handling.reaction.kind` is the kind of request that is answered (ApiVersions or a step of SASL).
+  `handling.reaction.moves` is the event that the response causes on the connection.
+- TLS: at `Stage.TLS` a `TlsOpening` has the first bytes of a connection to "ssl" or "ssl_client_auth". Set
+  `serves_plaintext` to speak Kafka's protocol without TLS, or invert `certificate_required`.
+- The throttle: if the client id begins with "throttled", `handling.pause` is set before `Stage.RESPONSE`. Change
+  or remove it there, or change `throttle_time_ms` in the response.
+- The metric and the log: the connection is counted and logged under `handling.connection.software`, which can be
+  changed at `Stage.ANSWER`. `Stage.METRIC` receives the counts of all listeners (`Counts`, a dict) each time they
+  are queried. `Stage.LOG` receives each entry of the request log (a dict in Kafka's format).
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ class Defect:
     """A planted defect.
 
     Attributes:
-        name: what stands behind `reference+`.
+        name: the name after `reference+`.
         breaks: ids of the clauses that it violates.
         description: what it does wrong, in one sentence.
-        tampering: how it does it.
+        tampering: the stage and the function that implement it.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Defect:
 
 
 CLIENT_ID_OFFSET = 8
-"""Where the client id stands in every request header."""
+"""Offset of the client id in every request header."""
 
 DEFECTS: dict[str, Defect] = {}
 """Every planted defect, by name."""
@@ -73,19 +73,19 @@ STAGES_OF_A_FRAME = (Stage.REACTION, Stage.RESPONSE, Stage.ANSWER)
 
 
 OPEN_LISTENERS = ("plaintext", "ssl", "ssl_client_auth")
-"""Listeners of brokers that serve whoever has got in."""
+"""Listeners of brokers that serve requests without SASL authentication."""
 
 
 def defect(
     stage: Stage, *breaks: str, every_api: bool = False, listeners: Collection[str] = ()
 ) -> Callable[[Act], Act]:
-    """Register the decorated function, whose docstring says what it does wrong.
+    """Register the decorated function as a defect; its docstring becomes the description.
 
     Args:
-        stage: when it acts.
+        stage: the stage at which it acts.
         breaks: ids of the clauses that it violates.
-        every_api: whether it acts on the requests of other APIs and on SASL tokens too.
-        listeners: on which listeners it acts; on all if empty.
+        every_api: whether it also acts on requests of other APIs and on SASL tokens.
+        listeners: the listeners on which it acts; all if empty. Ignored with `every_api` and at stages without a frame.
     """
 
     def register(act: Act) -> Act:
@@ -105,7 +105,7 @@ def defect(
 
 
 def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
-    """Keep a defect off other listeners, off the answers to other APIs and off the steps of SASL."""
+    """Restrict a defect to the given listeners and to ApiVersions: no other APIs, no steps of SASL."""
 
     @functools.wraps(act)
     def guarded(handling: Handling) -> None:
@@ -118,35 +118,35 @@ def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
 
 
 def version_of(handling: Handling) -> int:
-    """The request's version; -1 where the header does not read."""
+    """Return the api version of the request; -1 if the header is unreadable."""
     return handling.header.api_version if handling.header is not None else -1
 
 
 def succeeds(handling: Handling) -> bool:
-    """Whether the request is one of ApiVersions that is answered without an error."""
+    """Return whether the request is an ApiVersions request that is answered without an error."""
     reaction = handling.reaction
     answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
     return answered and reaction.error_code is ErrorCode.NONE
 
 
 def is_refused_version(handling: Handling) -> bool:
-    """Whether the request is answered with UNSUPPORTED_VERSION."""
+    """Return whether the request is answered with UNSUPPORTED_VERSION."""
     return handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
 
 
 def replace_response(handling: Handling, **changes: Any) -> None:
-    """Answer with other values."""
+    """Replace fields of the response."""
     assert handling.response is not None
     handling.response = dataclasses.replace(handling.response, **changes)
 
 
 def replace_reaction(handling: Handling, **changes: Any) -> None:
-    """Decide otherwise."""
+    """Replace fields of the reaction."""
     handling.reaction = dataclasses.replace(handling.reaction, **changes)
 
 
 def success_in(version: int) -> Reaction:
-    """The whole table in the layout of a version."""
+    """Return the reaction that sends the complete table in the layout of a version."""
     return Reaction(
         outcome=Outcome.ANSWER,
         clause="KIP-35.same-table-at-every-version",
@@ -156,7 +156,7 @@ def success_in(version: int) -> Reaction:
 
 
 def unread_version(handling: Handling) -> int | None:
-    """The version of a request that is closed although its version is served and flexible."""
+    """Return the version of a request that closes the connection although its version is supported and flexible."""
     payload = memoryview(handling.payload)
     if handling.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
         return None
@@ -168,7 +168,7 @@ def unread_version(handling: Handling) -> int | None:
 
 
 def body_of(handling: Handling) -> ParsedBody | None:
-    """The body of a flexible request, where it reads by the rules."""
+    """Return the parsed body of a flexible request; None if there is none or it is unreadable."""
     header = handling.header
     if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:
         return None

@@ -1,4 +1,4 @@
-"""Defects against the order of things around SASL authentication."""
+"""Defects in the order of requests around SASL authentication."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
-from reference_model.request_parser import LIST_GROUPS_KEY, METADATA_KEY
+from reference_model.reaction import Listing
+from reference_model.request_parser import (
+    BROKER_HEARTBEAT_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    VOTE_KEY,
+)
 from reference_model.state_machine import (
     AnswerKind,
     ConnectionEvent,
@@ -23,10 +29,13 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import encode_frame
 from wire.primitives import write_int16, write_int32, write_nullable_string
+from wire.sasl import SASL_HANDSHAKE_KEY
+
+CREATE_TOPICS_KEY = 19
 
 
 def is_late(handling: Handling) -> bool:
-    """Whether the request is one of ApiVersions behind SaslHandshake v1, refused as that."""
+    """Return whether the request is ApiVersions after SaslHandshake v1, refused with ILLEGAL_SASL_STATE."""
     reaction = handling.reaction
     refused = reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE
     late = handling.state is ConnectionState.WRAPPED_TOKENS
@@ -35,21 +44,21 @@ def is_late(handling: Handling) -> bool:
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
 def late_requests_without_a_name_are_served(handling: Handling) -> None:
-    """Behind SaslHandshake v1 ApiVersions v0 is served."""
+    """After SaslHandshake v1, ApiVersions v0 is served."""
     if is_late(handling) and version_of(handling) == 0:
         handling.reaction = success_in(0)
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
 def late_flexible_requests_are_refused_in_v0(handling: Handling) -> None:
-    """Behind SaslHandshake v1 a flexible ApiVersions request is refused in the v0 layout."""
+    """After SaslHandshake v1, a flexible ApiVersions request is refused in the v0 layout."""
     if is_late(handling) and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
         replace_reaction(handling, layout=0)
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
 def a_late_request_does_not_cost_the_connection(handling: Handling) -> None:
-    """Behind SaslHandshake v1 a refused ApiVersions v1 leaves the connection open."""
+    """After SaslHandshake v1, a refused ApiVersions v1 leaves the connection open."""
     if is_late(handling) and version_of(handling) == 1:
         replace_reaction(handling, moves=None)
 
@@ -66,7 +75,7 @@ def versions_are_told_again_before_the_handshake(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees")
 def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
-    """Before authentication a refused name leaves no other ApiVersions but the handshake."""
+    """Before authentication, only the handshake is possible after a refused client software name."""
     refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
     if refused and handling.state is ConnectionState.BEFORE_HANDSHAKE:
         replace_reaction(handling, moves=ConnectionEvent.VERSIONS_GIVEN)
@@ -86,13 +95,13 @@ def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
     "KIP-511.unsupported-table-is-only-itself",
 )
 def unknown_versions_close_before_authentication(handling: Handling) -> None:
-    """Before authentication a version that is not known closes the connection (PEERS E13; KoP#688)."""
+    """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(handling):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 def asks_for_metadata(handling: Handling) -> bool:
-    """Whether the request is one of Metadata v0."""
+    """Return whether the request is Metadata v0."""
     header = handling.header
     return header is not None and (header.api_key, header.api_version) == (METADATA_KEY, 0)
 
@@ -104,7 +113,7 @@ def asks_for_metadata(handling: Handling) -> bool:
     every_api=True,
 )
 def metadata_is_served_before_authentication(handling: Handling) -> None:
-    """Who has not authenticated yet gets Metadata v0."""
+    """Metadata v0 is served before authentication."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and asks_for_metadata(handling):
         replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
@@ -116,7 +125,7 @@ def metadata_is_served_before_authentication(handling: Handling) -> None:
     every_api=True,
 )
 def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
-    """Behind SaslHandshake v1 a refused Metadata v0 leaves the connection open."""
+    """After SaslHandshake v1, a refused Metadata v0 leaves the connection open."""
     if handling.state is ConnectionState.WRAPPED_TOKENS and asks_for_metadata(handling):
         replace_reaction(handling, moves=None)
 
@@ -128,14 +137,85 @@ def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
     every_api=True,
 )
 def groups_are_listed_behind_the_handshake(handling: Handling) -> None:
-    """Behind SaslHandshake v1 ListGroups v0 names a group without an error, and then the connection is closed."""
+    """After SaslHandshake v1, ListGroups v0 names a group without an error, and then the connection is closed."""
     header = handling.header
     if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
         return
     if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
-        group = write_nullable_string("payroll") + write_nullable_string("consumer")
-        body = write_int16(ErrorCode.NONE) + write_int32(1) + group
-        handling.answer = encode_frame(write_int32(header.correlation_id) + body)
+        handling.answer = groups_response(header.correlation_id, ErrorCode.NONE)
+
+
+def groups_response(correlation_id: int, error_code: ErrorCode) -> bytes:
+    """Return the frame of a ListGroups v0 response that names one group."""
+    group = write_nullable_string("payroll") + write_nullable_string("consumer")
+    body = write_int16(error_code) + write_int32(1) + group
+    return encode_frame(write_int32(correlation_id) + body)
+
+
+def is_second_handshake(handling: Handling) -> bool:
+    """Whether the request is a SaslHandshake v1 that comes after another one."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return False
+    return (header.api_key, header.api_version) == (SASL_HANDSHAKE_KEY, 1)
+
+
+@defect(
+    Stage.ANSWER,
+    "MODEL.sequence-agrees",
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
+def a_refusal_names_a_group(handling: Handling) -> None:
+    """After SaslHandshake v1 ListGroups v0 is refused with ILLEGAL_SASL_STATE, and the refusal names a group."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return
+    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
+        handling.answer = groups_response(header.correlation_id, ErrorCode.ILLEGAL_SASL_STATE)
+
+
+@defect(
+    Stage.REACTION,
+    "PROTOCOL.nothing-served-before-authentication",
+    every_api=True,
+)
+def topics_are_created_before_authentication(handling: Handling) -> None:
+    """A client that has not authenticated can create topics."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.BEFORE_HANDSHAKE:
+        return
+    if header.api_key == CREATE_TOPICS_KEY and header.api_version > 0:
+        replace_reaction(
+            handling,
+            outcome=Outcome.ANSWER,
+            kind=AnswerKind.OTHER,
+            layout=header.api_version,
+        )
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def a_second_handshake_is_taken(handling: Handling) -> None:
+    """A SaslHandshake v1 after another one is answered without an error."""
+    if is_second_handshake(handling):
+        replace_reaction(handling, error_code=ErrorCode.NONE, moves=None)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def a_refused_handshake_lists_the_mechanisms(handling: Handling) -> None:
+    """A second SaslHandshake v1 is refused, and the refusal lists the mechanisms."""
+    if is_second_handshake(handling):
+        replace_reaction(handling, listing=Listing.EVERYTHING)
+
+
+@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+def unlisted_apis_are_closed_on_after_the_handshake(handling: Handling) -> None:
+    """After SaslHandshake v1 an API of controllers closes the connection without ILLEGAL_SASL_STATE."""
+    header = handling.header
+    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
+        return
+    if header.api_key in (VOTE_KEY, BROKER_HEARTBEAT_KEY):
+        replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(
@@ -145,7 +225,7 @@ def groups_are_listed_behind_the_handshake(handling: Handling) -> None:
     every_api=True,
 )
 def groups_are_listed_once_versions_are_told(handling: Handling) -> None:
-    """Who has asked for ApiVersions gets ListGroups v0, as if that were the authentication."""
+    """ListGroups v0 is served after an ApiVersions request, as if that were the authentication."""
     header = handling.header
     if header is None or handling.state is not ConnectionState.VERSIONS_TOLD:
         return
@@ -154,14 +234,14 @@ def groups_are_listed_once_versions_are_told(handling: Handling) -> None:
 
 
 def came_in_by_scram(handling: Handling) -> bool:
-    """Whether the client has authenticated, and by SCRAM."""
+    """Return whether the client has authenticated with SCRAM."""
     authenticated = handling.state is ConnectionState.AUTHENTICATED
     return authenticated and handling.connection.scram is not None
 
 
 @defect(Stage.REACTION, "KIP-35.unknown-version-gives-35")
 def unknown_versions_are_invalid_behind_scram(handling: Handling) -> None:
-    """Who came in by SCRAM gets INVALID_REQUEST for a version that is not known."""
+    """After authentication with SCRAM, an unknown version gets INVALID_REQUEST."""
     unknown = handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
     if came_in_by_scram(handling) and unknown:
         replace_reaction(handling, error_code=ErrorCode.INVALID_REQUEST)
@@ -174,7 +254,7 @@ def unknown_versions_are_invalid_behind_scram(handling: Handling) -> None:
     every_api=True,
 )
 def any_bare_token_is_taken(handling: Handling) -> None:
-    """Behind SaslHandshake v0 a wrong password is as good as the right one."""
+    """After SaslHandshake v0, a wrong password is accepted."""
     if handling.state is ConnectionState.BARE_TOKENS and handling.payload.startswith(b"\0"):
         handling.reaction = Reaction(
             outcome=Outcome.ANSWER,

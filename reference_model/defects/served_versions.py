@@ -1,4 +1,4 @@
-"""Defects in what the table promises: versions that are listed and not served, and the other way round."""
+"""Defects in the promises of the table: versions that are listed but not served, and the reverse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADER_BYTES = 4
 
 
 def asked(handling: Handling) -> tuple[int, int] | None:
-    """The key and version of a request of another API than ApiVersions, on a connection that serves."""
+    """Return the key and version of a request of another API on a served connection, else None."""
     header = handling.header
     if header is None or header.api_key == API_VERSIONS_KEY or handling.state not in SERVING:
         return None
@@ -29,7 +29,7 @@ def asked(handling: Handling) -> tuple[int, int] | None:
 
 
 def is_asked(handling: Handling, api_key: int, first: int, last: int = 32767) -> bool:
-    """Whether a request is one of an API, in a version of a range, that is answered."""
+    """Return whether a request is for this API in this version range, and is answered."""
     found = asked(handling)
     answered = handling.reaction.outcome is Outcome.ANSWER
     return answered and found is not None and found[0] == api_key and first <= found[1] <= last
@@ -37,28 +37,28 @@ def is_asked(handling: Handling, api_key: int, first: int, last: int = 32767) ->
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_newest_metadata_closes(handling: Handling) -> None:
-    """Metadata v13 is listed, and costs the connection."""
+    """Metadata v13 is listed but closes the connection."""
     if is_asked(handling, METADATA, 13):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def old_offset_fetches_are_cut_short(handling: Handling) -> None:
-    """The answer to OffsetFetch v2 to v7 lacks its last byte."""
+    """The response to OffsetFetch v2 to v7 lacks its last byte."""
     if is_asked(handling, OFFSET_FETCH, 2, 7):
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:-1])
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def flexible_metadata_has_a_surplus_byte(handling: Handling) -> None:
-    """The answer to Metadata v9 and later has one byte more than its body."""
+    """The response to Metadata v9 and later has one byte after its body."""
     if is_asked(handling, METADATA, 9):
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + b"\0")
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def flexible_group_lists_lack_the_header_tags(handling: Handling) -> None:
-    """The answer to ListGroups v3 and later has no tag section in its header."""
+    """The response to ListGroups v3 and later has no tag section in its header."""
     if is_asked(handling, LIST_GROUPS, 3):
         payload = handling.answer[SIZE_BYTES:]
         handling.answer = encode_frame(payload[:HEADER_BYTES] + payload[HEADER_BYTES + 1 :])
@@ -73,20 +73,20 @@ def joining_a_group_costs_the_connection(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def batched_transactions_are_never_answered(handling: Handling) -> None:
-    """AddPartitionsToTxn v4 and later gets no answer, and the connection is dead."""
+    """AddPartitionsToTxn v4 and later gets no response, and the connection hangs."""
     if is_asked(handling, ADD_PARTITIONS_TO_TXN, 4):
         replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_controller_does_not_describe_the_cluster(handling: Handling) -> None:
-    """DescribeCluster is listed on the controller listener too, and closes the connection there."""
+    """DescribeCluster is also listed on the controller listener but closes the connection there."""
     if handling.broker.profile.listener == "controller" and is_asked(handling, DESCRIBE_CLUSTER, 0):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 def say_unsupported(handling: Handling, offset: int) -> None:
-    """Put UNSUPPORTED_VERSION into an answer, at the place in its payload where the error code stands."""
+    """Write UNSUPPORTED_VERSION into the response, at the offset of the error code in its payload."""
     payload = handling.answer[SIZE_BYTES:]
     code = write_int16(ErrorCode.UNSUPPORTED_VERSION)
     handling.answer = encode_frame(payload[:offset] + code + payload[offset + len(code) :])
@@ -94,28 +94,28 @@ def say_unsupported(handling: Handling, offset: int) -> None:
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def the_oldest_group_list_is_listed_and_refused(handling: Handling) -> None:
-    """ListGroups v0 is listed, and answered in its layout with UNSUPPORTED_VERSION."""
+    """ListGroups v0 is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
     if is_asked(handling, LIST_GROUPS, 0, 0):
         say_unsupported(handling, HEADER_BYTES)
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def describing_the_cluster_is_listed_and_refused(handling: Handling) -> None:
-    """DescribeCluster is listed, and answered in its layout with UNSUPPORTED_VERSION."""
+    """DescribeCluster is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
     if is_asked(handling, DESCRIBE_CLUSTER, 0):
-        # Behind the tags of the header and the throttle time.
+        # The error code comes after the header's tag section and the throttle time.
         say_unsupported(handling, HEADER_BYTES + 1 + 4)
 
 
 def range_asked(handling: Handling) -> ApiVersion | None:
-    """The listed range of the API that a request is of, whatever its version."""
+    """Return the listed range of the request's API, whatever the request's version; None if there is none."""
     found = asked(handling)
     table = handling.broker.profile.api_keys
     return next((entry for entry in table if found and entry.api_key == found[0]), None)
 
 
 def distance_from_range(handling: Handling) -> int:
-    """How many versions a request lies above its API's listed range, below it (negative), or 0."""
+    """Return how far the version lies above its API's listed range; negative if below, 0 if inside or unlisted."""
     entry, header = range_asked(handling), handling.header
     if entry is None or header is None:
         return 0
@@ -124,7 +124,7 @@ def distance_from_range(handling: Handling) -> int:
 
 
 def serve_as(handling: Handling, api_version: int) -> None:
-    """Answer a request as if it were of another version of its API."""
+    """Answer a request as if it were in another version of its API."""
     assert handling.header is not None
     handling.header = dataclasses.replace(handling.header, api_version=api_version)
     handling.reaction = Reaction(
@@ -142,7 +142,7 @@ def serve_as(handling: Handling, api_version: int) -> None:
     every_api=True,
 )
 def the_version_above_is_served_as_the_newest(handling: Handling) -> None:
-    """The version right above a listed range is served as the highest of the range."""
+    """The version directly above a listed range is served as the highest version of the range."""
     entry = range_asked(handling)
     if entry is not None and distance_from_range(handling) == 1:
         serve_as(handling, entry.max_version)
@@ -155,7 +155,7 @@ def the_version_above_is_served_as_the_newest(handling: Handling) -> None:
     every_api=True,
 )
 def the_version_above_is_never_answered(handling: Handling) -> None:
-    """The version right above a listed range gets no answer, and the connection is dead."""
+    """The version directly above a listed range gets no response, and the connection hangs."""
     if distance_from_range(handling) == 1:
         replace_reaction(handling, outcome=Outcome.SILENT)
 
@@ -167,7 +167,7 @@ def the_version_above_is_never_answered(handling: Handling) -> None:
     every_api=True,
 )
 def versions_below_are_served_as_the_oldest(handling: Handling) -> None:
-    """Any version below a listed range is served as the lowest of the range."""
+    """Any version below a listed range is served as the lowest version of the range."""
     entry = range_asked(handling)
     if entry is not None and distance_from_range(handling) < 0:
         serve_as(handling, entry.min_version)
@@ -175,20 +175,20 @@ def versions_below_are_served_as_the_oldest(handling: Handling) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
 def far_versions_are_ignored(handling: Handling) -> None:
-    """A version of a listed API that lies far from its range is passed over, and the connection stays."""
+    """A version of a listed API that is not next to its range is ignored, and the connection stays open."""
     if abs(distance_from_range(handling)) > 1:
         replace_reaction(handling, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.ANSWER, "PROTOCOL.bad-version-of-known-api-refused", every_api=True)
 def bad_versions_get_an_error_first(handling: Handling) -> None:
-    """A version of a listed API that is not in its range gets UNSUPPORTED_VERSION, and then the close."""
+    """A version outside the range of a listed API gets UNSUPPORTED_VERSION before the connection closes."""
     if distance_from_range(handling) and handling.reaction.outcome is Outcome.CLOSED:
         answer_error(handling, ErrorCode.UNSUPPORTED_VERSION)
 
 
 def answer_error(handling: Handling, error_code: ErrorCode) -> None:
-    """Write an answer of nothing but an error code."""
+    """Write a response that contains nothing but an error code."""
     assert handling.header is not None
     correlation_id = write_int32(handling.header.correlation_id)
     handling.answer = encode_frame(correlation_id + write_int16(error_code))
@@ -196,20 +196,20 @@ def answer_error(handling: Handling, error_code: ErrorCode) -> None:
 
 @defect(Stage.REACTION, "PROTOCOL.unknown-api-refused", every_api=True)
 def unlisted_apis_are_ignored(handling: Handling) -> None:
-    """A request of an API that the table does not list is passed over, and the connection stays."""
+    """A request of an API that the table does not list is ignored, and the connection stays open."""
     if is_unlisted(handling):
         replace_reaction(handling, outcome=Outcome.IGNORED)
 
 
 def is_unlisted(handling: Handling) -> bool:
-    """Whether a request is closed because its API is not listed."""
+    """Return whether a request closes the connection because its API is not listed."""
     closed = handling.reaction.outcome is Outcome.CLOSED
     return closed and asked(handling) is not None and range_asked(handling) is None
 
 
 @defect(Stage.ANSWER, "PROTOCOL.unknown-api-refused", every_api=True)
 def removed_apis_get_an_error_first(handling: Handling) -> None:
-    """A request of an API that was removed gets UNSUPPORTED_VERSION, and then the close."""
+    """A request of a removed API gets UNSUPPORTED_VERSION before the connection closes."""
     found = asked(handling)
     if found is not None and found[0] in REMOVED_KEYS and is_unlisted(handling):
         answer_error(handling, ErrorCode.UNSUPPORTED_VERSION)

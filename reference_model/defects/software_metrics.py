@@ -1,4 +1,4 @@
-"""Defects in where the names of client software show: the metric and the request log."""
+"""Defects where the names of client software appear: in the metric and the request log."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 @defect(Stage.METRIC, "KIP-511.connections-metric")
 def a_third_connection_is_not_counted(counts: Counts) -> None:
-    """The metric counts no more than two connections of one software."""
+    """The metric counts at most two connections per client software."""
     for gauge, number in counts.items():
         counts[gauge] = min(number, 2)
 
 
 @defect(Stage.LOG, "KIP-511.request-log")
 def the_request_log_knows_no_software(entry: dict[str, Any]) -> None:
-    """The request log has no client software."""
+    """Entries of the request log lack the client software."""
     del entry["clientInformation"]
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
 def the_first_name_of_a_connection_stays(handling: Handling) -> None:
-    """A connection is counted under the software that it named first."""
+    """A connection is always counted under the first software that it named."""
     memory = handling.connection.memory
     body = body_of(handling)
     if body is not None and succeeds(handling):
@@ -42,7 +42,7 @@ def connections_without_a_name_are_not_counted(counts: Counts) -> None:
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
 def versions_without_a_name_leave_the_name(handling: Handling) -> None:
-    """A connection keeps the software that it named when it goes on with a version that has no name."""
+    """A connection keeps its named software when it continues with a version that carries no name."""
     memory = handling.connection.memory
     if version_of(handling) >= FIRST_FLEXIBLE_VERSION:
         memory["software"] = handling.connection.software

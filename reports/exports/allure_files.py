@@ -1,8 +1,8 @@
-"""The grid as Allure results: one per clause and target, labelled as the suite labels its own (`reports.allure_results`).
+"""The grid as Allure results: one per clause and target, labelled like the suite's own (`reports.allure_results`).
 
-They are one archive, as a site with a file for each would be slow to write and to publish.
-What the listeners of a target say is folded: the worst speaks, and each has a parameter. Names of files follow from clause
-and target alone, so that results of two nights line up in Allure's history.
+They form one archive, because a site with a file for each would be slow to write and to publish. A target's listeners
+are folded into the worst verdict, and each is a parameter of the result. File names depend only on clause and target,
+so that results of two nights line up in Allure's history.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def write_allure_results(
 
 
 def _add(archive: ZipFile, name: str, text: str) -> None:
-    """Add a file with a fixed time, so that the same grid gives the same archive."""
+    """Add a file with a fixed time, so that the same grid produces the same archive."""
     entry = ZipInfo(f"{_FOLDER}/{name}")
     entry.compress_type = ZIP_DEFLATED
     archive.writestr(entry, text.encode())
@@ -120,7 +120,7 @@ def _labels(clause: GridClause, column: TargetColumn) -> Iterator[tuple[str, str
 def _attachments(
     cell: FoldedCell, kept: Mapping[str, KeptFailure], archive: ZipFile, *, of: str
 ) -> list[dict[str, str]]:
-    """Attach what was kept of the speaking listener's first failure to the result with the id `of`."""
+    """Attach the first stored failure of the listener with the worst verdict to the result with the id `of`."""
     failures = cell.speaking.row.failures if cell.speaking.row else ()
     failure = next((kept[each.signature] for each in failures if each.signature in kept), None)
     if failure is None:

@@ -1,6 +1,6 @@
-"""Badges: what a grid says of everything, of one target, or of one source, as a picture and for shields.io's endpoint.
+"""Badges for the complete grid, each target and each source, as pictures and for shields.io's endpoint.
 
-A badge speaks of MUST clauses alone, as the grid's sentence does.
+Like the grid's sentence, a badge covers only MUST clauses.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COLOURS = {
     Verdict.KNOWN_VIOLATION: "1f5fa8",
     Verdict.CONFORMS: "1a6e3c",
 }
-"""Dark enough for white text (at least 4.5 to 1); any other verdict has the colour of the label."""
+"""Dark enough for white text (contrast at least 4.5 to 1); other verdicts have the colour of the label."""
 _LABEL_COLOUR = "4a4f55"
 _GRAVEST_FIRST = (
     *(Verdict.VIOLATES, Verdict.UNEXPECTED_PASS, Verdict.FLAKY, Verdict.INCONCLUSIVE),
@@ -44,7 +44,7 @@ _FIRST_EAST_ASIAN = "\u1100"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Badge:
-    """What a badge says; `colour` is six hexadecimal digits."""
+    """The content of a badge; `colour` is six hexadecimal digits."""
 
     label: str
     message: str
@@ -53,11 +53,11 @@ class Badge:
 
 
 def write_badges(folded: FoldedGrid, out_dir: Path) -> None:
-    """Write the badge of the whole grid, and one per target and per source."""
+    """Write the badge of the complete grid, and one per target and per source."""
     for address, badge in _badges(folded):
         path = out_dir / address
         path.parent.mkdir(parents=True, exist_ok=True)
-        # The endings are added to the text: a release's dots are no ending.
+        # Append the suffix to the name: `with_suffix` would replace what follows a release's last dot.
         path.with_name(f"{path.name}.json").write_text(_endpoint(badge), encoding="ascii")
         path.with_name(f"{path.name}.svg").write_text(badge_svg(badge), encoding="utf-8")
 
@@ -76,7 +76,7 @@ def _badges(folded: FoldedGrid) -> Iterator[tuple[str, Badge]]:
 
 
 def badge_of(label: str, cells: Iterable[FoldedCell]) -> Badge:
-    """Say the gravest of some cells and how many have it, or that all of them conform."""
+    """Return a badge with the gravest verdict of some cells and its count, or that all of them conform."""
     counts = Counter(cell.verdict for cell in cells)
     worst = next((verdict for verdict in _GRAVEST_FIRST if counts[verdict]), None)
     if worst is None:
@@ -121,7 +121,7 @@ def _endpoint(badge: Badge) -> str:
 
 
 def text_width_px(text: str) -> float:
-    """Measure a text as a badge sets it."""
+    """Estimate the width of a text on a badge."""
     return sum(_character_px(character) for character in text)
 
 
@@ -136,7 +136,7 @@ def _character_px(character: str) -> float:
 
 
 def badge_svg(badge: Badge) -> str:
-    """Draw a badge; its title says the same as its text."""
+    """Return a badge as SVG; its title repeats its text."""
     texts = [xml_text(badge.label), xml_text(badge.message)]
     widths = [round(text_width_px(text)) for text in texts]
     left, right = (width + 2 * _PADDING for width in widths)

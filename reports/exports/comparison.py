@@ -1,7 +1,7 @@
-"""What is different between two grids: two runs, or two nights.
+"""Differences between two grids: two runs, or two nights.
 
-The kinds are those of the roll-up's transitions, and three that a single step has beside them: new and gone cells, and the
-same verdict for another reason.
+The kinds are those of the roll-up's transitions and three more: new cells, gone cells, and the same verdict for
+another reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNTOLD = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
 class ChangeKind(enum.StrEnum):
-    """What became of a cell, the gravest first."""
+    """How a cell changed, the gravest first."""
 
     REGRESSED = "regressed"
     NEWLY_FLAKY = "newly_flaky"
@@ -45,13 +45,13 @@ TITLES: Mapping[ChangeKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellChange:
-    """One cell that is not what it was; `before` or `after` is None where there was or is none.
+    """One cell that changed; `before` or `after` is None if only the other grid has the cell.
 
     Attributes:
-        level: how binding its clause is.
-        kind: what became of it.
-        why: the reason of its verdict now, where it has one, else the reason before.
-        gates: whether it is of a level whose violation fails a run.
+        level: the level of its clause, such as MUST.
+        kind: how it changed.
+        why: the reason of its verdict now, if it has one, else the reason before.
+        gates: whether a violation of its clause fails a run.
     """
 
     clause: str
@@ -71,13 +71,13 @@ class CellChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """All changes, the gravest first, then in the order of the grid; `cells` counts those that both have."""
+    """All changes, the gravest first, then in the order of the grid; `cells` counts those in both grids."""
 
     changes: tuple[CellChange, ...]
     cells: int
 
     def of_kind(self, kind: ChangeKind) -> tuple[CellChange, ...]:
-        """Give the changes of one kind."""
+        """Return the changes of one kind."""
         return tuple(change for change in self.changes if change.kind is kind)
 
     @property
@@ -97,7 +97,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """What matters most, in one sentence."""
+        """The most important result, in one sentence."""
         counts = Counter(change.kind for change in self.changes)
         others = ", ".join(
             f"{counts[kind]} {TITLES[kind].lower()}" for kind in ChangeKind if counts[kind]
@@ -120,7 +120,7 @@ class Comparison:
 
 
 def compare(before: Grid, after: Grid) -> Comparison:
-    """Find what is different in the second grid."""
+    """Return how the second grid differs from the first."""
     levels = {clause.clause: clause.level for grid in (before, after) for clause in grid.clauses}
     was, is_now = _cells(before), _cells(after)
     order = list(ChangeKind)
@@ -165,7 +165,10 @@ def _kind(before: GridCell | None, after: GridCell | None) -> ChangeKind | None:
 
 
 def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:
-    """Of what is violated undeclared, other failures are another reason; elsewhere chance draws other examples."""
+    """Return the reason of a verdict, to be compared.
+
+    Its failures count only for an undeclared violation: elsewhere they vary with the examples that chance draws.
+    """
     told = cell.verdict is Verdict.VIOLATES
     signatures = sorted(failure.signature for failure in cell.violations) if told else ()
     return cell.known_violation, cell.reason, signatures
@@ -174,8 +177,8 @@ def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:
 def _why(cell: GridCell | None) -> str:
     if cell is None:
         return ""
-    if cell.known_violation or cell.reason:
-        return cell.known_violation or cell.reason
+    if cell.why:
+        return cell.why
     count = cell.distinct_failures
     return (
         f"{counted(count, 'distinct failure')} in {counted(cell.examples, 'example')}"

@@ -1,4 +1,4 @@
-"""A comparison as a table for the terminal, as Markdown and as JSON; listeners of a target stand together."""
+"""A comparison as a table for the terminal, as Markdown and as JSON; a target's listeners are grouped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.records import Verdict
 COMPARISON_SCHEMA_VERSION = 1
 """Version of the layout of the JSON."""
 LONG_KINDS = (ChangeKind.NEW, ChangeKind.GONE)
-"""Kinds that are told by target alone where a target has many of them."""
+"""Kinds that are summarised per target if a target has many of them."""
 _MANY_CELLS = 12
 _FOLDED_FROM = 12
 _KEPT_FOR_END = 256
@@ -36,7 +36,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
-    """Changes that are told together: of one clause on several listeners, or of one target as a whole."""
+    """Changes that share a row: of one clause on several listeners, or of one complete target."""
 
     clause: str
     level: str
@@ -49,14 +49,14 @@ class ChangeRow:
 
     @property
     def step(self) -> str:
-        """From what to what, in the words of the grid."""
+        """The verdicts before and after, in the words of the grid."""
         before = verdict_text(self.before) if self.before else ""
         after = verdict_text(self.after) if self.after else ""
         return f"{before} → {after}" if before and after and before != after else before or after
 
 
 def rows_of(comparison: Comparison, kind: ChangeKind) -> list[ChangeRow]:
-    """Give the changes of one kind, those that are alike together."""
+    """Return the changes of one kind as rows, with similar changes grouped."""
     changes = comparison.of_kind(kind)
     whole = _whole_targets(changes) if kind in LONG_KINDS else {}
     grouped: dict[tuple[str, str, str, Verdict | None, Verdict | None], list[CellChange]] = {}
@@ -95,7 +95,7 @@ def rows_of(comparison: Comparison, kind: ChangeKind) -> list[ChangeRow]:
 
 
 def _whole_targets(changes: Sequence[CellChange]) -> Mapping[str, tuple[int, str]]:
-    """Give targets with many cells that came or went, how many, and in a few words what they are."""
+    """Map each target with many new or gone cells to their number and a short description."""
     by_target: dict[str, list[CellChange]] = {}
     for change in changes:
         by_target.setdefault(change.target, []).append(change)
@@ -109,9 +109,9 @@ def _whole_targets(changes: Sequence[CellChange]) -> Mapping[str, tuple[int, str
 
 
 def comparison_tables(comparison: Comparison, *, width: int) -> Iterator[Table]:
-    """Give one table per kind of change; names are plain text, whatever is in them.
+    """Yield one table per kind of change; names are plain text, never markup.
 
-    Where six columns would be too wide, what belongs together stands in one, in two lines.
+    If six columns would be too wide, pairs of columns are merged into one with two lines.
     """
     for kind in ChangeKind:
         rows = rows_of(comparison, kind)
@@ -145,7 +145,7 @@ def _short(text: str) -> str:
 
 
 def comparison_markdown(comparison: Comparison, names: tuple[str, str]) -> str:
-    """Give the comparison for a comment under a pull request; what does not fit is counted."""
+    """Return the comparison for a pull request's comment; rows that do not fit are counted."""
     bounded = BoundedText(MOST_BYTES - _KEPT_FOR_END)
     before, after = (markdown_text(name) for name in names)
     bounded.add(
@@ -178,11 +178,11 @@ def _add_rows(bounded: BoundedText, kind: ChangeKind, rows: Sequence[ChangeRow])
 def comparison_document(
     comparison: Comparison, names: tuple[str, str], violations: Sequence[Violation]
 ) -> dict[str, Any]:
-    """Give the comparison as one JSON object.
+    """Return the comparison as one JSON object.
 
     Args:
         comparison: what changed.
-        names: of what was compared.
+        names: the names of the two grids.
         violations: what is violated now and was not before, to open issues from.
     """
     return {

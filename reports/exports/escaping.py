@@ -1,7 +1,7 @@
-"""Texts made harmless for the format that they go into: names and messages may be what a hostile target sent.
+"""Escapes texts for the format that they go into: names and messages may come from a hostile target.
 
-What does not print (control characters, what turns text around, lone surrogates) is shown as an escape in every format
-but JSON, which has escapes of its own.
+Unprintable characters (control characters, bidirectional controls, lone surrogates) are shown as escapes in every
+format but JSON, which has escapes of its own.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ _BACKSLASHED = str.maketrans(
 _TURNED_INTO_LINKS = re.compile(
     r"@(?=\w)|#(?=\d)|(?i:(?:https?|ftp):(?=//)|\bwww(?=\.)|\bgh(?=-\d))"
 )
-"""What GitHub makes links of although it is escaped: mentions (which notify people), issues, addresses."""
+"""What GitHub turns into links even if escaped: mentions (which notify people), issues, addresses."""
 _LINK_BREAKER = "<!-- -->"
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
 _BACKTICKS = re.compile(r"`+")
 
 
 def one_line(text: str) -> str:
-    """Give a text on one line, with what does not print escaped."""
+    """Return a text on one line, with unprintable characters escaped."""
     return " ".join(printable(text).split())
 
 
 @lru_cache(maxsize=1 << 16)
 def markdown_text(text: str) -> str:
-    """Give a text that GitHub-flavoured Markdown shows as it is: no markup, no HTML, no link, nobody mentioned."""
+    """Return a text that GitHub-flavoured Markdown shows literally: no markup, HTML, links or mentions."""
     return _without_links(text, lambda piece: piece.translate(_BACKSLASHED))
 
 
 def html_text(text: str) -> str:
-    """Give a text for HTML inside Markdown, where backslashes escape nothing."""
+    """Return a text for HTML inside Markdown, where backslashes escape nothing."""
     return _without_links(text, escape)
 
 
 def _without_links(text: str, escaped: Callable[[str], str]) -> str:
-    """Escape a text, with a comment inside what would become a link."""
+    """Escape a text, with an HTML comment inside everything that would become a link."""
     shown = one_line(text)
     ends = [match.end() for match in _TURNED_INTO_LINKS.finditer(shown)]
     pieces = (shown[start:end] for start, end in pairwise([0, *ends, len(shown)]))
@@ -52,7 +52,7 @@ def _without_links(text: str, escaped: Callable[[str], str]) -> str:
 
 
 def markdown_code_block(text: str, language: str = "") -> list[str]:
-    """Give the lines of a fenced block; the fence is longer than any that the text has."""
+    """Return the lines of a fenced block; the fence is longer than any in the text."""
     shown = printable(text).rstrip("\n")
     longest = max((len(ticks) for ticks in _BACKTICKS.findall(shown)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -61,11 +61,11 @@ def markdown_code_block(text: str, language: str = "") -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def csv_text(text: str) -> str:
-    """Give a text that no spreadsheet takes for a formula: an apostrophe stands before one that begins like it."""
+    """Return a text that no spreadsheet takes for a formula: an apostrophe precedes one that looks like it."""
     shown = printable(text)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA_STARTS) else shown
 
 
 def xml_text(text: str) -> str:
-    """Give a text that XML 1.0 can hold; the writer of the XML escapes its markup."""
+    """Return a text that XML 1.0 can contain; the XML writer escapes the markup."""
     return printable(text)

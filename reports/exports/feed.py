@@ -1,7 +1,7 @@
-"""The changes of verdicts as an Atom feed (RFC 4287): one entry per clause, target and change, whatever its listeners.
+"""Changes of verdicts as an Atom feed (RFC 4287): one entry per clause, target and change, for all listeners.
 
-An id depends on what changed and in which run alone, so that a feed which is written again has the same entries. Times are
-those of the runs. Targets that appear have one entry each, not one per clause.
+An entry's id depends only on the change and its run, so a feed that is written again has the same entries. Times are
+those of the runs. A target that appears has one entry, not one per clause.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One entry of the feed; `address` is that of a page, from the feed."""
+    """One entry of the feed; `address` is that of a page, relative to the feed."""
 
     id: str
     at: datetime
@@ -53,7 +53,7 @@ def write_feed(
     newest = entries[: -MOST_ENTRIES - 1 : -1]
     root = _feed(folded, summary, newest)
     ET.indent(root, space="")
-    # ElementTree keeps prefixes for the whole process; an unprefixed name says the same.
+    # ElementTree registers prefixes for the entire process; unprefixed names are equivalent here.
     text = ET.tostring(root, encoding="unicode")
     path = out_dir / FEED
     path.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n', encoding="utf-8")
@@ -90,7 +90,7 @@ def _add(parent: ET.Element, tag: str, text: str = "", **attributes: str) -> ET.
 
 
 def _updated(folded: FoldedGrid, entries: Sequence[Entry]) -> datetime:
-    """Where nothing changed the feed is as old as the newest run."""
+    """Return the time of the newest entry, or of the newest run if nothing changed."""
     times = [entry.at for entry in entries] or [
         run.started_at.replace(tzinfo=run.started_at.tzinfo or UTC) for run in folded.grid.runs
     ]

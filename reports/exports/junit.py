@@ -1,7 +1,8 @@
 """The grid as JUnit XML: one suite per listener of a target, one case per clause.
 
-A failure is what fails a run: a violated MUST (or PIN, where the target is bound by it), and a declared violation that is
-gone. A known violation, and one of a SHOULD or MAY, is skipped with its reason; what nobody could tell is an error.
+Failures are what fails a run: a violated MUST (or PIN, if it binds the target), and a declared violation that is gone.
+Known violations, and those of a SHOULD or MAY, are skipped with their reason. Cells that could not be judged are
+errors.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def write_junit(grid: Grid, failures: Sequence[KeptFailure], out_dir: Path) -> N
 
 
 def junit_document(grid: Grid, failures: Iterable[KeptFailure]) -> ET.Element:
-    """Give the document's root."""
+    """Return the document's root."""
     clauses = {clause.clause: clause for clause in grid.clauses}
     kept = {failure.signature: failure for failure in failures}
     cells: dict[tuple[str, str], list[GridCell]] = {}
@@ -80,7 +81,7 @@ def _suite(
 
 
 def result_of(verdict: Verdict, level: str) -> str:
-    """Give the name of the element that says how a case ended; empty for one that passed."""
+    """Return the name of the element for a case's result; empty for a case that passed."""
     if verdict in (Verdict.VIOLATES, Verdict.FLAKY):
         return _FAILURE if level in GATING_LEVELS else _SKIPPED
     return _ALWAYS.get(verdict, "")
@@ -107,15 +108,22 @@ def _case(
 
 
 def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) -> str:
-    reason = cell.known_violation or cell.reason
+    reason = _declared(cell, seen) or cell.why
     words = [WORDS[cell.verdict], reason or "; ".join(first_line(each) for each in seen[:3])]
     if cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and clause.level not in GATING_LEVELS:
         words[0] = f"{words[0]}, but a {clause.level} fails no run"
     return one_line(": ".join(word for word in words if word))
 
 
+def _declared(cell: GridCell, seen: Sequence[KeptFailure]) -> str:
+    """Return the declarations that describe the failures of a known violation; its cell may have others."""
+    if cell.verdict is not Verdict.KNOWN_VIOLATION:
+        return ""
+    return "; ".join(dict.fromkeys(each.known_violation for each in seen if each.known_violation))
+
+
 def _detail(clause: GridClause, seen: Sequence[KeptFailure]) -> str:
-    """Give the clause and the bytes of the first failure."""
+    """Return the clause and the bytes of the first failure."""
     lines = [f"The clause: {clause.statement}", f"Why it matters: {clause.meaning}"]
     for failure in seen[:1]:
         dump = failure.hex_dump[:_LONGEST_DETAIL]

@@ -1,4 +1,4 @@
-"""Where each export stands below a grid's folder; the names are stable, so that others may link them."""
+"""Addresses of the exports below a grid's folder; they are stable, so that others may link to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VIOLATIONS = f"{FOLDER}/violations.json"
 SUMMARY = f"{FOLDER}/summary.md"
 TABLE_SCHEMA = f"{FOLDER}/table_schema.json"
 BADGE_OF_ALL = f"{FOLDER}/badges/all"
-"""Without its ending: `.json` is the shields.io endpoint, `.svg` the picture; likewise for every other badge."""
+"""Without its suffix: `.json` is the shields.io endpoint, `.svg` the picture; likewise for every other badge."""
 FORMS = (("CSV", "csv"), ("JSON", "json"), ("Markdown", "md"))
 
 
@@ -28,15 +28,15 @@ class ExportLink:
 
 
 def table_address(table: str, ending: str) -> str:
-    """Give the address of one form of a table."""
+    """Return the address of one form of a table."""
     return f"{FOLDER}/{file_name(table)}.{ending}"
 
 
 def links_of(*tables: str) -> tuple[ExportLink, ...]:
-    """Give what to link beside what these tables are shown in: each in every form.
+    """Return the links to show next to some tables: each table in every form.
 
     Args:
-        *tables: names of tables, as they stand in the roll-up's folder; `grid` is the whole grid.
+        *tables: names of tables, as in the roll-up's folder; `grid` is the complete grid.
     """
     return tuple(
         ExportLink(
@@ -50,10 +50,10 @@ def links_of(*tables: str) -> tuple[ExportLink, ...]:
 
 
 def badge_of_target(target: str) -> str:
-    """Give the address of a target's badge, without its ending."""
+    """Return the address of a target's badge, without its suffix."""
     return f"{FOLDER}/badges/targets/{file_name(target)}"
 
 
 def badge_of_source(source: str) -> str:
-    """Give the address of a source's badge, without its ending."""
+    """Return the address of a source's badge, without its suffix."""
     return f"{FOLDER}/badges/sources/{file_name(source)}"

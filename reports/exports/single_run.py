@@ -1,6 +1,6 @@
-"""One run folder as a grid, without Spark: for what is said of a run alone, or of two of them.
+"""One run folder as a grid, without Spark: for reports about one run, or a comparison of two.
 
-Which run gives which column, where there are several, is the roll-up's rule (`spark_aggregation.columns`) and not repeated.
+Which of several runs supplies a column is the roll-up's rule (`spark_aggregation.columns`), not repeated here.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Groups = Mapping[CellKey, list[Mapping[str, Any]]]
 
 
 def grid_of_run(folder: Path) -> Grid:
-    """Give a run as a grid of its targets; it has no range statements.
+    """Return a run as a grid of its targets; it has no range statements.
 
     Raises:
         RunRefused: the folder does not count; the exception says why.
@@ -173,10 +173,10 @@ def _run(folder: Path, header: Header) -> GridRun:
 
 
 def failures_of_run(folder: Path, grid: Grid) -> tuple[KeptFailure, ...]:
-    """Read what a run kept of the failures in its cells.
+    """Read the stored failures of a run's cells.
 
     Raises:
-        RunRefused: what was kept of a failure is damaged.
+        RunRefused: a stored failure is damaged.
     """
     kept = []
     for cell in grid.cells:
@@ -188,11 +188,13 @@ def failures_of_run(folder: Path, grid: Grid) -> tuple[KeptFailure, ...]:
 
 
 def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFailure:
-    facts = _text(place / "failure.json")
+    # The complete file, however long: with the bytes of a long input in it, it is longer than what a person reads.
+    facts = (place / "failure.json").read_text(encoding="utf-8", errors="backslashreplace")
     try:
         known = json.loads(facts)
         texts = {name: str(known[name]) for name in ("kind", "message", "example", "verdict")}
         property_name = str(known["property_name"])
+        known_violation = str(known.get("known_violation", ""))
     except (ValueError, KeyError, TypeError) as error:
         detail = f"failures/{place.name}/failure.json is damaged: {error}"
         raise RunRefused(place.parent.parent, Refusal.INVALID_ROWS, detail) from error
@@ -208,12 +210,13 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         hex_dump=_text(place / "exchange.txt"),
         reproducer=_text(place / "reproducer.py"),
         pcap=_whole(place / "exchange.pcap"),
+        known_violation=known_violation,
         **texts,
     )
 
 
 def _text(path: Path) -> str:
-    """Read a text, up to a size that a person reads."""
+    """Read a text file up to the size limit; empty if missing."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -221,7 +224,7 @@ def _text(path: Path) -> str:
 
 
 def _whole(path: Path) -> bytes | None:
-    """Read a file that is of no use in part; None where there is none, or a larger one than anybody wants."""
+    """Read a complete file; None if missing or over the size limit."""
     if not path.is_file() or path.stat().st_size > _LARGEST_FILE_BYTES:
         return None
     return path.read_bytes()

@@ -1,6 +1,6 @@
-"""A grid or a run in Markdown, fit for a comment under a pull request and for a job's summary.
+"""A grid or a run in Markdown, for a pull request's comment and a job's summary.
 
-The worst stands first, details are folded, and what does not fit is counted: a comment has at most 65,536 bytes.
+The worst comes first, details are folded, and blocks that do not fit are counted: a comment has at most 65,536 bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Block = Sequence[str]
 
 
 class BoundedText:
-    """Takes blocks of lines while they fit, and counts the others."""
+    """Collects blocks of lines while they fit, and counts the others."""
 
     def __init__(self, most_bytes: int) -> None:
         self.left_out = 0
@@ -45,7 +45,7 @@ class BoundedText:
         self._lines: list[str] = []
 
     def add(self, block: Block) -> bool:
-        """Take a block as a whole, or count it as left out."""
+        """Add a complete block, or count it as left out; return whether it fits."""
         size = sum(len(line.encode()) + 1 for line in block)
         if size > self._left:
             self.left_out += 1
@@ -55,11 +55,11 @@ class BoundedText:
         return True
 
     def close(self, line: str) -> None:
-        """Take a line that must stand; the caller has kept room for it."""
+        """Add a mandatory line; the caller has reserved room for it."""
         self._lines.append(line)
 
     def text(self) -> str:
-        """Give what was taken."""
+        """Return the collected lines."""
         return "\n".join(self._lines) + "\n"
 
 
@@ -71,14 +71,14 @@ def summary_markdown(
     pages: str | None,
     most_bytes: int = MOST_BYTES,
 ) -> str:
-    """Give the summary.
+    """Return the summary.
 
     Args:
         folded: the grid.
-        summary: what it says as a whole.
-        failures: what was kept of its failures.
-        pages: what stands before the addresses of the site's pages; None where there are no pages.
-        most_bytes: how long it may be.
+        summary: the grid's summary.
+        failures: the stored failures of its cells.
+        pages: prefix of the addresses of the site's pages; None if there are no pages.
+        most_bytes: maximum size.
     """
     found = violations_of(folded, failures, pages=pages)
     bounded = BoundedText(most_bytes - _KEPT_FOR_END)
@@ -121,7 +121,7 @@ def _add_table(bounded: BoundedText, found: Sequence[Violation]) -> None:
 
 
 def _details(folded: FoldedGrid, found: Sequence[Violation]) -> Iterator[Block]:
-    """Give the bytes of each violation, folded, one after the other."""
+    """Yield one folded block per violation, with its bytes."""
     statements = {clause.clause: clause.statement for clause in folded.grid.clauses}
     for each in found[:_MOST_DETAILED]:
         if each.evidence is not None:
@@ -141,7 +141,7 @@ def _details(folded: FoldedGrid, found: Sequence[Violation]) -> Iterator[Block]:
 def _add_others(
     bounded: BoundedText, folded: FoldedGrid, verdict: Verdict, pages: str | None
 ) -> None:
-    """List the cells of one more verdict, folded where they are many."""
+    """List the cells of one more verdict, folded if there are many."""
     rows = [
         _other(cell.clause, cell.target, cell.speaking.reason or said_of(cell.speaking), link)
         for cells in folded.cells.values()
@@ -159,7 +159,7 @@ def _add_others(
     for row in rows:
         bounded.add([row])
     if is_folded:
-        # Within what is kept for the end.
+        # These lines use the room reserved for the end.
         bounded.close("")
         bounded.close("</details>")
 

@@ -1,7 +1,7 @@
-"""Every table of a grid folder for programs and for other documents: CSV, JSON and Markdown.
+"""Every table of a grid folder as CSV, JSON and Markdown, for programs and for other documents.
 
 The rows are the dataclasses of `reports.grid_tables` and `reports.history_tables`; `table_schema.json` describes the JSON.
-The texts and the capture of a failure stand beside its page, not in its table.
+The texts and the capture of a failure are files next to its page, not columns of its table.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ GRID_ROW_TYPES: Mapping[str, type] = {
     "runs": GridRun,
     "refused": RefusedRun,
 }
-"""Table of the grid to the class of its rows; the others are `reports.history_tables.ROW_TYPES`."""
+"""Maps each table of the grid to the class of its rows; the others are `reports.history_tables.ROW_TYPES`."""
 _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedTable:
-    """One table with its columns, in the order of its class, and its rows as plain values of JSON.
+    """One table: its columns, in the order of its class's fields, and its rows as plain JSON values.
 
-    `inputs_sha256` is the hash of what it was made from; empty where none is known.
+    `inputs_sha256` is the hash of the table's inputs; empty if unknown.
     """
 
     name: str
@@ -57,7 +57,7 @@ class ExportedTable:
 
 
 def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
-    """Give every table that the roll-up wrote."""
+    """Return every table that the roll-up wrote."""
     row_types = {**GRID_ROW_TYPES, **ROW_TYPES}
     rows_of = {
         name: getattr(grid if name in GRID_ROW_TYPES else history, name) for name in row_types
@@ -70,7 +70,7 @@ def exported_tables(grid: Grid, history: HistoryTables) -> list[ExportedTable]:
 
 
 def columns_of(name: str, row_type: type) -> tuple[str, ...]:
-    """Give the columns of a table as it is exported."""
+    """Return the exported columns of a table."""
     left_out = _LEFT_OUT.get(name, ())
     return tuple(field.name for field in fields(row_type) if field.name not in left_out)
 
@@ -82,9 +82,9 @@ def _table(name: str, rows: Iterable[Any], row_type: type, inputs_sha256: str) -
 
 
 def _plain(value: object) -> object:
-    """Give a value as JSON has it."""
+    """Return a value as plain JSON."""
     if isinstance(value, datetime):
-        # The roll-up's clock is UTC, and some of its columns do not say so.
+        # The roll-up's times are UTC, but some of its columns have no time zone.
         return value.replace(tzinfo=value.tzinfo or UTC).isoformat()
     if isinstance(value, CellFailure):
         return asdict(value)
@@ -96,7 +96,7 @@ def _plain(value: object) -> object:
 
 
 def write_tables(tables: Iterable[ExportedTable], out_dir: Path) -> None:
-    """Write each table three times."""
+    """Write each table as JSON, CSV and Markdown."""
     for table in tables:
         _write_json(table, out_dir / table_address(table.name, "json"))
         _write_csv(table, out_dir / table_address(table.name, "csv"))
@@ -104,7 +104,7 @@ def write_tables(tables: Iterable[ExportedTable], out_dir: Path) -> None:
 
 
 def table_schema_text() -> str:
-    """Give the published JSON Schema of `exports/*.json`."""
+    """Return the published JSON Schema of `exports/*.json`."""
     return files("reports.exports").joinpath("table_schema.json").read_text(encoding="utf-8")
 
 
@@ -119,7 +119,7 @@ def _write_json(table: ExportedTable, path: Path) -> None:
 
 
 def rows_text(table: ExportedTable) -> str:
-    """Give the rows as a JSON array with one row a line, so that any tool can compare two nights."""
+    """Return the rows as a JSON array with one row per line, so that any tool can compare two nights."""
     rows = ",\n".join(json.dumps(row) for row in table.rows)
     return f"[\n{rows}\n]"
 
@@ -132,7 +132,7 @@ def _write_csv(table: ExportedTable, path: Path) -> None:
 
 
 def _csv_value(value: object) -> object:
-    """Numbers stay what they are: only a text can be a formula."""
+    """Return a value for CSV; numbers need no escaping, as only a text can be a formula."""
     if value is None or isinstance(value, int | float):
         return value
     return csv_text(_words(value))
@@ -151,7 +151,7 @@ def _write_markdown(table: ExportedTable, path: Path) -> None:
 
 
 def _words(value: object) -> str:
-    """Give a value as a reader of a flat table has it: parts apart by spaces, a failure by its signature."""
+    """Return a value as text for a flat table: parts separated by spaces, a failure as its signature."""
     if value is None:
         return ""
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
-"""Violations as a list to open issues from: one entry per clause and target, whatever its listeners.
+"""Violations as a list to open issues from: one entry per clause and target, for all listeners.
 
-The key of an entry depends on clause and target alone, and stands in its body, so that nobody opens the same issue twice.
+The key of an entry depends only on clause and target. The entry's body contains it, so that no issue is opened twice.
 Texts are Markdown, escaped, and short enough for an issue.
 """
 
@@ -38,13 +38,13 @@ class Violation:
         key: its stable name, "CLAUSE on TARGET".
         clause: the clause's id.
         target: the target's id.
-        level: how binding the clause is.
-        verdict: the worst of its listeners.
+        level: the clause's level, such as MUST.
+        verdict: `violates` if it is that on any listener, else `flaky`.
         listeners: those that violate it.
-        title: of an issue, plain text, short.
-        evidence: what was kept of its first failure; None where nothing was.
-        link: the page that shows most of it; empty where there are no pages.
-        stated: the clause as the grid has it.
+        title: a short plain-text title for an issue.
+        evidence: its first stored failure; None if none is stored.
+        link: the page with the most details; empty if there are no pages.
+        stated: the clause's row of the grid.
     """
 
     key: str
@@ -60,12 +60,12 @@ class Violation:
 
     @property
     def body(self) -> str:
-        """The body of an issue, Markdown: clause, bytes, reproducer, link and, hidden, the key."""
+        """The body of an issue in Markdown: clause, bytes, reproducer, link and, hidden, the key."""
         return "\n".join(_body(self))
 
     @property
     def seen(self) -> str:
-        """What was seen, on one line; empty where nothing was kept."""
+        """What was seen, on one line; empty if no failure is stored."""
         return first_line(self.evidence) if self.evidence else ""
 
 
@@ -76,12 +76,12 @@ def violations_of(
     pages: str | None,
     chosen: Chosen = lambda cell: True,
 ) -> list[Violation]:
-    """List what is violated, worst first: by level, then in the order of the grid.
+    """List violations, the worst first: by level, then in the order of the grid.
 
     Args:
         folded: the grid.
-        failures: what was kept of its failures.
-        pages: what stands before the addresses of the site's pages; None where there are no pages.
+        failures: the stored failures of its cells.
+        pages: prefix of the addresses of the site's pages; None if there are no pages.
         chosen: which cells to list.
     """
     kept = {failure.signature: failure for failure in failures}
@@ -109,7 +109,7 @@ def _violation(
     violating = [each for each in cell.listeners if each.verdict in VIOLATED]
     failure = _first_kept(violating, kept)
     key = one_line(f"{clause.clause} on {cell.target}")
-    # Another listener may be worse, for want of a verdict; this is about those that violate.
+    # A listener without a verdict may rank worse, but only those that violate the clause count here.
     verdict = (
         Verdict.VIOLATES if Verdict.VIOLATES in {e.verdict for e in violating} else Verdict.FLAKY
     )
@@ -131,7 +131,7 @@ def _violation(
 
 
 def first_line(failure: KeptFailure) -> str:
-    """Give the first line of a failure's message, with what does not print escaped, and not too much of it."""
+    """Return the first line of a failure's message, with unprintable characters escaped, cut to a maximum length."""
     line = one_line(failure.message.partition("\n")[0])
     return line if len(line) <= _LONGEST_SEEN else f"{line[: _LONGEST_SEEN - 1]}…"
 
@@ -171,12 +171,12 @@ def _body(violation: Violation) -> Iterator[str]:
 
 
 def marker(key: str) -> str:
-    """Give a key as it stands hidden in a body: nothing in it ends the comment."""
+    """Return a key for the hidden comment in a body, escaped so that nothing in it ends the comment."""
     return key.replace("--", "-%2D").replace(">", "%3E")
 
 
 def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> Iterator[str]:
-    """Give what was seen and the bytes of a failure, as Markdown."""
+    """Yield what was seen and the bytes of a failure, as Markdown."""
     yield ""
     yield f"Seen: {markdown_text(first_line(failure))}"
     if failure.hex_dump:
@@ -199,7 +199,7 @@ def _script_lines(failure: KeptFailure) -> Iterator[str]:
 
 
 def replay_command(failure: KeptFailure) -> str:
-    """Give the command that judges a stored failure again; run and signature are names of folders of ours."""
+    """Return the command that judges a stored failure again; the suite itself chose both folder names."""
     return f"kafka-conformance replay runs/{failure.run_id}/failures/{failure.signature}"
 
 
@@ -216,7 +216,7 @@ def _cut(text: str, most_lines: int) -> str:
 
 
 def violation_documents(violations: Sequence[Violation]) -> list[dict[str, Any]]:
-    """Give violations as JSON objects."""
+    """Return violations as JSON objects."""
     return [
         {
             "key": each.key,

@@ -1,7 +1,8 @@
-"""The grid as the home page shows it, for programs and for other documents: grid.json, grid.csv and grid.md.
+"""The grid of the home page, for programs and for other documents: grid.json, grid.csv and grid.md.
 
 `grid.json` holds every table of the grid; the other two have a row per clause and a column per target, its listeners
-folded into the worst verdict. `table_files` has each table by itself.
+folded into the worst verdict. In `grid.csv` a cell that could not be judged has its reason after the verdict.
+`table_files` exports each table separately.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pathlib import Path
 from reports.exports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
 from reports.grid_summary import GridSummary
-from reports.grid_view import FoldedGrid
+from reports.grid_view import FoldedGrid, ListenerCell
+from reports.records import Verdict
 
 GRID_SCHEMA_VERSION = 1
 """Version of grid.json's layout; the names are those of the dataclasses in `reports.grid_tables`."""
@@ -32,7 +34,7 @@ def write_whole_grid(
 
 
 def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Path) -> None:
-    """Write one object, its schema version first, and in it the grid's tables with one row a line."""
+    """Write one JSON object: its schema version first, then the grid's tables with one row per line."""
     head = {
         "grid_schema_version": GRID_SCHEMA_VERSION,
         "inputs_sha256": next(table.inputs_sha256 for table in tables if table.name == "cells"),
@@ -47,25 +49,34 @@ def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Pat
     path.write_text(text + "}\n", encoding="ascii")
 
 
-def _rows(folded: FoldedGrid) -> Iterator[list[str]]:
-    """Give the lines of the table, the head first."""
+def _rows(folded: FoldedGrid, *, with_reasons: bool) -> Iterator[list[str]]:
+    """Yield the rows of the table, the header first."""
     yield ["clause", "level", *(column.name for column in folded.columns)]
     for clause in folded.grid.clauses:
-        cells = folded.cells[clause.clause]
-        words = (cell.speaking.text for cell in cells)
-        yield [clause.clause, clause.level, *words]
+        cells = (cell.speaking for cell in folded.cells[clause.clause])
+        texts = (_text_with_reason(cell) if with_reasons else cell.text for cell in cells)
+        yield [clause.clause, clause.level, *texts]
+
+
+def _text_with_reason(cell: ListenerCell) -> str:
+    if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
+        return f"{cell.text}: {cell.reason}"
+    return cell.text
 
 
 def _write_csv(folded: FoldedGrid, path: Path) -> None:
+    rows = _rows(folded, with_reasons=True)
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([csv_text(text) for text in row] for row in _rows(folded))
+        csv.writer(file).writerows([csv_text(text) for text in row] for row in rows)
 
 
 def markdown_lines(folded: FoldedGrid, summary: GridSummary) -> Iterator[str]:
-    """Give the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, what was refused."""
+    """Yield the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, refused folders."""
     yield f"**{markdown_text(summary.sentence)}**"
     yield ""
-    head, *rows = ([markdown_text(text) for text in row] for row in _rows(folded))
+    head, *rows = (
+        [markdown_text(text) for text in row] for row in _rows(folded, with_reasons=False)
+    )
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
     for row in rows:

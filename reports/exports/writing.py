@@ -1,4 +1,4 @@
-"""Writes every export of a grid folder, below `exports/` but for the grid itself."""
+"""Writes every export of a grid folder: the grid itself, and all others below `exports/`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from reports.grid_view import FoldedGrid
 from reports.history_tables import HistoryTables
 
 _PAGES = "../"
-"""The way from the folder of the exports to the site's pages."""
+"""The relative path from the folder of the exports to the site's pages."""
 
 
 def write_exports(grid: Grid, history: HistoryTables, summary: GridSummary, out_dir: Path) -> None:
     """Write the grid as JSON, CSV and Markdown into `out_dir`, and everything else below `exports/`.
 
-    What an earlier rendering wrote below `exports/` is removed.
+    Files that an earlier rendering wrote below `exports/` are removed.
     """
     folded = FoldedGrid(grid)
     failures = history.failures or ()

@@ -1,4 +1,4 @@
-"""Where each page of the site stands: stable addresses, whatever a target or a run put into a name."""
+"""Addresses of the site's pages: stable and safe, whatever characters a target or a run puts into a name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DIGITS = 8
 
 
 def file_name(text: str) -> str:
-    """Turn any text into a file's name: itself where that is safe everywhere, else what is left and a hash."""
+    """Turn any text into a file name: the text itself if safe everywhere, else its safe characters and a hash."""
     if _SAFE.fullmatch(text) and not text.endswith("."):
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
@@ -28,40 +28,40 @@ def anchor(text: str) -> str:
 
 
 def clause_page(clause: str) -> str:
-    """Give the address of a clause's page, from the site's root."""
+    """Return the address of a clause's page, from the site's root."""
     return f"clauses/{file_name(clause)}.html"
 
 
 def clause_cell(clause: str, target: str, listener: str = "") -> str:
-    """Give the address of a cell on its clause's page; without a listener, of the whole target."""
+    """Return the address of a cell on its clause's page; without a listener, that of the complete target."""
     return f"{clause_page(clause)}#{cell_anchor(target, listener)}"
 
 
 def cell_anchor(target: str, listener: str = "") -> str:
-    """Give the id of a cell on its clause's page."""
+    """Return the id of a cell on its clause's page."""
     return anchor(f"{target}-{listener}" if listener else target)
 
 
 def target_page(target: str) -> str:
-    """Give the address of a target's page."""
+    """Return the address of a target's page."""
     return f"targets/{file_name(target)}.html"
 
 
 def cell_page(clause: str, target: str, listener: str) -> str:
-    """Give the address of the page of a cell that does not plainly conform."""
+    """Return the address of the page of a cell that does not plainly conform."""
     return f"cells/{file_name(clause)}/{file_name(f'{target}-{listener}')}.html"
 
 
 def failure_page(signature: str) -> str:
-    """Give the address of a failure's page."""
+    """Return the address of a failure's page."""
     return f"failures/{file_name(signature)}.html"
 
 
 def failure_file(signature: str, name: str) -> str:
-    """Give the address of one file of a failure, from the site's root."""
+    """Return the address of one file of a failure, from the site's root."""
     return f"failures/{file_name(signature)}/{quote(name)}"
 
 
 def root_of(address: str) -> str:
-    """Give the way from a page back to the site's root: "" or "../" as often as needed."""
+    """Return the relative path from a page to the site's root: "" or "../" as often as needed."""
     return "../" * address.count("/")

@@ -1,6 +1,6 @@
-"""What releases advertise: API by API and feature by feature, and what all of them have in common.
+"""The page about what releases advertise: by API and by feature, and what all releases have in common.
 
-Recorded from running brokers (`reference_model/profiles`), not from the runs of this grid.
+The data was recorded from running brokers (`reference_model/profiles`), not from the runs of this grid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Release = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """One API or feature: its range on each release, empty where it is not listed, and on all of them."""
+    """One API or feature: its range on each release, empty if not listed, and the range common to all."""
 
     key: str
     name: str
@@ -46,7 +46,7 @@ class AdvertisedTable:
 
 
 def write_advertised(site: Site) -> None:
-    """Write advertised.html, and beside the other exports the recorded rows as they are."""
+    """Write advertised.html, and export the recorded rows unchanged along with the other tables."""
     files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in ("advertised", "features")}
     recorded = {name: _rows(content) for name, content in files.items()}
     write_tables(
@@ -80,7 +80,7 @@ def _exported(name: str, content: bytes, rows: list[dict[str, str]]) -> Exported
 
 @cache
 def api_names() -> Mapping[int, str]:
-    """Give the name of every API that a release has had."""
+    """Return the name of every API that a release has had."""
     with _NAMES.open(encoding="utf-8") as file:
         return {int(row["api_key"]): row["name"] for row in csv.DictReader(file)}
 
@@ -126,7 +126,7 @@ def _range(span: tuple[int, int] | None) -> str:
 
 
 def _common(spans: Mapping[Release, tuple[int, int]], releases: list[Release]) -> str:
-    """Intersect as a client would that has to speak with all of them."""
+    """Intersect the ranges, as a client would that has to talk to all releases."""
     if len(spans) < len(releases):
         return ""
     low = max(span[0] for span in spans.values())

@@ -1,6 +1,6 @@
 """The stored hex dump of a failure as tables: offset, bytes, field and value, line by line.
 
-`reports.failures` writes the dump and `reports.hex_dump` its lines; a test holds this reader equal to both.
+`reports.failures` writes the dump and `reports.hex_dump` its lines; a test checks that this reader matches both.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class ByteRow:
     Attributes:
         offset: of the first byte in the frame, counted from 0.
         data: the bytes.
-        path: the field that they are; empty where nothing is known of them.
-        value: its value, or what is to say instead.
-        marked: whether this is where the frame stops being what it has to be.
+        path: the field that they encode; empty if unknown.
+        value: its value, or a note instead.
+        marked: whether decoding the frame fails here.
     """
 
     offset: int
@@ -44,13 +44,13 @@ class ByteRow:
 
 @dataclass(slots=True, kw_only=True)
 class Part:
-    """One frame of the conversation, or something that happened in between (then without rows).
+    """One frame of the conversation, or an event in between (then without rows).
 
     Attributes:
-        connection: which connection.
+        connection: the connection's number.
         what: what happened: "sent", "answer", "closed", "silent".
         rows: the bytes.
-        notes: what else is to say.
+        notes: the dump's other lines about it.
     """
 
     connection: int
@@ -60,7 +60,7 @@ class Part:
 
     @property
     def sent(self) -> bool:
-        """Whether we wrote it."""
+        """Whether the suite sent it."""
         return self.what.startswith(_SENT)
 
     @property
@@ -90,7 +90,7 @@ def read_dump(text: str) -> list[Part]:
 
 
 def rows_of(lines: Iterable[str]) -> list[ByteRow]:
-    """Read the lines of one frame, as `reports.hex_dump` gives them."""
+    """Read the lines of one frame, as `reports.hex_dump` returns them."""
     part = Part(connection=0, what="")
     for line in lines:
         row = _LINE.fullmatch(line)
@@ -112,11 +112,11 @@ def _add(part: Part, line: re.Match[str]) -> None:
 
 
 def in_fields_of(other: list[ByteRow], rows: list[ByteRow]) -> list[ByteRow]:
-    """Cut a frame of which no field is known where another one is cut, up to the first field that differs.
+    """Split a frame with unknown fields like another frame, up to the first field that differs.
 
     Args:
         other: the rows of a frame whose fields are known.
-        rows: those of the one to cut: its size, and the rest as one.
+        rows: the rows of the frame to split: its size, and one for the rest.
     """
     data = b"".join(row.data for row in rows)
     cut, position = rows[:1], sum(len(row.data) for row in rows[:1])
@@ -131,9 +131,9 @@ def in_fields_of(other: list[ByteRow], rows: list[ByteRow]) -> list[ByteRow]:
 
 
 def first_divergence(rows: list[ByteRow], expected: list[ByteRow]) -> int | None:
-    """Tell which row is the first that another frame has differently, the size prefix aside.
+    """Return the index of the first row that differs from another frame's; None if none does.
 
-    The size differs whenever anything does, so it says nothing.
+    The size prefix is ignored: it differs only because something else does.
     """
     others: Iterator[ByteRow | None] = iter([*expected[1:], None])
     for place, row in enumerate(rows[1:], start=1):

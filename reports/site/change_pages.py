@@ -1,4 +1,4 @@
-"""What changed: between adjacent releases, and since the last run."""
+"""The pages about changes: between adjacent releases, and since the last run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_OLDER = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRow:
-    """A clause that two adjacent releases keep differently; listeners with the same change stand together."""
+    """A clause with different verdicts on two adjacent releases; listeners with the same change are grouped."""
 
     clause: str
     listeners: tuple[str, ...]
@@ -36,7 +36,7 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ByteChange:
-    """A group of inputs that two adjacent releases treat differently, with all clauses that the change rests on."""
+    """A group of inputs that two adjacent releases treat differently, with all clauses concerned."""
 
     clauses: tuple[str, ...]
     listener: str
@@ -110,7 +110,7 @@ def _pairs(
 def _changes_by_releases(
     rows: Iterable[ReleaseChange],
 ) -> dict[tuple[str, str], tuple[ByteChange, ...]]:
-    """Fold the table's rows, one per clause, to one per group of inputs."""
+    """Fold the table's rows, one per clause, into one per group of inputs."""
     clauses: dict[ReleaseChange, list[str]] = {}
     for row in rows:
         clauses.setdefault(replace(row, clause=""), []).append(row.clause)
@@ -150,7 +150,7 @@ def _step_rows(steps: list[ReleaseStep]) -> list[StepRow]:
 
 
 def write_since(site: Site) -> None:
-    """Write since.html: what the runs that the grid shows changed, and what changed before that."""
+    """Write since.html: the changes by the runs in the grid, and earlier changes."""
     transitions = site.history.transitions
     shown = {run.run_id for run in site.folded.grid.runs if run.in_grid}
     changed = [row for row in transitions or () if row.kind != _APPEARED]

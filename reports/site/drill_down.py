@@ -1,4 +1,4 @@
-"""The pages of one clause, one target and one cell."""
+"""The pages of clauses, targets and cells."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from reports.words import CRASH
 
 
 class OfClause(Protocol):
-    """A row of a table that has a clause in it."""
+    """A table's row that names a clause."""
 
     @property
     def clause(self) -> str:
@@ -33,7 +33,7 @@ class OfClause(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseHistory:
-    """What the history says of one clause; a part is None where the roll-up did not write its table."""
+    """The history of one clause; a part is None if the roll-up did not write its table."""
 
     coverage: list[Any] | None
     mutation: list[Any] | None
@@ -42,7 +42,7 @@ class ClauseHistory:
 
     @classmethod
     def group(cls, site: Site) -> Mapping[str, ClauseHistory]:
-        """Give it for every clause of the grid."""
+        """Return the history of every clause of the grid."""
         tables = {field.name: by_clause(getattr(site.history, field.name)) for field in fields(cls)}
         return {
             clause.clause: cls(
@@ -66,13 +66,13 @@ def by_clause(rows: Iterable[OfClause] | None) -> Mapping[str, list[Any]] | None
 
 
 def listeners_of(site: Site) -> tuple[str, ...]:
-    """Give the listeners that any target has."""
+    """Return the listeners that any target has."""
     found = {entry.listener for entry in site.folded.grid.targets}
     return tuple(sorted(found, key=listener_order))
 
 
 def page_of(cell: FoldedCell, listener: ListenerCell) -> str:
-    """Give the address where more is said about a cell; empty where nothing more is."""
+    """Return the address of a cell's own page; empty if it has none."""
     if listener.verdict in PLAIN:
         return ""
     return addresses.cell_page(cell.clause, cell.target, listener.listener)
@@ -101,7 +101,7 @@ def write_clauses(site: Site) -> None:
 
 
 def _statements(entries: Iterable[GridRange]) -> list[tuple[str, str, str]]:
-    """Give implementation, listeners and statement, listeners with the same statement once."""
+    """Return implementation, listeners and statement; listeners with the same statement are grouped."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         grouped.setdefault((entry.implementation, entry.statement), []).append(entry.listener)

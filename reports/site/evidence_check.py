@@ -1,4 +1,4 @@
-"""A range statement that says "but not there" says why, and shows it: else no site is written."""
+"""Checks that every exception to a range statement is explained and shown: else no site is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from reports.grid_tables import Grid, GridCell
 from reports.history_tables import HistoryTables
 from reports.records import Verdict
 
-_NEED_A_NOTE = (Verdict.NOT_APPLICABLE, Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS)
+_NEED_A_NOTE = (
+    *(Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE),
+    *(Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS),
+)
 _NEED_EVIDENCE = (
     *(Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.FLAKY),
     Verdict.INFORMATIONAL,
@@ -17,12 +20,12 @@ _NEED_EVIDENCE = (
 
 
 def check_statements(grid: Grid, history: HistoryTables) -> None:
-    """Look at every cell that makes a range statement partial.
+    """Check every cell that makes a range statement partial.
 
-    Where failures are not recorded at all (a grid folder of an older suite), notes alone are asked for.
+    If failures are not recorded at all (a grid folder of an older suite), only notes are required.
 
     Raises:
-        StatementWithoutEvidence: a note or the evidence is missing; all such cells are named.
+        StatementWithoutEvidence: a note or the evidence is missing; the error names all such cells.
     """
     kept = None
     if history.failures is not None:
@@ -34,7 +37,7 @@ def check_statements(grid: Grid, history: HistoryTables) -> None:
 
 def _faults(cell: GridCell, kept: set[tuple[str, str]] | None) -> Iterator[str]:
     where = f"{cell.clause} on {cell.target}, {cell.listener}: {cell.verdict}"
-    if cell.verdict in _NEED_A_NOTE and not (cell.known_violation or cell.reason):
+    if cell.verdict in _NEED_A_NOTE and not cell.why:
         yield f"{where} without a note"
     if cell.verdict in _NEED_EVIDENCE and kept is not None:
         shown = (each for each in cell.failures if (cell.run_id, each.signature) in kept)

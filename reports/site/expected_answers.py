@@ -1,7 +1,7 @@
-"""What the reference broker answers to the bytes of a failure, for comparison with what the target did.
+"""The reference broker's responses to the bytes of a failure, for comparison with the target's.
 
-One answer that is allowed, not the only one. It is asked without a socket. Where its answer would say nothing
-about the target (behind SASL, or where a request names a cluster), there is none.
+Each is one allowed response, not the only one. The reference broker runs without a socket. It is not asked if its
+responses would say nothing about the target: on SASL listeners, or if a request can name a cluster.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _CLOSED, _SILENT, _ANSWER = "closed", "no answer", "answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedAnswer:
-    """What came back for one request.
+    """The reference broker's response to one request.
 
     Attributes:
         what: "answer", "closed" or "no answer".
-        rows: an answer's bytes.
-        by_own_table: whether it follows from what the reference broker advertises, which need not be what the target
-            does: the request is one of another API.
+        rows: the bytes of a response.
+        by_own_table: whether the request is for another API. The response then depends on the versions that the
+            reference broker advertises, which may differ from the target's.
     """
 
     what: str
@@ -45,12 +45,12 @@ class ExpectedAnswer:
 
     @property
     def is_bare(self) -> bool:
-        """Whether fields of it may be among bytes that are not read."""
+        """Whether its last row is bytes that were not decoded and may contain fields."""
         return bool(self.rows) and self.rows[-1].path in ("", BARE_ANSWER)
 
 
 def expected_answers(facts_text: str, *, release: str, listener: str) -> list[ExpectedAnswer]:
-    """Send what a failure sent to the reference broker, one request after the other.
+    """Send the requests of a failure to the reference broker, one after the other.
 
     Args:
         facts_text: the failure's `failure.json`.
@@ -58,7 +58,7 @@ def expected_answers(facts_text: str, *, release: str, listener: str) -> list[Ex
         listener: the listener that it failed on.
 
     Returns:
-        One answer per request, in order; empty where the reference broker has nothing to say.
+        One response per request, in order; empty if the reference broker cannot be compared.
     """
     sent = list(_requests(facts_text))
     if "sasl" in listener or not sent or any(_names_a_cluster(data) for _, data in sent):
@@ -80,7 +80,7 @@ def expected_answers(facts_text: str, *, release: str, listener: str) -> list[Ex
 
 
 def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
-    """Give connection and bytes of every request; a foreign file gives none."""
+    """Yield connection and bytes of each request, up to the first that is malformed; none for a foreign file."""
     try:
         facts: Any = json.loads(facts_text)
     except ValueError:
@@ -95,7 +95,7 @@ def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
 
 def _names_a_cluster(data: bytes) -> bool:
     key, version = read_key_and_version(data)
-    # Of a version that nobody knows no field is read.
+    # The fields of an unknown version are not read.
     has_ids = _FIRST_VERSION_WITH_IDS <= version <= NEWEST_VERSION
     return key == API_VERSIONS_KEY and has_ids
 

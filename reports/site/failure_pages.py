@@ -1,4 +1,4 @@
-"""The page of one distinct failure, with its files beside it."""
+"""The page of each distinct failure, with its files."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _SIGNATURE = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedRow:
-    """One field in both answers.
+    """One field in both responses.
 
     Attributes:
         path: the field.
-        expected: as the reference broker has it; None where it has none.
-        actual: as the target has it; None where it has none.
+        expected: the field in the reference broker's response; None if missing.
+        actual: the field in the target's response; None if missing.
         differs: whether they differ.
         gap: what was left out before it, in words.
     """
@@ -46,7 +46,7 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One request's answers side by side: what came back, field by field."""
+    """Both responses to one request side by side, field by field."""
 
     number: int
     expected: ExpectedAnswer
@@ -56,7 +56,7 @@ class Comparison:
 
     @property
     def said(self) -> tuple[str, str]:
-        """What came back on either side, with the error code where there is one."""
+        """What came back from either side, with the error code if there is one."""
         code = next((row for row in self.rows if row.path == "error_code"), None)
         sides = (code.expected, code.actual) if code else (None, None)
         words = (self.expected.what, self.actual)
@@ -69,7 +69,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerGroup:
-    """Targets that did the same with the example: name and address of the cell of each."""
+    """Targets that did the same with the example: each one's name and the address of its cell."""
 
     outcome: str
     verdict: str
@@ -78,11 +78,11 @@ class AnswerGroup:
 
 
 def write_failures(site: Site) -> None:
-    """Write failures/<signature>.html and its files for every failure that was kept and that a cell names."""
+    """Write failures/<signature>.html and its files for every stored failure that a cell names."""
     named = {
         (cell.run_id, failure.signature): (cell, failure)
         for cell in site.folded.grid.cells
-        # Of a signature that is both, the violation counts: it comes first.
+        # If a signature is both a violation and a note, the violation counts: it comes first.
         for failure in reversed(cell.failures)
     }
     neighbours: dict[str, list[Neighbour]] = {}
@@ -109,6 +109,8 @@ def _write_failure(
     target = targets[failure.target, failure.listener]
     parts = read_dump(failure.hex_dump)
     comparisons = compare(parts, _expected(failure, target))
+    files = write_files(failure, site.out_dir)
+    has_script = any(name == "reproducer.py" for name, _ in files)
     site.render(
         addresses.failure_page(failure.signature),
         "failure",
@@ -119,8 +121,8 @@ def _write_failure(
         column=columns[failure.target],
         parts=_with_marks(parts, comparisons),
         comparisons=comparisons,
-        script=failure.reproducer[:_LONGEST_SCRIPT],
-        files=write_files(failure, site.out_dir),
+        script=failure.reproducer[:_LONGEST_SCRIPT] if has_script else "",
+        files=files,
         groups=None
         if site.history.neighbours is None
         else answer_groups(failure, neighbours, columns),
@@ -133,7 +135,7 @@ def _expected(failure: KeptFailure, target: GridTarget) -> list[ExpectedAnswer]:
 
 
 def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[Comparison]:
-    """Put the answers of the target beside those of the reference broker, request by request."""
+    """Pair the target's responses with the reference broker's, request by request."""
     requests = [place for place, part in enumerate(parts) if part.sent]
     if len(requests) != len(expected):
         return []
@@ -157,7 +159,7 @@ def compare(parts: Sequence[Part], expected: Sequence[ExpectedAnswer]) -> list[C
 
 
 def compared_rows(expected: Sequence[ByteRow], actual: Sequence[ByteRow]) -> list[ComparedRow]:
-    """Pair the fields of two answers by their path, in the order of the actual one."""
+    """Pair the fields of two responses by their path, in the order of the actual one."""
     wanted = {row.path or f"offset {row.offset}": row for row in expected}
     got = {row.path or f"offset {row.offset}": row for row in actual}
     paths = dict.fromkeys((*got, *wanted))
@@ -170,10 +172,10 @@ def compared_rows(expected: Sequence[ByteRow], actual: Sequence[ByteRow]) -> lis
 
 
 def _near_differences(rows: list[ComparedRow]) -> tuple[tuple[ComparedRow, ...], str]:
-    """Keep what differs and a little before it: the rest of a long table says nothing.
+    """Keep the rows that differ and a few before them: the rest of a long table does not help.
 
     Returns:
-        The rows, and what was left out behind the last, in words.
+        The rows, and what was left out after the last, in words.
     """
     shown: list[ComparedRow] = []
     left_out: Counter[str] = Counter()
@@ -199,7 +201,7 @@ def _in_words(left_out: Counter[str]) -> str:
 def _with_marks(
     parts: Sequence[Part], comparisons: Sequence[Comparison]
 ) -> list[tuple[Part, int | None]]:
-    """Say of each part which row is to be marked: where it stops decoding, else where it first diverges."""
+    """Return each part with the row to mark: where decoding fails, else where it first diverges."""
     marked: list[tuple[Part, int | None]] = []
     number = 0
     for place, part in enumerate(parts):
@@ -216,7 +218,7 @@ def _with_marks(
 def answer_groups(
     failure: KeptFailure, neighbours: Iterable[Neighbour], columns: dict[str, TargetColumn]
 ) -> list[AnswerGroup]:
-    """Group what other targets did with the example: by outcome, error code and bytes."""
+    """Group targets by what they did with the example: by outcome, error code, bytes and verdict."""
     grouped: dict[tuple[str, int | None, str | None, str], list[Neighbour]] = {}
     for row in sorted(neighbours, key=lambda row: (row.release_order, row.target), reverse=True):
         if row.target in columns:

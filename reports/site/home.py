@@ -1,9 +1,8 @@
 """The home page: the verdict, the filters and the grid, within 150 kB for 120 clauses and 40 targets.
 
-To stay that small, a cell that plainly conforms or does not apply is text without a class or a link of its own, end tags that
-HTML lets a writer leave out are left out, and what a narrow screen needs in front of a cell is said once per
-column, by a rule of style. Filters are rules of style as well, so that they work without a script; the
-script only keeps them in the address and counts.
+To stay that small, a cell that conforms or does not apply has no link, and a conforming one no class either. Optional
+end tags are omitted. The label that a narrow screen needs in front of each cell is one CSS rule per column. Filters
+are CSS rules as well, so that they work without a script; the script only keeps them in the address and counts.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeCell:
-    """One cell of the grid: its CSS class, text, and, where there is more to say, link and full name."""
+    """One cell of the grid: its CSS class, its text and, if it has a page, the link and its full name."""
 
     style: str
     text: str
@@ -38,7 +37,7 @@ class HomeCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeRow:
-    """One row; `changed` is the day on which a cell of it last became another verdict."""
+    """One row; `changed` is the day on which the verdict of one of its cells last changed."""
 
     clause: GridClause
     range: str
@@ -51,11 +50,11 @@ class HomeGrid:
     """The grid of one role.
 
     Attributes:
-        place: from 0, in its ids.
-        title: as a heading, where there are several.
-        folded: what it shows.
+        place: its index among the grids, from 0, used in HTML ids.
+        title: its heading, shown if there are several grids.
+        folded: the cells that it shows.
         sources: its rows, by the source of the clauses.
-        wholes: what is said of each target as a whole.
+        wholes: the summary cell of each target.
     """
 
     place: int
@@ -71,18 +70,18 @@ class HomeGrid:
 
     @property
     def range_of(self) -> str:
-        """Whose ranges stand beside the clauses; empty where nobody's do."""
+        """The implementation whose ranges are shown next to the clauses; empty if none are."""
         return implementation_name(self.folded.main_implementation)
 
     @property
     def first_column(self) -> int:
-        """The place of the first target in a row, from 1."""
+        """The column of the first target, counted from 1."""
         return 3 if self.range_of else 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One thing to filter by: name and value in the address, and the text beside the box."""
+    """One option of a filter: its name and value in the address, and the text next to its checkbox."""
 
     name: str
     value: str
@@ -131,7 +130,7 @@ def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
 
 
 def caption_of(grid: Grid) -> str:
-    """Say in one line which runs, of which days and of which suite, a grid shows."""
+    """Return one line with the runs, days and suite versions that a grid shows."""
     shown = [run for run in grid.runs if run.in_grid]
     days = sorted({f"{run.started_at:%Y-%m-%d}" for run in shown})
     names = f"Run {shown[0].run_id}" if len(shown) == 1 else f"{len(shown)} runs"
@@ -158,7 +157,7 @@ def _row(folded: FoldedGrid, clause: GridClause) -> HomeRow:
 
 
 def _main_range(folded: FoldedGrid, clause: str) -> str:
-    """Give the statement of the plain listener, or of the first that has one: the clause's page has them all."""
+    """Return the plaintext listener's statement, else the first listener's that has one; the clause's page has all."""
     statements = {
         entry.listener: entry.statement
         for entry in folded.ranges[clause]
@@ -187,7 +186,7 @@ def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
 
 
 def _label(column: TargetColumn) -> str:
-    """Give the name of a column as it stands before a cell on a narrow screen."""
+    """Return the name of a column, as shown before each of its cells on a narrow screen."""
     return column.name.removeprefix("Apache ")
 
 
@@ -203,7 +202,7 @@ def _said(cell: FoldedCell) -> str:
 
 
 def _whole(folded: FoldedGrid, place: int) -> HomeCell:
-    """Say of a target as a whole what is the worst of it, and in how many clauses."""
+    """Return the summary cell of a target: its worst verdict, and how many clauses have it."""
     column = folded.columns[place]
     counts = Counter(row[place].verdict for row in folded.cells.values())
     worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_APPLICABLE)
@@ -245,7 +244,7 @@ def _choices(site: Site, grids: list[HomeGrid]) -> Mapping[str, list[Choice]]:
 def _rules(
     grids: list[HomeGrid], choices: Mapping[str, list[Choice]], days: list[str]
 ) -> Iterator[str]:
-    """Give the rules of style that hide what the filters leave out, and that label cells on narrow screens."""
+    """Yield the CSS rules that hide what the filters exclude, and those that label cells on narrow screens."""
     yield _state_rule(choices["State"])
     for choice in choices["Level"]:
         yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
@@ -273,7 +272,7 @@ def _rules(
 
 
 def _unless(*choices: Choice) -> str:
-    """Select a page on which boxes of their name are ticked, but none of these."""
+    """Return a selector for a page on which checkboxes of this name are ticked, but none of these."""
     ticked = ",".join(f"#{_css_id(choice.id)}:checked" for choice in choices)
     return f"body:has([name={choices[0].name}]:checked):not(:has({ticked}))"
 
@@ -292,7 +291,7 @@ def _state_rule(choices: list[Choice]) -> str:
 
 
 def _css_id(identifier: str) -> str:
-    """Escape an id, which has no other characters than a file's name, for a selector."""
+    """Escape an id, which contains only characters of file names, for a selector."""
     return identifier.replace(".", r"\.")
 
 

@@ -1,4 +1,4 @@
-"""What was measured: the mutation score, and how fast targets answer and runs go."""
+"""The pages of measurements: the mutation score, and how fast targets respond and runs progress."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUCKETS_PER_DOUBLING = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyRow:
-    """How fast one listener of a target gives its first answer: quantiles in milliseconds."""
+    """How fast one listener of a target first responds: quantiles in milliseconds."""
 
     target: str
     name: str
@@ -69,7 +69,7 @@ def write_speed(site: Site) -> None:
 
 
 def latency_rows(rows: Iterable[Latency], names: Mapping[str, str]) -> list[LatencyRow]:
-    """Read quantiles off the buckets, targets in the order of the grid."""
+    """Compute quantiles from the buckets, with targets in the order of the grid."""
     grouped: dict[tuple[str, str], dict[int, int]] = {}
     for row in rows:
         buckets = grouped.setdefault((row.target, row.listener), {})
@@ -91,7 +91,7 @@ def latency_rows(rows: Iterable[Latency], names: Mapping[str, str]) -> list[Late
 
 
 def quantile_ms(buckets: Mapping[int, int], share: float) -> float:
-    """Give the upper end of the bucket in which a share of the examples is reached, in milliseconds."""
+    """Return the upper end, in milliseconds, of the bucket in which a share of the examples is reached."""
     wanted = share * sum(buckets.values())
     seen = 0
     for bucket in sorted(buckets):

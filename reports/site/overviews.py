@@ -1,4 +1,4 @@
-"""Pages over the whole grid: all findings, all ranges, and how it was made."""
+"""Pages about the complete grid: all findings, all ranges, and how it was made."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class RangeRow:
     """One range statement.
 
     Attributes:
-        clause: what it is about.
-        implementation: who keeps it.
-        listeners: on which listeners; empty where all are alike.
-        statement: from which release to which.
-        notes: why it does not simply hold: text, address and link text.
+        clause: the clause.
+        implementation: the implementation's display name.
+        listeners: its listeners; empty if the statement is the same on all of them.
+        statement: in which releases the clause holds.
+        notes: why it does not hold everywhere: text, address and link text.
         absent: why it does not apply in some releases.
     """
 
@@ -80,7 +80,7 @@ def _finding(site: Site, clause: GridClause, state: Verdict) -> Finding:
             )
             for cell in cells
         ),
-        # The newest release's wording stands for all that differ in their link alone.
+        # Of reasons that differ only in their link, show the newest release's.
         reasons=tuple(
             {
                 without_links(reason): reason
@@ -96,7 +96,7 @@ def _address(cell: FoldedCell) -> str:
 
 
 def write_ranges(site: Site) -> None:
-    """Write ranges.html: every statement, equal ones of several listeners once."""
+    """Write ranges.html: every statement, with equal ones of several listeners shown once."""
     notes = _notes(site)
     sources = [
         (
@@ -112,7 +112,7 @@ NotesByPlace = Mapping[tuple[str, str, str], list[GridCell]]
 
 
 def _notes(site: Site) -> NotesByPlace:
-    """Give the cells that make statements partial, by clause, implementation and listener."""
+    """Return the cells that make statements partial, by clause, implementation and listener."""
     families = {entry.target: entry.implementation for entry in site.folded.grid.targets}
     found: dict[tuple[str, str, str], list[GridCell]] = {}
     for cell in site.folded.grid.cells:
@@ -156,7 +156,7 @@ def _distinct_notes(site: Site, cells: list[GridCell]) -> Iterator[tuple[str, st
     seen = set()
     for cell in cells:
         observed = next(iter(site.seen_in(cell)), "")
-        note = cell.known_violation or cell.reason or observed
+        note = cell.why or observed
         if cell.verdict is Verdict.NOT_APPLICABLE or (cell.verdict, without_links(note)) in seen:
             continue
         seen.add((cell.verdict, without_links(note)))
@@ -165,7 +165,7 @@ def _distinct_notes(site: Site, cells: list[GridCell]) -> Iterator[tuple[str, st
 
 
 def write_about(site: Site) -> None:
-    """Write about.html: runs, versions, hashes, seeds, what was refused, and what is to be said of the rest."""
+    """Write about.html: runs, versions, hashes, seeds, refused runs, and notices about the others."""
     targets_of: dict[str, list[str]] = {run.run_id: [] for run in site.folded.grid.runs}
     for run_id, name in dict.fromkeys(
         (entry.run_id, entry.target_name) for entry in site.folded.grid.targets
@@ -176,7 +176,7 @@ def write_about(site: Site) -> None:
         ("Everything", BADGE_OF_ALL),
         *((source, badge_of_source(source)) for source, _ in site.folded.sources),
     ]
-    # Of a year of nights only few are more than a row in a file: those that the grid shows, and the newest.
+    # A year of nights is too long for a page: list the runs that the grid shows, and the newest.
     runs = [
         run for place, run in enumerate(site.folded.grid.runs) if run.in_grid or place < MOST_RUNS
     ]

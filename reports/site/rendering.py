@@ -1,4 +1,4 @@
-"""Renders templates into the site's folder: autoescaped, with the way back to the root known to every page."""
+"""Renders templates into the site's folder: autoescaped, and with the relative path to the root."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from reports.site import addresses
 from reports.words import CRASH, SYMBOLS, WORDS, counted, request_words
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-"""Characters that no page may hold, whatever a target put into a text."""
+"""Characters that no page may contain, even if a target put them into a text."""
 _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
 MOST_RUNS = 200
-"""Runs that a page lists; of a year of nights there are thousands, and the exports have them all."""
+"""Maximum number of runs that a page lists; a year of nights has thousands, and the exports have all of them."""
 FOLDERS = ("clauses", "targets", "cells", "failures")
-"""Folders that hold nothing but pages of this site, emptied before it is written."""
+"""Folders that contain only pages of this site; they are emptied before it is written."""
 PAGES = (
     (addresses.HOME, "Grid"),
     ("findings.html", "Findings"),
@@ -42,19 +42,19 @@ PAGES = (
     ("speed.html", "Speed"),
     ("about.html", "About"),
 )
-"""What stands at the head of every page: address and title. A new grid finds its place here."""
+"""The navigation at the top of every page: address and title. A new grid is added here."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """All that pages are made from, and where they go.
+    """The data that pages are made from, and the folder that they are written to.
 
     Attributes:
         folded: the grid, one column per target.
         history: the tables that come from the history.
-        summary: what the grid says as a whole.
+        summary: the summary of the grid.
         out_dir: the site's folder.
-        environment: the templates.
+        environment: the Jinja environment with the templates.
     """
 
     folded: FoldedGrid
@@ -67,9 +67,9 @@ class Site:
         """Write one page.
 
         Args:
-            address: where, from the root.
-            template: the template's name without its ending.
-            **context: what it shows.
+            address: the page's address, from the root.
+            template: the template's name without its suffix.
+            **context: the template's variables.
         """
         text = self.environment.get_template(f"{template}.html.j2").render(
             address=address,
@@ -84,14 +84,14 @@ class Site:
         path.write_bytes(_NOT_IN_HTML.sub("\ufffd", text).encode())
 
     def why(self, cell: FoldedCell) -> list[str]:
-        """Say why a cell has its verdict: the reason that was given, else what its failures say."""
+        """Return why a cell has its verdict: its recorded reason, else the messages of its failures."""
         speaking = cell.speaking
         if speaking.reason or speaking.row is None:
             return [speaking.reason] if speaking.reason else []
         return self.seen_in(speaking.row)
 
     def seen_in(self, cell: GridCell) -> list[str]:
-        """Give what was observed in a cell, the first line of each of its failures, the violations first."""
+        """Return the first line of the message of each failure in a cell, the violations first."""
         kept = (
             self.messages.get((cell.run_id, failure.signature), "") for failure in cell.failures
         )
@@ -99,19 +99,19 @@ class Site:
 
     @cached_property
     def messages(self) -> Mapping[tuple[str, str], str]:
-        """Run and signature of a failure to the first line of what was observed."""
+        """Maps run and signature of a failure to the first line of its message."""
         return {
             (row.run_id, row.signature): row.message.partition("\n")[0]
             for row in self.history.failures or ()
         }
 
     def _exports_of(self, *tables: str) -> list[ExportLink]:
-        """Give the exports of some tables that are there."""
+        """Return links to those exports of some tables that exist."""
         return [link for link in links_of(*tables) if (self.out_dir / link.address).exists()]
 
 
 def template_environment() -> Environment:
-    """Give the templates, with what they may ask for."""
+    """Return the Jinja environment, with the globals and filters that templates may use."""
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -139,7 +139,7 @@ def template_environment() -> Environment:
 
 
 def linked(text: str) -> Markup:
-    """Turn the web addresses in a text into links that show their last part; all else is escaped."""
+    """Turn the web addresses in a text into links that show their last part; everything else is escaped."""
     pieces = _WEB_ADDRESS.split(text)
     return Markup("").join(
         Markup('<a href="{}" rel="noreferrer">{}</a>').format(piece, _last_part(piece))
@@ -150,7 +150,7 @@ def linked(text: str) -> Markup:
 
 
 def without_links(text: str) -> str:
-    """Leave the web addresses out of a text: reasons of two releases may differ in nothing else."""
+    """Remove the web addresses from a text: the reasons of two releases may differ only in these."""
     return _WEB_ADDRESS.sub("", text)
 
 
@@ -159,7 +159,7 @@ def _last_part(address: str) -> str:
 
 
 def empty_folders(out_dir: Path) -> None:
-    """Remove the pages of an earlier rendering and put style sheet and script in place."""
+    """Remove the pages of an earlier rendering, and copy the style sheet and the script."""
     for name in FOLDERS:
         shutil.rmtree(out_dir / name, ignore_errors=True)
     for name in (addresses.STYLE_SHEET, addresses.SCRIPT):

@@ -1,4 +1,4 @@
-"""A goal is met by what is equal to it, missed by what is any more, and named where it is missed."""
+"""A figure equal to its goal meets the goal, any larger figure misses it, and missed goals are named."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MEMORY = Goal(name="memory", most=6, unit="GiB")
     ],
 )
 def test_goal_is_missed_by_more_than_it(figure: float, missed: list[str]) -> None:
-    """What is measured is compared unrounded."""
+    """Measured figures are compared unrounded."""
     assert missed_goals([(NIGHT, figure)]) == missed
 
 
 def test_last_line_names_what_was_missed() -> None:
-    """Each missed goal stands there with its figure and unit, and no other does."""
+    """The line lists each missed goal with its figure and unit, and no other goal."""
     assert last_line(missed_goals([(NIGHT, 1.5), (MEMORY, 6.5)])) == (
         "missed: night 1.500, goal <= 1.2; memory 6.500 GiB, goal <= 6 GiB"
     )

@@ -1,4 +1,4 @@
-"""Reads the properties of conformance/ from their source: what each is called, says and judges."""
+"""Reads the properties of conformance/ from their source: names, docstrings and clauses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Property:
     Attributes:
         file: its file, relative to conformance/.
         name: the function's name.
-        docstring: what it says, empty where there is none.
-        clauses: the arguments of its clause marks as they stand in the source; None where one is no text.
+        docstring: its docstring, empty if it has none.
+        clauses: the arguments of its clause marks; None for each one that is not a string literal.
     """
 
     file: str
@@ -34,7 +34,7 @@ class Property:
 
 
 def properties_in(folder: Path = CONFORMANCE) -> Iterator[Property]:
-    """Yield every test function below a folder, by file."""
+    """Yield every test function in a folder and its subfolders, by file."""
     for path in sorted(folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

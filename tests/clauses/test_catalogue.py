@@ -1,4 +1,4 @@
-"""Loading the catalogue: what is in a file, and every way in which a file can be wrong."""
+"""Loading the catalogue: what a file holds, and every way in which a file can be wrong."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _folder(path: Path, **files: str) -> Path:
 
 
 def test_clause_is_loaded_with_every_field(tmp_path: Path) -> None:
-    """A file's table becomes a clause, and its source is what stands before the dot."""
+    """A table in a file becomes a clause, and its source is the part of the id before the dot."""
     loaded = load_catalogue(_folder(tmp_path, one=CLAUSE_TABLE))
     assert list(loaded) == [CLAUSE]
     assert loaded["KIP-35.first"] == CLAUSE
@@ -73,7 +73,7 @@ def test_reason_for_no_test_is_kept() -> None:
 
 
 def test_clauses_stand_in_the_order_of_their_files(tmp_path: Path) -> None:
-    """Files are read by name, and the tables of each from top to bottom; other files are left alone."""
+    """Files are read in order of name, tables from top to bottom, and other files are ignored."""
     third = CLAUSE_TABLE.replace("first", "third")
     second = CLAUSE_TABLE.replace("first", "second")
     folder = _folder(tmp_path, b=third, a=CLAUSE_TABLE + second)
@@ -84,7 +84,7 @@ def test_clauses_stand_in_the_order_of_their_files(tmp_path: Path) -> None:
 
 
 def test_hash_is_that_of_the_files(tmp_path: Path) -> None:
-    """The catalogue's hash is the SHA-256 of its files one after the other, and changes with a byte."""
+    """The catalogue's hash is the SHA-256 of its concatenated files and changes with every byte."""
     second = CLAUSE_TABLE.replace("first", "second")
     loaded = load_catalogue(_folder(tmp_path, a=CLAUSE_TABLE, b=second))
     assert loaded.sha256 == hashlib.sha256((CLAUSE_TABLE + second).encode()).hexdigest()
@@ -93,7 +93,7 @@ def test_hash_is_that_of_the_files(tmp_path: Path) -> None:
 
 
 def test_empty_folder_gives_an_empty_catalogue(tmp_path: Path) -> None:
-    """Without files there are no clauses, and any id is unknown without a hint."""
+    """Without files there are no clauses, and the error about an unknown id suggests nothing."""
     empty = load_catalogue(tmp_path)
     assert len(empty) == 0
     with pytest.raises(CatalogueError, match=r"^no clause 'KIP-35\.first' in the catalogue$"):
@@ -101,7 +101,7 @@ def test_empty_folder_gives_an_empty_catalogue(tmp_path: Path) -> None:
 
 
 def test_own_catalogue_is_loaded_once() -> None:
-    """The project's catalogue is that of the package's folder, and the same object every time."""
+    """The project's catalogue is loaded from the package's folder, and is the same object every time."""
     assert catalogue() is catalogue()
     assert list(catalogue()) == list(load_catalogue(FOLDER))
 
@@ -115,7 +115,7 @@ def test_own_catalogue_is_loaded_once() -> None:
     ],
 )
 def test_unknown_id_gets_the_nearest_names(asked: str, nearest: str) -> None:
-    """An id that is not there is refused with up to three that look like it, the nearest first."""
+    """An unknown id is refused with up to three similar ids, the nearest first."""
     assert asked not in catalogue()
     with pytest.raises(CatalogueError) as caught:
         catalogue()[asked]
@@ -140,13 +140,13 @@ def test_unknown_id_gets_the_nearest_names(asked: str, nearest: str) -> None:
 def test_clause_applies_from_its_first_version(
     applies_to: str, max_version: int, applies: bool
 ) -> None:
-    """A target has to keep a clause when it serves the first version that the clause is about."""
+    """A clause applies to a target that supports the first version that the clause is about."""
     clause = parse_clause({**ENTRY, "applies_to": applies_to}, where="x.toml")
     assert clause.applies_at(max_version) is applies
 
 
 def test_double_id_is_refused_across_files(tmp_path: Path) -> None:
-    """An id stands once in all files together."""
+    """An id occurs only once in all files together."""
     with pytest.raises(CatalogueError, match=r"^clause KIP-35\.first is declared twice$"):
         load_catalogue(_folder(tmp_path, a=CLAUSE_TABLE, b=CLAUSE_TABLE))
     with pytest.raises(CatalogueError):
@@ -155,7 +155,7 @@ def test_double_id_is_refused_across_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ENTRY)
 def test_missing_key_is_refused(key: str) -> None:
-    """Every key but the reason for no test has to be there."""
+    """Every key but `not_tested` is required."""
     entry = {name: value for name, value in ENTRY.items() if name != key}
     with pytest.raises(CatalogueError) as caught:
         parse_clause(entry, where="x.toml")
@@ -181,13 +181,13 @@ def test_key_that_holds_no_text_is_refused(key: str, empty: object) -> None:
     ids=["empty-element", "number", "text-instead-of-a-list"],
 )
 def test_roles_that_are_no_list_of_texts_are_refused(roles: object) -> None:
-    """The roles are a list, and each element is a text."""
+    """The roles are a list of strings."""
     with pytest.raises(CatalogueError, match=r"missing or empty keys \['roles'\]"):
         parse_clause({**ENTRY, "roles": roles}, where="x.toml")
 
 
 def test_unknown_keys_are_refused_by_name() -> None:
-    """A misspelt key is named together with the one that is missing for it."""
+    """The error about a misspelt key names it, and the key that is missing because of it."""
     entry = {**ENTRY, "meening": "x", "applies": "3+"}
     del entry["meaning"]
     with pytest.raises(
@@ -217,14 +217,14 @@ def test_unknown_keys_are_refused_by_name() -> None:
     ],
 )
 def test_id_in_another_form_is_refused(wrong_id: str) -> None:
-    """An id is a source in capitals, a dot, and words in small letters with single hyphens."""
+    """An id is a source in capitals, a dot, and lower-case words joined by single hyphens."""
     with pytest.raises(CatalogueError, match=r"an id is SOURCE\.words-with-hyphens$"):
         parse_clause({**ENTRY, "id": wrong_id}, where="x.toml")
 
 
 @pytest.mark.parametrize("right_id", ["PROTOCOL.one", "KIP-35.a-2-c", "KIP-1313.v3", "K8S.x"])
 def test_id_in_the_right_form_is_taken(right_id: str) -> None:
-    """A source has a number behind a hyphen or none, and words may hold digits."""
+    """A source may end with a hyphen and a number, and words may contain digits."""
     assert parse_clause({**ENTRY, "id": right_id}, where="x.toml").id == right_id
 
 
@@ -241,7 +241,7 @@ def test_id_in_the_right_form_is_taken(right_id: str) -> None:
     ],
 )
 def test_value_that_a_key_cannot_have_is_refused(key: str, value: object, problem: str) -> None:
-    """Level, roles and versions have their own words; the message names file, clause and value."""
+    """Level, roles and versions accept fixed values only; the message names file, clause and value."""
     with pytest.raises(CatalogueError) as caught:
         parse_clause({**ENTRY, key: value}, where="x.toml")
     assert str(caught.value) == f"x.toml: clause 'KIP-35.first': {problem}"
@@ -269,7 +269,7 @@ def test_file_with_anything_but_clause_tables_is_refused(
 
 
 def test_file_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
-    """Bytes that are no UTF-8 are an error of the catalogue too."""
+    """Bytes that are not UTF-8 are a catalogue error too."""
     (tmp_path / "wrong.toml").write_bytes(b'clause = "\xff"')
     with pytest.raises(CatalogueError, match=r"^wrong\.toml: .*utf-8"):
         load_catalogue(tmp_path)

@@ -22,20 +22,20 @@ each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda def
 
 @each_clause
 def test_clause_is_judged_or_says_why_not(clause: Clause) -> None:
-    """A clause has a property in conformance/, or the reason why it has none, and never both."""
+    """A clause has a property in conformance/ or a reason why it has none, never both."""
     assert (clause.id in JUDGED) != bool(clause.not_tested)
 
 
 @each_clause
 def test_judged_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
-    """A clause that brokers are judged by is broken by three planted defects if it is a MUST, else by one."""
+    """At least three planted defects break each judged MUST clause, at least one any other."""
     planted = [defect for defect in DEFECTS.values() if clause.id in defect.breaks]
     assert len(planted) >= defects_asked_of(clause.level) or clause.id not in JUDGED
 
 
 @each_clause
 def test_clause_is_one_sentence_in_place(clause: Clause) -> None:
-    """Statement and meaning are whole sentences, and the clause applies to a version that exists."""
+    """Statement and meaning are complete sentences, and the clause applies to an existing version."""
     for text in (clause.statement, clause.meaning):
         assert re.fullmatch(r"(?:[A-Z]|v\d).*[^.]\.", text)
     assert clause.statement.count(". ") == 0
@@ -46,7 +46,7 @@ def test_clause_is_one_sentence_in_place(clause: Clause) -> None:
 
 @each_defect
 def test_defect_breaks_clauses_that_exist(defect: Defect) -> None:
-    """Every clause that a defect names is in the catalogue, once."""
+    """Every clause that a defect names is in the catalogue, and is named once."""
     assert defect.breaks
     assert len(set(defect.breaks)) == len(defect.breaks)
     for clause in defect.breaks:
@@ -57,7 +57,7 @@ def test_defect_breaks_clauses_that_exist(defect: Defect) -> None:
     "path", sorted(Path(str(FOLDER)).glob("*.toml")), ids=lambda path: path.name
 )
 def test_file_holds_the_clauses_of_one_source(path: Path) -> None:
-    """A file holds the clauses of the one source that it is named after."""
+    """All clauses of a file come from one source, and the file is named after it."""
     entries = tomllib.loads(path.read_text("utf-8"))["clause"]
     sources = {entry["id"].partition(".")[0] for entry in entries}
     assert len(sources) == 1

@@ -15,20 +15,20 @@ NO_FACT = re.compile(
     r"\b(should|shall|ought|must|tests?|checks?|verif(?:y|ies)|ensures?|asserts?|try|tries)\b",
     re.IGNORECASE,
 )
-"""Words of a wish or of a job description."""
+"""Words of a wish, or words that describe a test instead of the target."""
 
 each_property = pytest.mark.parametrize("conformance_property", PROPERTIES, ids=str)
 
 
 def test_properties_are_found() -> None:
-    """What is read from the source is there at all, in more than one file."""
+    """Properties are found, in more than one file."""
     assert len(PROPERTIES) >= 30
     assert len({each.file for each in PROPERTIES}) >= 5
 
 
 @each_property
 def test_property_names_clauses_of_the_catalogue(conformance_property: Property) -> None:
-    """A property carries a clause mark with a literal id, and the catalogue has that clause."""
+    """Every property has a clause mark with a literal id that is in the catalogue."""
     assert conformance_property.clauses
     for clause in conformance_property.clauses:
         assert clause is not None
@@ -37,7 +37,7 @@ def test_property_names_clauses_of_the_catalogue(conformance_property: Property)
 
 @each_property
 def test_property_states_a_fact(conformance_property: Property) -> None:
-    """Name and docstring say what is so, in one whole sentence, and not what is wished or done."""
+    """Name and docstring state a fact in one complete sentence, not a wish or what the test does."""
     words = conformance_property.name.removeprefix("test_").replace("_", " ")
     assert not NO_FACT.search(words)
     assert len(words.split()) >= 3
@@ -47,13 +47,13 @@ def test_property_states_a_fact(conformance_property: Property) -> None:
 
 
 def test_property_names_are_unique() -> None:
-    """No two properties share a name, since records name a property without its file."""
+    """No two properties share a name, because records name a property without its file."""
     names = [each.name for each in PROPERTIES]
     assert sorted(set(names)) == sorted(names)
 
 
 def test_reading_finds_what_a_source_says(tmp_path: Path) -> None:
-    """Marks are read from functions of any kind, computed arguments are told apart, others left out."""
+    """Marks are read from functions of any kind; computed arguments become None, others are left out."""
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "test_some.py").write_text(
         '@pytest.mark.clause("A.b")\n'

@@ -1,4 +1,4 @@
-"""Runs that several tests look at."""
+"""Runs that several tests share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
 
 @pytest.fixture(scope="session")
 def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
-    """The smoke tier on the healthy reference broker, with Allure's results in `allure` beside `runs`."""
+    """The smoke tier on the healthy reference broker, with Allure's results in `allure` next to `runs`."""
     folder = tmp_path_factory.mktemp("healthy")
     return run_suite(
         *("--broker", "reference", "--tier", "smoke", "--alluredir", str(folder / "allure")),
@@ -21,7 +21,7 @@ def healthy_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
 
 @pytest.fixture(scope="session")
 def defects_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
-    """Each planted defect, judged by the properties of the clauses that it breaks."""
+    """A run of each planted defect, judged by the properties of the clauses that it breaks."""
     folder = tmp_path_factory.mktemp("defects")
     chosen = [
         f"{SUITE}brokers/{place.split(':')[0]}::{place.split(':')[2]}[reference+{defect.name}]"

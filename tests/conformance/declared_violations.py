@@ -22,7 +22,7 @@ NAME = __name__
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the declarations in before the targets are chosen."""
+    """Add the declarations before the targets are selected."""
     plugin: Any = config.pluginmanager.get_plugin("fixtures.plugin")
     plugin.reference_targets = with_declarations
 

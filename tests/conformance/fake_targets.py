@@ -1,4 +1,4 @@
-"""Small servers on loopback that are no proper Kafka brokers, each in one way."""
+"""Small servers on loopback that are not correct Kafka brokers, each in one way."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from wire.frames import FrameReader
 READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
 COUNTS = 20_000
-"""How many of them follow each other in one answer."""
+"""How many counts follow each other in one answer."""
 PREPARATORY_CONNECTIONS = 3 + CALIBRATION_EXCHANGES + 1
-"""What a run opens before its first example: preflight, cluster and node id, calibration, the table."""
+"""Connections before a run's first example: preflight, cluster and node id, calibration, the table."""
 PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 3
-"""The same on a TLS listener, where nobody asks for readiness or for ids."""
+"""The same on a TLS listener, which is not asked for readiness or ids."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class FakeTarget:
     Attributes:
         address: "host:port".
         stopped: set when the server ends.
-        received: what came on each connection, in the order in which they were opened.
+        received: the bytes received on each connection, in the order of opening.
     """
 
     address: str
@@ -48,7 +48,7 @@ class FakeTarget:
     received: list[bytearray] = field(default_factory=list)
 
     def reads(self, connection: socket.socket) -> Iterator[bytes]:
-        """Give what comes on a connection, read by read, until it ends; and keep it."""
+        """Yield each read of a connection until it ends, and record the bytes."""
         kept = bytearray()
         self.received.append(kept)
         while data := connection.recv(READ_BYTES):
@@ -57,19 +57,19 @@ class FakeTarget:
 
 
 Behaviour = Callable[[FakeTarget, socket.socket], None]
-"""What is done with one connection, in a thread of its own."""
+"""What to do with one connection, in its own thread."""
 
 
 @contextmanager
 def serve(behaviour: Behaviour) -> Iterator[FakeTarget]:
-    """Serve one behaviour on a free port until the block ends."""
+    """Run one behaviour on a free port until the block ends."""
     with socket.create_server((LOOPBACK, 0), backlog=64) as listener:
         target = FakeTarget(address=f"{LOOPBACK}:{listener.getsockname()[1]}")
         open_sockets: set[socket.socket] = set()
         threads: list[threading.Thread] = []
 
         def handle(connection: socket.socket) -> None:
-            # That the suite closes first, or the block ends, is how every connection here ends.
+            # Every connection here ends when the suite closes it first, or when the block ends.
             with connection, contextlib.suppress(OSError):
                 behaviour(target, connection)
             open_sockets.discard(connection)
@@ -88,7 +88,7 @@ def serve(behaviour: Behaviour) -> Iterator[FakeTarget]:
             yield target
         finally:
             target.stopped.set()
-            # Closing alone does not wake a thread that waits in the call.
+            # Closing alone does not wake a thread that is blocked in the call.
             for waiting in (listener, *open_sockets):
                 with contextlib.suppress(OSError):
                     waiting.shutdown(socket.SHUT_RDWR)
@@ -110,7 +110,7 @@ def reference_behaviour() -> Behaviour:
 
 
 def behaviour_of(broker: ReferenceBroker) -> Behaviour:
-    """Answer as a broker in this process does."""
+    """Answer as an in-memory broker does."""
     turn = threading.Lock()
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
@@ -137,7 +137,7 @@ def turning(
     after: int = PREPARATORY_CONNECTIONS,
     proper: Behaviour | None = None,
 ) -> Behaviour:
-    """Answer properly on a number of connections, and then behave otherwise."""
+    """Answer correctly on a number of connections, then switch to another behaviour."""
     proper = proper or reference_behaviour()
     opened = iter(range(after))
 
@@ -148,13 +148,13 @@ def turning(
 
 
 def turning_behind_tls(behaviour: Behaviour) -> Behaviour:
-    """Answer properly inside TLS until the examples begin, and then behave otherwise, with or without TLS."""
+    """Answer correctly inside TLS until the examples begin, then switch, with or without TLS."""
     proper = behind_tls(reference_behaviour())
     return turning(behaviour, after=PREPARATORY_TLS_CONNECTIONS, proper=proper)
 
 
 def answer_http(target: FakeTarget, connection: socket.socket) -> None:
-    """Be a web server."""
+    """Act as a web server."""
     next(target.reads(connection), None)
     connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
 
@@ -170,35 +170,35 @@ def close_at_once(target: FakeTarget, connection: socket.socket) -> None:
 
 
 def answer_garbage(target: FakeTarget, connection: socket.socket) -> None:
-    """Answer every read with bytes that are no frame."""
+    """Answer every read with bytes that are not a frame."""
     for _ in target.reads(connection):
         connection.sendall(b"\xde\xad\xbe\xef" * 8)
 
 
 def flood(target: FakeTarget, connection: socket.socket) -> None:
-    """Answer the first read with frames without end."""
+    """Answer the first read with an endless stream of frames."""
     next(target.reads(connection), None)
     while not target.stopped.is_set():
         connection.sendall(b"\0\0\4\0" + b"\xff" * 1024)
 
 
 def announce_more_than_comes(target: FakeTarget, connection: socket.socket) -> None:
-    """Announce a frame of 2 GiB and send a little of it."""
+    """Announce a frame of 2 GiB and send a small part of it."""
     for _ in target.reads(connection):
         connection.sendall(b"\x7f\xff\xff\xff" + b"\0" * 64)
 
 
 def answering_bombs(first_count: bytes) -> Behaviour:
-    """Answer every request with a whole frame of counts without what they count.
+    """Answer every request with a complete frame of counts, without the elements that they count.
 
     Args:
-        first_count: stands before the others, which are varints of 2^31 - 1.
+        first_count: written before the others, which are varints of 2^31 - 1.
     """
     body = bytes(2) + first_count + b"\xff\xff\xff\xff\x07" * COUNTS
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
         reader = FrameReader()
-        # What is no frame is not answered.
+        # Bytes that are not a frame get no answer.
         with contextlib.suppress(DecodeError):
             for data in target.reads(connection):
                 reader.receive_data(data)
@@ -210,13 +210,13 @@ def answering_bombs(first_count: bytes) -> Behaviour:
 
 
 answer_bombs = answering_bombs(b"\x7f\xff\xff\xff")
-"""Every count says 2^31 - 1, in the layouts in which the first is an INT32."""
+"""Every count is 2^31 - 1, in layouts whose first count is an INT32."""
 answer_flexible_bombs = answering_bombs(b"")
-"""The same in the layouts in which every count is a varint."""
+"""The same in layouts whose counts are all varints."""
 
 
 def trickling(between_bytes_s: float) -> Behaviour:
-    """Send a right answer byte by byte."""
+    """Send a correct answer byte by byte."""
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
         model = reference_broker().connect()
@@ -231,8 +231,8 @@ def trickling(between_bytes_s: float) -> Behaviour:
 
 
 def behind_tls(behaviour: Behaviour) -> Behaviour:
-    """Shake hands as a TLS listener does, and behave inside."""
-    # Made here, so that no handshake waits for its keys.
+    """Do the handshake of a TLS listener, then use the behaviour inside TLS."""
+    # Created here, so that no handshake waits for key generation.
     context = _server_context()
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
@@ -243,7 +243,7 @@ def behind_tls(behaviour: Behaviour) -> Behaviour:
 
 
 def in_turn(*behaviours: Behaviour) -> Behaviour:
-    """Behave on each connection otherwise than on the one before it."""
+    """Use the next behaviour for each new connection, in a cycle."""
     turns = itertools.cycle(behaviours)
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Runs the suite as its users do, `pytest conformance/ ...` in a process of its own, and reads its records."""
+"""Runs the suite as users do, `pytest conformance/ ...` in a separate process, and reads its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPOSITORY = Path(__file__).parent.parent.parent
 SUITE = "conformance/"
 END_TIMEOUT_S = 20
 TIME_LIMIT_S = 500
-"""Far above what any run here takes; it only keeps a hanging run from blocking the tests."""
+"""Far above the duration of any run here; it only keeps a hanging run from blocking the tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,23 +37,23 @@ class SuiteRun:
 
     @property
     def folder(self) -> Path:
-        """The run's own folder, as the run says."""
+        """The run's folder, as its output names it."""
         _, _, rest = self.output.partition("\nrecords: ")
         return Path(rest.partition("\n")[0])
 
     @property
     def header(self) -> dict[str, Any]:
-        """What `run.json` says."""
+        """The content of `run.json`."""
         content: dict[str, Any] = json.loads((self.folder / "run.json").read_text())
         return content
 
     def rows(self, table: str = "examples") -> list[dict[str, Any]]:
-        """Return all rows of one of the run's tables, in the order in which they were written."""
+        """Return all rows of one of the run's tables, in the order of writing."""
         parts = sorted((self.folder / table).glob("*.parquet"))
         return [row for part in parts for row in pq.read_table(part).to_pylist()]
 
     def verdicts(self) -> dict[tuple[str, str], Verdict]:
-        """Return target and clause of each planned cell with its verdict, folded from the records."""
+        """Return the verdict of each planned cell by target and clause, derived from the records."""
         judged: dict[tuple[str, str], set[Verdict]] = {}
         for row in self.rows():
             if row["phase"] == Phase.GENERATE.value:
@@ -72,7 +72,7 @@ class SuiteRun:
         }
 
     def failures(self) -> dict[tuple[str, str], Path]:
-        """Return target and clause of each failure with its folder."""
+        """Return the folder of each failure by target and clause."""
         facts = {
             path.parent: json.loads(path.read_text())
             for path in self.folder.glob("failures/*/failure.json")
@@ -88,10 +88,10 @@ def start_suite(
     variables: Mapping[str, str] | None = None,
     every_listener: bool = False,
 ) -> subprocess.Popen[str]:
-    """Start a run on the plaintext listener, unless the options name others; its output is a pipe.
+    """Start a run on the plaintext listener, unless options name others; its output goes to a pipe.
 
     Args:
-        options: what stands behind `pytest conformance/`.
+        options: arguments after `pytest conformance/`.
         runs: folder for its records.
         suite: what is run.
         profile: Hypothesis' profile.
@@ -126,12 +126,12 @@ def finish(process: subprocess.Popen[str]) -> SuiteRun:
 
 
 def run_suite(*options: str, runs: Path, **how: Any) -> SuiteRun:
-    """Run the suite to its end; see `start_suite`."""
+    """Run the suite until it ends; see `start_suite`."""
     return finish(start_suite(*options, runs=runs, **how))
 
 
 def await_line(process: subprocess.Popen[str], text: str) -> str:
-    """Read a run's output up to the first line that has a text in it; returns all of that."""
+    """Read a run's output up to the first line that contains a text; return everything read."""
     assert process.stdout is not None
     seen = ""
     for line in process.stdout:
@@ -142,12 +142,12 @@ def await_line(process: subprocess.Popen[str], text: str) -> str:
 
 
 def children_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
-    """Return the processes below a run by now."""
+    """Return the current descendants of a process."""
     children: list[psutil.Process] = psutil.Process(process.pid).children(recursive=True)
     return children
 
 
 def survivors(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
-    """Wait until processes have ended, and return those that have not in due time."""
+    """Wait for processes to end; return those that did not end within the time limit."""
     _, alive = psutil.wait_procs(processes, timeout=END_TIMEOUT_S)
     return list(alive)

@@ -1,4 +1,4 @@
-"""What Allure gets: one result per clause and target, and the evidence of a violation."""
+"""The results for Allure: one per clause and target, with the evidence of a violation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conformance.suite_runs import SuiteRun
 
 
 def results_of(run: SuiteRun) -> list[dict[str, Any]]:
-    """Return the results that a run wrote beside its records."""
+    """Return the results that a run wrote next to its records."""
     return [json.loads(file.read_text()) for file in allure_folder(run).glob("*-result.json")]
 
 
@@ -42,7 +42,7 @@ def test_each_clause_is_one_result(healthy_run: SuiteRun) -> None:
 
 @pytest.mark.parametrize("name", ["exchange.txt", "reproducer.py", "example.txt"])
 def test_violation_carries_its_evidence(name: str, defects_run: SuiteRun) -> None:
-    """The result of a violation is failed and carries the same files as the failure's folder."""
+    """The result of a violation is failed and has the same files as the failure's folder."""
     clause, target = "PROTOCOL.correlation-id-echoed", "negative-correlation-ids-lose-their-sign"
     (result,) = (
         result

@@ -1,4 +1,4 @@
-"""What the suite says to a command line that it cannot follow."""
+"""How the suite responds to a command line that it cannot use."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_TESTS_COLLECTED = 5
 def test_command_line_that_names_nothing_ends_with_4(
     options: list[str], message: str, tmp_path: Path
 ) -> None:
-    """A target that is not there ends the run with status 4 and the nearest names, and leaves no records."""
+    """An unknown target ends the run with status 4, suggests the nearest names, and leaves no records."""
     run = run_suite(*options, runs=tmp_path / "runs")
     assert run.status == USAGE_ERROR
     assert message in run.output
@@ -49,7 +49,7 @@ def test_command_line_that_names_nothing_ends_with_4(
 
 
 def test_mark_with_an_unknown_clause_ends_with_4(tmp_path: Path) -> None:
-    """A property that names a clause which no catalogue has ends the run with the nearest ids."""
+    """A property with an unknown clause ends the run, and the error suggests the nearest ids."""
     module = tmp_path / "test_misnamed.py"
     module.write_text(
         "import pytest\n"
@@ -73,7 +73,7 @@ def test_mark_with_an_unknown_clause_ends_with_4(tmp_path: Path) -> None:
 
 
 def test_nothing_chosen_is_never_green(tmp_path: Path) -> None:
-    """A run that chooses no property ends with pytest's status for it, and keeps no records."""
+    """A run without any selected property ends with pytest's status for it, and keeps no records."""
     run = run_suite("--broker", "reference", "-k", "no_such_property", runs=tmp_path / "runs")
     assert run.status == NO_TESTS_COLLECTED
     assert " deselected" in run.output

@@ -17,7 +17,7 @@ UNKNOWN_NAME = 4
 
 
 def output_of(*arguments: str, status: int = 0) -> str:
-    """Run the console script in this process and return what it printed."""
+    """Run the console script in this process and return its output."""
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == status, result.output
     assert "\x1b" not in result.output
@@ -25,7 +25,7 @@ def output_of(*arguments: str, status: int = 0) -> str:
 
 
 def test_targets_are_listed_one_a_line() -> None:
-    """`targets` lists every file of the registry and the reference broker, unbroken when piped."""
+    """`targets` lists every file of the registry and the reference broker, unwrapped when piped."""
     lines = output_of("targets").splitlines()
     listed = [line.split()[0] for line in lines[1:]]
     assert sorted(listed) == sorted(
@@ -42,7 +42,7 @@ def test_targets_are_grouped() -> None:
 
 
 def test_targets_that_nobody_has_tried_say_so() -> None:
-    """A target that was never run is listed with the reason, one before ApiVersions as such."""
+    """A target that was never run is listed with the reason, and one before ApiVersions is marked."""
     notes = {line.split()[0]: line for line in output_of("targets").splitlines()}
     for target in load_targets():
         assert ("not tried: " in notes[target.id]) == bool(target.not_tried)
@@ -50,7 +50,7 @@ def test_targets_that_nobody_has_tried_say_so() -> None:
 
 
 def test_planted_defects_are_listed_when_asked_for() -> None:
-    """`targets --defects` ends with every reference broker, each with what is wrong with it."""
+    """`targets --defects` ends with every reference broker, each with its defect."""
     lines = output_of("targets", "--defects").splitlines()
     listed = [line.split()[0] for line in lines]
     references = [target.id for target in reference_targets()]
@@ -58,7 +58,7 @@ def test_planted_defects_are_listed_when_asked_for() -> None:
 
 
 def test_clauses_are_listed_one_a_line() -> None:
-    """`clauses` lists every clause of the catalogue with its level and statement, unbroken when piped."""
+    """`clauses` lists every clause of the catalogue with its level and statement, unwrapped when piped."""
     lines = output_of("clauses").splitlines()[1:]
     for line, clause in zip(lines, catalogue(), strict=True):
         assert line.split()[:2] == [clause.id, clause.level.value]
@@ -88,24 +88,24 @@ def test_every_clause_can_be_explained(clause: str) -> None:
 
 @pytest.mark.parametrize("clause", [c for c in catalogue() if c.not_tested], ids=lambda c: c.id)
 def test_clause_that_no_run_judges_says_why(clause: Clause) -> None:
-    """`explain` gives the reason from the catalogue."""
+    """`explain` prints the reason from the catalogue."""
     assert "not judged in a run: " in output_of("explain", clause.id)
 
 
 def test_unknown_clause_gets_the_nearest() -> None:
-    """`explain` of a clause that is not there names the nearest ones."""
+    """`explain` of an unknown clause suggests the nearest ones."""
     output = output_of("explain", "KIP-35.key-unique", status=UNKNOWN_NAME)
     assert "the nearest are KIP-35.keys-unique" in output
 
 
 def test_unknown_defect_gets_the_nearest() -> None:
-    """`mutation` of a defect that is not there names the nearest ones."""
+    """`mutation` of an unknown defect suggests the nearest ones."""
     output = output_of("mutation", "tags-decend", status=UNKNOWN_NAME)
     assert "nearest: reference+tags-descend" in output
 
 
 def test_mutation_score_is_printed_and_kept(tmp_path: Path) -> None:
-    """`mutation` catches two planted defects by exactly their clauses, says so and writes it down."""
+    """`mutation` catches two planted defects by exactly their clauses, and prints and writes the score."""
     names = ("tags-descend", "a-default-tag-is-sent")
     out = tmp_path / "mutation"
     options = ("--seeds", "2", "--jobs", "1", "--in-memory-only", "--out", str(out))

@@ -16,7 +16,7 @@ HEAVY = ("pytest", "hypothesis", "pyarrow", "pyspark", "requests")
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_command_is_found_under_its_name(name: str) -> None:
-    """Each command that is listed exists, bears that name and says what it does."""
+    """Each listed command exists, has that name and has a help text."""
     command = main.get_command(click.Context(main), name)
     assert command is not None
     assert command.name == name
@@ -24,7 +24,7 @@ def test_command_is_found_under_its_name(name: str) -> None:
 
 
 def test_unknown_command_is_none() -> None:
-    """A mistyped name is no command."""
+    """A mistyped name is not a command."""
     assert main.get_command(click.Context(main), "gird") is None
 
 

@@ -1,4 +1,4 @@
-"""How one example is judged: violations, doubts, information, declared violations, and the end of shrinking."""
+"""How one example is judged: violations, doubts, notes, declared violations, and the end of shrinking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from clauses.catalogue import catalogue
+from clauses.catalogue import Clause, catalogue
 from conformance import examples, shrinking
 from conformance.examples import BRIEF_S, PropertyJudge
 from conformance.expectations import stale_expectations
@@ -59,7 +59,7 @@ def declared(*, clause: str = MUST.id, match: str = "", expires: date = TODAY) -
 
 @dataclass
 class FakeBroker:
-    """What a judge needs of a broker."""
+    """The part of a broker that a judge uses."""
 
     target: Target = field(default_factory=target_with)
     listener: str = "plaintext"
@@ -72,7 +72,7 @@ class FakeBroker:
 
     @property
     def can_restart(self) -> bool:
-        """Whether it can be started again."""
+        """Whether the broker can be started again."""
         return self.revivals > 0
 
     def restart(self) -> None:
@@ -81,16 +81,16 @@ class FakeBroker:
         self.is_alive = True
 
     def check_alive(self) -> None:
-        """Raise unless the broker lives."""
+        """Raise an error unless the broker lives."""
         if not self.is_alive:
             raise BrokerGone("it ended")
 
     def await_end(self) -> None:
-        """Raise where it ends a moment later."""
+        """Raise an error if the broker ends a moment later."""
         self.check_alive()
 
     def lender(self) -> None:
-        """Lend nothing."""
+        """Return None: nothing is lent."""
 
     def forget(self, lender: None = None) -> None:
         """Begin a new journal."""
@@ -99,7 +99,7 @@ class FakeBroker:
 
 @dataclass
 class Judged:
-    """A judge, the recorder behind it, and the values of every body that ran."""
+    """A judge, its recorder, and the value of every body that ran."""
 
     judge: PropertyJudge
     recorder: RunRecorder
@@ -117,55 +117,57 @@ class Judged:
 
     @property
     def verdict(self) -> Verdict:
-        """The cell's verdict so far."""
+        """The cell's current verdict."""
         return self.recorder.cells[self.key].verdict
 
 
 def judged(
     runs: Path,
     broker: FakeBroker,
-    *,
-    pin: bool = False,
+    *clauses: Clause,
     known: str = "",
     is_brief: bool = False,
     pinned: int = 0,
 ) -> Judged:
-    """Return a judge of one clause on a broker."""
-    clause = PIN if pin else MUST
+    """Return a judge of some clauses on a broker, of a MUST unless others are given."""
+    clauses = clauses or (MUST,)
     recorder = RunRecorder(
         RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None), tier="smoke"
     )
-    cell = PlannedCell(
-        clause=clause.id, target=broker.target.id, listener="plaintext", known_violation=known
-    )
-    recorder.plan([(cell, clause.level.value)], [])
+    target, listener = broker.target.id, broker.listener
+    planned = [
+        PlannedCell(clause=each.id, target=target, listener=listener, known_violation=known)
+        for each in clauses
+    ]
+    levels = [each.level.value for each in clauses]
+    recorder.plan(zip(planned, levels, strict=True), [])
     judge = PropertyJudge(
         recorder,
         cast(Broker, broker),
-        (clause,),
+        clauses,
         "test_something",
         is_brief=is_brief,
         pinned=pinned,
     )
-    return Judged(judge, recorder, CellKey(clause.id, broker.target.id, "plaintext"))
+    return Judged(judge, recorder, CellKey(clauses[0].id, target, listener))
 
 
 def violate(value: int) -> None:
-    """Fail as a target's violation does."""
+    """Fail as a violation does."""
     raise AssertionError(f"seen {value}")
 
 
 def hold(value: int) -> None:
-    """Hold."""
+    """Succeed."""
 
 
 def end_it(value: int) -> None:
-    """Find the target ended."""
+    """Raise as if the target had ended."""
     raise BrokerGone("exit status 139")
 
 
 def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
-    """An AssertionError is the target's violation; what follows it is Hypothesis making it smaller."""
+    """An AssertionError is a violation, and Hypothesis shrinks it afterwards."""
     case = judged(tmp_path, FakeBroker())
     case.run(hold, 1)
     for value in (100, 10):
@@ -179,7 +181,7 @@ def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
 
 
 def test_rejected_example_is_not_recorded(tmp_path: Path) -> None:
-    """An example that the property rejects counts for nothing."""
+    """An example that the property rejects is not counted."""
 
     def reject(value: int) -> None:
         raise UnsatisfiedAssumption
@@ -191,7 +193,7 @@ def test_rejected_example_is_not_recorded(tmp_path: Path) -> None:
 
 
 def test_harness_error_ends_the_property(tmp_path: Path) -> None:
-    """After a fault of ours no further example runs: each ends with the same error at once."""
+    """After a fault of ours no further example runs; each raises the same error at once."""
 
     def lose(value: int) -> None:
         raise BrokerGone("it ended")
@@ -205,7 +207,7 @@ def test_harness_error_ends_the_property(tmp_path: Path) -> None:
 
 
 def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
-    """A failure of an example in which the broker ended is a doubt, not a violation."""
+    """A failure during which the broker ended is inconclusive, not a violation."""
     case = judged(tmp_path, FakeBroker(is_alive=False))
     with pytest.raises(BrokerGone):
         case.run(violate, 1)
@@ -213,7 +215,7 @@ def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
 
 
 def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
-    """What nothing says how to judge violates nothing, even on a pinned target, and shows what it is about."""
+    """A note violates nothing, even on a pinned target, and its bytes are kept."""
     case = judged(tmp_path, FakeBroker(is_pinned=True))
     exchange = Exchange(request=probe_request(0), outcome=Outcome.SILENT)
     case.judge.notes(Unjudged("no schema"), (Step(connection=0, exchanges=(exchange,)),))
@@ -228,7 +230,7 @@ def test_note_is_information_with_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_pinned", [True, False])
 def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
     """A difference from a PIN violates on Apache Kafka, and elsewhere is information with its evidence."""
-    case = judged(tmp_path, FakeBroker(is_pinned=is_pinned), pin=True)
+    case = judged(tmp_path, FakeBroker(is_pinned=is_pinned), PIN)
     if is_pinned:
         with pytest.raises(AssertionError):
             case.run(violate, 1)
@@ -238,8 +240,22 @@ def test_pin_binds_only_who_is_pinned(is_pinned: bool, tmp_path: Path) -> None:
     assert len(case.recorder.cells[case.key].failures) == 1
 
 
+@pytest.mark.parametrize(
+    "clauses", [(PIN, MUST), (MUST, PIN)], ids=lambda each: "-".join(c.level for c in each)
+)
+def test_a_must_next_to_a_pin_binds_every_target(
+    clauses: tuple[Clause, ...], tmp_path: Path
+) -> None:
+    """A property that judges both finds a violation, not information, on a target that is not pinned."""
+    case = judged(tmp_path, FakeBroker(), *clauses)
+    with pytest.raises(AssertionError, match="seen 1"):
+        case.run(violate, 1)
+    must = case.key._replace(clause=MUST.id)
+    assert case.recorder.cells[must].verdict is Verdict.VIOLATES
+
+
 def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the budget is spent only examples that failed before run, so that shrinking ends."""
+    """After the budget is spent, only examples that failed before run, so that shrinking ends."""
     case = judged(tmp_path, FakeBroker())
     with pytest.raises(AssertionError):
         case.run(violate, 1)
@@ -261,10 +277,10 @@ def test_spent_budget_ends_shrinking(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_declared_violation_covers_what_it_matches(
     match: str, verdict: Verdict, tmp_path: Path
 ) -> None:
-    """A declared violation excuses the failures whose message it matches, and no other."""
+    """A declared violation excuses failures whose message it matches, and no others."""
     broker = FakeBroker(target=target_with(declared(match=match)))
     case = judged(tmp_path, broker, known="reason")
-    # What is declared is raised behind the last example, so that it hides none.
+    # A declared failure is raised after the last example, so that it hides no other.
     is_declared = verdict is Verdict.KNOWN_VIOLATION
     with nullcontext() if is_declared else pytest.raises(AssertionError):
         case.run(violate, 1)
@@ -274,7 +290,7 @@ def test_declared_violation_covers_what_it_matches(
 
 
 def test_a_declared_failure_hides_no_other(tmp_path: Path) -> None:
-    """The examples behind it are judged, and each failure has the declaration that matches it."""
+    """Later examples are judged, and each failure is matched with the declaration for it."""
     broker = FakeBroker(target=target_with(declared(match="seen 1"), declared(match="seen 2")))
     case = judged(tmp_path, broker, known="reason")
     case.run(violate, 1)
@@ -285,7 +301,7 @@ def test_a_declared_failure_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_every_row_has_its_phase(tmp_path: Path) -> None:
-    """Rows of a cell are drawn until the first failure, which still is, and shrunk after it."""
+    """Rows up to and including the first failure are generated; later ones are shrunk."""
     case = judged(tmp_path, FakeBroker())
     case.run(hold, 1)
     for value in (2, 3):
@@ -313,12 +329,12 @@ def test_every_row_has_its_phase(tmp_path: Path) -> None:
     ],
 )
 def test_stale_expectations_are_named(known: KnownViolation, stale: list[str]) -> None:
-    """A declared violation is stale from its day on, or where no catalogue has its clause."""
+    """A declaration is stale from its expiry date on, or if its clause is in no catalogue."""
     assert stale_expectations([target_with(known)]) == stale
 
 
 def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> None:
-    """What ended the target twice is to blame, and the target runs again afterwards."""
+    """A request that ended the target twice is to blame, and the target is started again afterwards."""
     broker = FakeBroker(revivals=5)
     case = judged(tmp_path, broker)
 
@@ -333,9 +349,9 @@ def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> 
     [("odd", "PROTOCOL.malformed-hurts-nobody"), ("", "PROTOCOL.well-formed-never-closed")],
 )
 def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_path: Path) -> None:
-    """Also where the property that met it is a PIN, which does not bind the target."""
+    """The clause about crashes is also violated if the property is a PIN that does not bind the target."""
     broker = FakeBroker(target=target_with(), revivals=5)
-    case = judged(tmp_path, broker, pin=True)
+    case = judged(tmp_path, broker, PIN)
     key = CellKey(blamed, broker.target.id, "plaintext")
     cell = PlannedCell(clause=blamed, target=broker.target.id, listener="plaintext")
     case.recorder.cells[key] = Cell(planned=cell, level="MUST")
@@ -356,7 +372,7 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
 
 
 def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
-    """Seen with kfake: it closes the connection, and its panic ends it behind that."""
+    """Observed with kfake: it closes the connection, and its panic ends it afterwards."""
     broker = FakeBroker(revivals=5)
     case = judged(tmp_path, broker)
     times = iter(range(2))
@@ -371,7 +387,7 @@ def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
 
 
 def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
-    """What did not end a fresh target is not known to be to blame."""
+    """A request that does not end a fresh target may not be to blame."""
     case = judged(tmp_path, FakeBroker(revivals=5))
     ends = iter([True, False])
 
@@ -384,7 +400,7 @@ def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
 
 
 def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path: Path) -> None:
-    """It is started again, nothing is recorded, and who ended it is found one by one."""
+    """It is started again, nothing is recorded, and the request to blame is found one by one."""
     broker = FakeBroker(revivals=5)
     case = judged(tmp_path, broker)
 
@@ -397,7 +413,7 @@ def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path
 
 
 def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
-    """Only what did not conform is taken from the target's patience."""
+    """Only the waiting of examples that do not conform costs the target's patience."""
     broker = FakeBroker()
     case = judged(tmp_path, broker)
     whole = broker.patience.left_s
@@ -417,7 +433,7 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
 def test_brief_property_begins_nothing_late(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But its first example, however late, and again from when it begins again."""
+    """After its time is up, only the first example runs, also after the property begins again."""
     now = [0.0]
     monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
     case = judged(tmp_path, FakeBroker(), is_brief=True)
@@ -431,7 +447,7 @@ def test_brief_property_begins_nothing_late(
 
 
 def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However late they are, and however many are only information; the cell says that drawn ones were dropped."""
+    """They all run, however late; the cell says that drawn examples were dropped."""
     now = [0.0]
     monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
     case = judged(tmp_path, FakeBroker(), is_brief=True, pinned=3)
@@ -443,15 +459,40 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.M
 
     for value in range(3):
         case.run(late, value)
-    assert case.recorder.cells[case.key].planned.reason == ""
-    case.run(late, 3)
+    case.judge.raise_first()
+    assert case.recorder.cells[case.key].reason == ""
+    for value in range(3, 7):
+        case.run(late, value)
+    case.judge.raise_first()
     assert ran == [0, 1, 2]
-    assert "drawn examples" in case.recorder.cells[case.key].planned.reason
+    assert case.recorder.cells[case.key].reason == (
+        "0 of 4 drawn examples: more than 1 s had passed on this listener by then; "
+        "every pinned example was run"
+    )
     assert case.verdict is Verdict.CONFORMS
 
 
+def test_cell_says_how_many_drawn_examples_were_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many were drawn is known at the end alone; what is judged again one by one is counted again."""
+    now = [0.0]
+    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_brief=True, pinned=1)
+
+    def slow(value: int) -> None:
+        now[0] += 0.4 * BRIEF_S
+
+    for _ in range(2):
+        case.judge.begin_again(None)
+        for value in range(11):
+            case.run(slow, value)
+    case.judge.raise_first()
+    assert case.recorder.cells[case.key].reason.startswith("2 of 10 drawn examples: ")
+
+
 def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:
-    """Whatever the example comes to, the target's patience is used up by it."""
+    """It costs the target's patience even if the example conforms."""
     broker = FakeBroker()
     case = judged(tmp_path, broker)
     whole = broker.patience.left_s
@@ -460,7 +501,7 @@ def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:
 
 
 def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
-    """It was to be expected; where the declaration does not cover it, it costs what it took."""
+    """A failure that the declaration covers costs no patience; any other costs its waiting time."""
     broker = FakeBroker(target=target_with(declared(match="as ever")))
     case = judged(tmp_path, broker, known="reason")
     whole = broker.patience.left_s
@@ -485,7 +526,7 @@ def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
         raise AssertionError("silent")
 
     broker = FakeBroker()
-    case = judged(tmp_path, broker, pin=True, pinned=3)
+    case = judged(tmp_path, broker, PIN, pinned=3)
     for value in range(3):
         case.run(wait, value)
     assert case.verdict is Verdict.INFORMATIONAL
@@ -496,7 +537,7 @@ def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
 def test_patience_that_ends_before_anything_was_found_is_a_doubt(tmp_path: Path) -> None:
     """Examples that held say nothing about those that were not run."""
     broker = FakeBroker()
-    case = judged(tmp_path, broker, pin=True, pinned=2)
+    case = judged(tmp_path, broker, PIN, pinned=2)
     case.run(hold, 0)
     broker.patience.left_s = 0.0
     with pytest.raises(OutOfPatience):

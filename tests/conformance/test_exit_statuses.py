@@ -1,4 +1,4 @@
-"""What a run's exit status says, from runs against the reference broker with and without defects."""
+"""A run's exit status, for the reference broker with and without defects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONG_AGO = "2026-02-01"
 
 
 def test_healthy_target_ends_with_0(healthy_run: SuiteRun) -> None:
-    """A target that keeps every clause ends the run with 0, and every cell says so."""
+    """A target that keeps every clause ends the run with 0, and every cell conforms."""
     assert healthy_run.status == 0, healthy_run.output
     assert set(healthy_run.verdicts().values()) == {Verdict.CONFORMS}
 
@@ -39,7 +39,7 @@ def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
 def test_violated_should_gates_only_where_asked(
     options: list[str], status: int, outcome: str, tmp_path: Path
 ) -> None:
-    """A violated SHOULD is shown and recorded, and fails the run with --strict-should alone."""
+    """A violated SHOULD is shown and recorded, but fails the run only with --strict-should."""
     run = run_suite(
         *("--broker", "reference+a-default-tag-is-sent", "--tier", "smoke"),
         *("-k", "test_tags_at_their_default_are_not_sent", *options),
@@ -95,7 +95,7 @@ def test_declared_violation_decides_the_status(
     said: str,
     tmp_path: Path,
 ) -> None:
-    """A declared violation excuses what it matches until it expires, and is news when it is gone."""
+    """A declared violation excuses its failures until it expires; an unexpected pass is reported."""
     entry = {"target": target, "clause": CLAUSE, "match": match, "expires": expires}
     run = run_suite(
         *("--broker", target, "--tier", "smoke", "-k", PROPERTY, "-p", declared_violations.NAME),

@@ -1,4 +1,4 @@
-"""Failures are repeated alone and told apart; what comes and goes fails the run all the same."""
+"""Failures are repeated alone and classified; intermittent ones still fail the run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PROPERTY = "test_correlation_id_comes_back"
 
 
 def failing(fails: Callable[[], bool]) -> Behaviour:
-    """Close the connection in place of an answer where `fails` says so."""
+    """Close the connection instead of answering when `fails` returns true."""
     broker, turn = reference_broker(), threading.Lock()
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
@@ -55,19 +55,19 @@ def failing(fails: Callable[[], bool]) -> Behaviour:
 
 
 def three_in_ten(seed: int, *, calm: int) -> Behaviour:
-    """Fail three requests of ten by chance, behind some that are answered."""
+    """Fail three of ten requests at random, after some that are answered."""
     chance, answered = random.Random(seed), iter(range(calm))
     return failing(lambda: next(answered, None) is None and chance.random() < 0.3)
 
 
 def after(requests: int) -> Behaviour:
-    """Fail on every request behind the first ones."""
+    """Fail on every request after the first ones."""
     received = itertools.count()
     return failing(lambda: next(received) >= requests)
 
 
 def is_held_open(connection: socket.socket) -> bool:
-    """Tell whether the other end of a connection has not closed it, as the kernel knows it."""
+    """Return whether the peer has not yet closed the connection, according to the kernel."""
     try:
         return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
     except BlockingIOError:
@@ -90,7 +90,7 @@ def beside_others() -> Behaviour:
 
 @contextmanager
 def broker_of(behaviour: Behaviour) -> Iterator[Broker]:
-    """Give a broker that behaves so."""
+    """Yield a broker with this behaviour."""
     with serve(behaviour) as fake:
         target = address_target(parse_address(fake.address))
         with launch_address(target) as running:
@@ -98,19 +98,19 @@ def broker_of(behaviour: Behaviour) -> Iterator[Broker]:
 
 
 class FakeSpare:
-    """Gives a broker that was started before, or none."""
+    """Provides a broker that was started earlier, or none."""
 
     def __init__(self, broker: Broker | None) -> None:
         self.target = None
         self._broker = broker
 
     def broker(self, listener: str) -> Broker | None:
-        """Give the broker."""
+        """Return the broker."""
         return self._broker
 
 
 def repeater(fresh: Broker | None = None) -> Repeater:
-    """Return what repeats failures, with this as the fresh broker."""
+    """Return a repeater with the given fresh broker."""
     return Repeater(cast(SpareTarget, FakeSpare(fresh)), tier="standard")
 
 
@@ -125,7 +125,7 @@ def example_on(broker: Broker) -> FailingExample:
 
 
 def test_failure_that_always_shows_is_deterministic() -> None:
-    """What fails every time on both brokers is repeated a few times only."""
+    """A failure that shows every time on both brokers is repeated only a few times."""
     with broker_of(after(0)) as used, broker_of(after(0)) as fresh:
         repeats = repeater(fresh).repeat(used, example_on(used))
     assert repeats is not None
@@ -135,7 +135,7 @@ def test_failure_that_always_shows_is_deterministic() -> None:
 
 
 def test_failure_that_needs_what_went_before_is_of_order() -> None:
-    """What fails on the broker that was judged and never on a fresh one follows from what went before."""
+    """A failure on the judged broker but never on a fresh one depends on earlier requests."""
     with broker_of(after(0)) as used, broker_of(after(1000)) as fresh:
         repeats = repeater(fresh).repeat(used, example_on(used))
     assert repeats is not None
@@ -143,7 +143,7 @@ def test_failure_that_needs_what_went_before_is_of_order() -> None:
 
 
 def test_failure_under_load_is_of_load() -> None:
-    """What holds alone and fails beside other requests is a matter of load."""
+    """A failure that does not show alone, but next to other requests, is one of load."""
     with broker_of(beside_others()) as used:
         repeats = repeater().repeat(used, example_on(used))
     assert repeats is not None
@@ -151,7 +151,7 @@ def test_failure_under_load_is_of_load() -> None:
 
 
 def test_failure_by_chance_is_flaky() -> None:
-    """What comes and goes has a rate, and an interval that holds the true one."""
+    """An intermittent failure has a rate, and an interval that contains the true one."""
     with (
         broker_of(three_in_ten(1, calm=1)) as used,
         broker_of(three_in_ten(2, calm=1)) as fresh,
@@ -163,7 +163,7 @@ def test_failure_by_chance_is_flaky() -> None:
 
 
 def test_target_that_gives_way_is_of_the_environment() -> None:
-    """What cannot be repeated, since no connection is to be had, says nothing about the target's answers."""
+    """Without a connection nothing can be repeated, which says nothing about the target's answers."""
 
     def unreachable(broker: Broker) -> None:
         raise ConnectionFailed("no route")
@@ -191,14 +191,14 @@ def flaky_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_flaky_must_fails_the_run(flaky_run: Any) -> None:
-    """A MUST that comes and goes ends the run with 1 and says how often it failed."""
+    """A MUST that fails intermittently ends the run with 1 and reports how often it failed."""
     assert flaky_run.status == 1, flaky_run.output
     assert list(flaky_run.verdicts().values()) == [Verdict.FLAKY]
     assert "repeated alone: flaky (comes and goes): failed" in flaky_run.output
 
 
 def test_flaky_cell_has_its_rate(flaky_run: Any) -> None:
-    """run.json gives the rate of a flaky cell with its interval, and the failure's folder its class."""
+    """run.json has the rate of a flaky cell with its interval, and the failure's folder its class."""
     (cell,) = flaky_run.header["planned_cells"]
     assert cell["flaky"]["low"] < 0.3 < cell["flaky"]["high"]
     for folder in flaky_run.failures().values():

@@ -1,4 +1,4 @@
-"""Gross faults: a broker that gets the simplest things wrong is red where it does, and judged everywhere else."""
+"""Gross faults: a broker that gets the simplest things wrong is red there, and still judged elsewhere."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ FAULTS: dict[str, tuple[Tampering, set[str]]] = {
     "v0-in-the-flexible-layout": (_in_layout(3, lambda layout: layout == 0), {V0}),
     "everything-in-v0": (_in_layout(0, lambda layout: layout > 0), {"KIP-511.v3-body-flexible"}),
 }
-"""Each with clauses that it must turn red, whatever else it does."""
+"""Each fault, with clauses that must turn red whatever else it causes."""
 
 
 def _fails(judged: Property, broker: InMemoryBroker) -> bool:
@@ -124,7 +124,7 @@ def _fails(judged: Property, broker: InMemoryBroker) -> bool:
 
 
 def _verdicts(tampering: Tampering) -> Iterator[tuple[str, bool | str]]:
-    """Judge the plaintext listener by every property that needs no socket: whether each clause fails, or why it cannot be judged."""
+    """Yield each clause, and whether it fails or why it cannot be judged, for every property without sockets."""
     targets = {target.id: target for target in reference_targets()}
     running = in_memory_target(targets[REFERENCE], tampering)
     broker = InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
@@ -153,7 +153,7 @@ def _judged(name: str) -> tuple[set[str], dict[str, str]]:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_gross_fault_is_red_at_its_clauses(name: str) -> None:
-    """And each clause that cannot be judged names the red one that is responsible."""
+    """The red clauses are as expected, and each clause that cannot be judged names a red one."""
     red, grey = _judged(name)
     assert FAULTS[name][1] <= red
     expected = json.loads(EXPECTED.read_text())[name]

@@ -40,8 +40,9 @@ SLOW: dict[str, Behaviour] = {
     "dripping": trickling(0.3),
     "trickling": trickling(1),
 }
-"""Each exchange costs the silence bound or, where bytes keep coming, the bound of an exchange, so one property
-judges them here."""
+"""Each exchange takes the silence bound or, while bytes keep coming, the bound of an exchange. Therefore only
+one property judges them here.
+"""
 INSIDE_TLS: dict[str, Behaviour] = {
     "tls-closing": behind_tls(close_at_once),
     "tls-garbage": behind_tls(answer_garbage),
@@ -55,12 +56,12 @@ INSTEAD_OF_TLS: dict[str, Behaviour] = {
 }
 ONE_PROPERTY = ("-k", "test_v0_is_served")
 ON_TLS = ("-p", tls_target.__name__, "--listener", "ssl", *ONE_PROPERTY)
-"""Whole runs on such listeners are for the benchmark."""
+"""Complete runs on such listeners belong to the benchmark."""
 V0_SERVED = "KIP-35.v0-always-served"
 CANNOT_BE_TOLD = {
-    # Nobody is left to be hurt.
+    # No other connection is left that could be affected.
     "PROTOCOL.malformed-hurts-nobody",
-    # There is no table any more whose entries could be asked for.
+    # The table, whose entries these clauses need, is gone.
     "KIP-35.every-advertised-version-served",
     "KIP-35.outside-range-not-served",
     "PROTOCOL.bad-version-of-known-api-refused",
@@ -70,7 +71,7 @@ CANNOT_BE_TOLD = {
 
 @pytest.fixture(scope="module")
 def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, SuiteRun]:
-    """A smoke run against each of them; those with TLS behind the others, as their handshakes are waited for less long."""
+    """A smoke run against each; those with TLS run later, because the wait for a handshake is shorter."""
     plain = {name: turning(behaviour) for name, behaviour in (QUICK | SLOW).items()}
     tls = {
         name: turning_behind_tls(behaviour)
@@ -87,7 +88,7 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Suite
 def _judged_at_once(
     behaviours: Mapping[str, Behaviour], options: Mapping[str, Sequence[str]], runs: Path
 ) -> dict[str, SuiteRun]:
-    """Judge targets all at once, as most of that time is waiting."""
+    """Judge all targets at the same time, because most of the time is waiting."""
     with ExitStack() as stack:
         started = {}
         for name, behaviour in behaviours.items():
@@ -122,7 +123,7 @@ def test_hostile_target_gets_verdicts(name: str, hostile_runs: Mapping[str, Suit
 def test_listener_that_shakes_no_hands_leaves_doubt(
     name: str, hostile_runs: Mapping[str, SuiteRun]
 ) -> None:
-    """Where TLS is not to be had any more nothing can be asked, and the run says why, cell by cell."""
+    """Without TLS nothing can be sent, and the run says why, cell by cell."""
     run = hostile_runs[name]
     assert run.status == 10, run.output
     assert set(by_clause(run).values()) == {Verdict.INCONCLUSIVE}
@@ -133,7 +134,7 @@ def test_listener_that_shakes_no_hands_leaves_doubt(
 def test_target_that_sends_a_byte_a_second_serves_nothing(
     hostile_runs: Mapping[str, SuiteRun],
 ) -> None:
-    """Such an answer is silence or is given up, by how long the target took before."""
+    """Such an answer counts as silence or as too slow, depending on how much patience is left."""
     run = hostile_runs["trickling"]
     assert run.status in (1, 10), run.output
     assert by_clause(run)[V0_SERVED] in (Verdict.VIOLATES, Verdict.INCONCLUSIVE)
@@ -143,7 +144,7 @@ def test_target_that_sends_a_byte_a_second_serves_nothing(
 def test_target_that_never_finishes_is_given_up(
     hostile_runs: Mapping[str, SuiteRun],
 ) -> None:
-    """An answer that comes byte by byte is given up once its patience is used up."""
+    """An answer that comes byte by byte is abandoned once the patience is used up."""
     run = hostile_runs["dripping"]
     assert run.status == 10, run.output
     assert by_clause(run)[V0_SERVED] is Verdict.INCONCLUSIVE

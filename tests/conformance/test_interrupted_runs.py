@@ -1,4 +1,4 @@
-"""Runs that are stopped, and runs beside each other: what is kept, and that nothing is left running."""
+"""Interrupted runs and concurrent runs: what is kept, and that nothing is left running."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_interrupted_run_keeps_rows_without_a_footer(tmp_path: Path) -> None:
 
 
 def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
-    """The planned cells stand in run.json before the first example, and the target ends with a killed run."""
+    """run.json has the planned cells before the first example, and the target ends with a killed run."""
     runs = tmp_path / "runs"
     process = start_suite("--broker", "reference", "-v", runs=runs)
     await_line(process, "launcher built-in")
@@ -57,7 +57,7 @@ def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
 
 
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
-    """Two runs into one folder at the same time make two complete run folders."""
+    """Two concurrent runs into one folder make two complete run folders."""
     options = ("--broker", "reference", "--tier", "smoke")
     processes = [start_suite(*options, runs=tmp_path) for _ in range(2)]
     runs = [finish(process) for process in processes]

@@ -1,4 +1,4 @@
-"""An interrupt is raised, and raised again where it was dropped."""
+"""An interrupt is raised, and raised again if it was dropped."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from conformance.interrupts import Interrupts
 
 @pytest.fixture(autouse=True)
 def own_handler() -> Iterator[None]:
-    """Leave the process's handler as it was."""
+    """Restore the process's handler afterwards."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
 
 
 def test_an_interrupt_that_was_dropped_is_raised_again() -> None:
-    """Whatever became of the first exception."""
+    """`check` raises it again, whatever happened to the first exception."""
     interrupts = Interrupts()
     interrupts.remember()
     interrupts.check()
@@ -33,7 +33,7 @@ def test_an_interrupt_that_was_dropped_is_raised_again() -> None:
 
 
 def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Raised there it would be dropped, and complained of at the end of the run."""
+    """Raised during the collection it would be dropped, and reported at the end of the run."""
     interrupts = Interrupts()
     interrupts.remember()
 
@@ -53,7 +53,7 @@ def test_an_interrupt_during_a_garbage_collection_waits(monkeypatch: pytest.Monk
 
 
 def test_an_ignored_interrupt_stays_ignored() -> None:
-    """As in a background job of a shell."""
+    """Interrupts are ignored as in a background job of a shell."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupts = Interrupts()
     interrupts.remember()

@@ -1,4 +1,4 @@
-"""What an answer of any API amounts to."""
+"""How an answer of any API is judged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOBODY = cast(Broker, None)
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> None:
-    """Answer ListGroups v0 with these error codes, one by one, and with no group."""
+    """Answer ListGroups v0 with these error codes, in turn, and without groups."""
 
     def send(broker: Broker, request: Request, *, silence_bound_s: float = 0.7) -> Exchange:
         code = next(codes, None)
@@ -40,13 +40,13 @@ def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> No
 
 
 def test_one_other_answer_shows_that_a_version_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was answered with UNSUPPORTED_VERSION before does not count then."""
+    """An earlier UNSUPPORTED_VERSION does not count then."""
     answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE]))
     assert check_served(NOBODY, LIST_GROUPS).outcome is Outcome.ANSWER
 
 
 def test_a_version_that_is_always_refused_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked a few times, and no more."""
+    """It is tried a few times, and no more."""
     codes = iter([ErrorCode.UNSUPPORTED_VERSION] * (ASKED_AGAIN + 3))
     answering(monkeypatch, codes)
     with pytest.raises(Problem, match="answered with UNSUPPORTED_VERSION"):
@@ -68,7 +68,7 @@ def test_a_version_that_is_always_refused_is_not_served(monkeypatch: pytest.Monk
 def test_only_a_refusal_shows_that_a_version_is_not_served(
     monkeypatch: pytest.MonkeyPatch, code: ErrorCode, advertised: ErrorCode, what: str
 ) -> None:
-    """Any other error code is what a served version may answer to a minimal request."""
+    """INVALID_REQUEST counts as a refusal, unless an advertised version gets it too; other codes do not."""
     answering(monkeypatch, iter([code, advertised]))
     table = (ApiVersion(api_key=16, min_version=0, max_version=0),)
     monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
@@ -79,7 +79,7 @@ def test_only_a_refusal_shows_that_a_version_is_not_served(
 
 @pytest.mark.parametrize("outcome", [Outcome.SILENT, Outcome.IGNORED])
 def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
-    """A client that waits for the refusal of a version waits for ever."""
+    """A client that waits for a version's refusal would wait forever."""
     monkeypatch.setattr(
         other_apis, "send", lambda broker, request: Exchange(request=request, outcome=outcome)
     )

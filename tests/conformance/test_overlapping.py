@@ -1,4 +1,4 @@
-"""Examples that are judged while the next one is drawn come to what they would come to one by one."""
+"""Examples that are judged while the next one is drawn have the same results as one by one."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from reports.repeats import FailureClass
 from tests.conformance.suite_runs import run_suite
 
 FIRST = -1
-"""What is judged before an overlap begins."""
+"""Marks the examples that are judged before an overlap begins."""
 
 
 class Judge:
-    """Says what it was given, and fails where it is told to."""
+    """Records the examples that it judges, and fails on the given ones."""
 
     def __init__(self, *, failing: Mapping[int, BaseException], waits: bool = True) -> None:
         self.begun: list[int] = []
@@ -56,7 +56,7 @@ class Judge:
 
 
 def overlap_of(judge: Callable[..., None]) -> Overlap:
-    """Return an overlap whose first examples are over."""
+    """Return an overlap that has already judged its first examples."""
     overlap = Overlap(judge)
     for _ in range(ONE_BY_ONE_AT_FIRST):
         overlap.judge(body, {"number": FIRST})
@@ -64,11 +64,11 @@ def overlap_of(judge: Callable[..., None]) -> Overlap:
 
 
 def body() -> None:
-    """Nothing; the judge decides."""
+    """Do nothing: the judge decides."""
 
 
 def test_first_examples_are_judged_one_by_one() -> None:
-    """Each is over before the next is drawn, so that its latency is the target's."""
+    """Each ends before the next is drawn, so that its latency is the target's."""
     judge = Judge(failing={})
     overlap = Overlap(judge)
     for number in range(ONE_BY_ONE_AT_FIRST):
@@ -80,7 +80,7 @@ def test_first_examples_are_judged_one_by_one() -> None:
 
 
 def test_few_examples_wait_at_once() -> None:
-    """Each is judged in its turn, and the last ones at the end."""
+    """Examples are judged in order, and the last ones at the end."""
     judge = Judge(failing={})
     overlap = overlap_of(judge)
     for number in range(4):
@@ -95,7 +95,7 @@ def test_few_examples_wait_at_once() -> None:
     "error", [AssertionError("wrong"), UnsatisfiedAssumption(), EndedBesideOthers()], ids=type
 )
 def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
-    """Whoever draws is told so, and from then on every example is judged at once."""
+    """The next draw raises the error, and from then on every example is judged at once."""
     judge = Judge(failing={1: error})
     overlap = overlap_of(judge)
     for number in range(AT_ONCE + 1):
@@ -109,14 +109,14 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
 
 
 def test_what_ends_the_target_beside_others_is_looked_for_one_by_one() -> None:
-    """Also where it is met before the first wait."""
+    """This also applies if the target ends before the first wait."""
     overlap = overlap_of(Judge(failing={0: EndedBesideOthers()}, waits=False))
     with pytest.raises(OneByOne):
         overlap.judge(body, {"number": 0})
 
 
 def test_the_last_example_of_all_is_not_forgotten() -> None:
-    """A failure that nobody draws behind is found at the end."""
+    """A failure of the last example is found at the end."""
     overlap = overlap_of(Judge(failing={0: AssertionError("wrong")}))
     overlap.judge(body, {"number": 0})
     with pytest.raises(OneByOne):
@@ -124,7 +124,7 @@ def test_the_last_example_of_all_is_not_forgotten() -> None:
 
 
 def test_the_last_example_may_still_be_none() -> None:
-    """An assumption that does not hold is one behind the end of drawing too."""
+    """An assumption that fails after the end of drawing is also reported."""
 
     def judge(body: object, values: Mapping[str, Any]) -> None:
         before_waiting()
@@ -138,7 +138,7 @@ def test_the_last_example_may_still_be_none() -> None:
 
 
 def test_hypothesis_lets_it_pass() -> None:
-    """It comes out of a property as it is, and nothing is shrunk by then."""
+    """The exception leaves the property unchanged, and nothing has been shrunk by then."""
     judge = Judge(failing={number: AssertionError("wrong") for number in range(1, 100)})
     overlap = overlap_of(judge)
 
@@ -153,7 +153,7 @@ def test_hypothesis_lets_it_pass() -> None:
 
 
 def test_what_fails_before_it_waits_is_shrunk_as_usual() -> None:
-    """Hypothesis is told at once, and every example behind it is judged at once too."""
+    """Hypothesis sees the failure at once, and every later example is also judged at once."""
     judge = Judge(
         failing={number: AssertionError("wrong") for number in range(10, 100)}, waits=False
     )
@@ -170,7 +170,7 @@ def test_what_fails_before_it_waits_is_shrunk_as_usual() -> None:
 
 
 def test_a_violation_is_shrunk_all_the_same(tmp_path: Path) -> None:
-    """A defect that the first examples do not meet is found, met again by the same example, and made smaller."""
+    """A defect that the first examples miss is found, reproduced by the same example, and shrunk."""
     run = run_suite(
         *("--broker", "reference+v1-answers-name-a-feature", "--tier", "standard"),
         *("-k", "test_frame_holds_exactly_the_answer"),
@@ -186,7 +186,7 @@ def test_a_violation_is_shrunk_all_the_same(tmp_path: Path) -> None:
 
 
 def test_what_shows_behind_others_alone_is_blamed_on_the_sequence(tmp_path: Path) -> None:
-    """The property's clause holds, and the script sends what the connection served before, on one connection."""
+    """The property's clause holds, and the script sends all requests of the connection on a single one."""
     target = "reference+the-table-shrinks-on-repeat"
     run = run_suite(
         *("--broker", target, "--listener", "plaintext", "--tier", "standard"),
@@ -221,7 +221,7 @@ def test_what_shows_behind_others_alone_is_blamed_on_the_sequence(tmp_path: Path
 
 
 def test_nobody_borrows_where_no_clause_could_be_blamed(tmp_path: Path) -> None:
-    """A property that is judged without the one about sequences says nothing of them."""
+    """A property that is judged without the clause about sequences says nothing about them."""
     run = run_suite(
         *("--broker", "reference+the-table-shrinks-on-repeat", "--listener", "plaintext"),
         *("--tier", "standard", "-k", "test_client_id_does_not_change_the_answer"),

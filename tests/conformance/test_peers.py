@@ -1,8 +1,7 @@
-"""Other brokers: what is known to be wrong with them appears in the grid, though no property knows of them."""
+"""Other brokers: their known defects appear in the grid, although no property knows about them."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from reports.records import Verdict
 from tests.clauses.properties import properties_in
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from tests.programs import require_program
 
 SERVED = "KIP-35.every-advertised-version-served"
 ANSWERED_IN_V0 = "KIP-511.unsupported-version-answered-in-v0"
@@ -36,23 +36,23 @@ KNOWN_DEFECTS: Mapping[str, Mapping[str, str]] = {
         ANSWERED_IN_V0: "so nothing is answered in v0",
         "KIP-511.names-refused": "no name is refused",
     },
-    # That its refusals list every API was true of its sources in August 2026.
+    # As of August 2026, its sources list every API in refusals.
     "franz-go-kfake-20260918": {},
     "noida-db-0.2.3": {},
 }
-"""Target, clause and what is wrong there."""
+"""By target and clause: what is wrong."""
 CORE = {
     "KIP-35.v0-always-served",
     "KIP-35.table-lists-itself",
     ANSWERED_IN_V0,
     "KIP-511.unsupported-table-is-only-itself",
 }
-"""What holds where nothing else is known."""
+"""Clauses that hold for targets without known defects."""
 SHOWN = (Verdict.VIOLATES, Verdict.INFORMATIONAL)
 
 
 def _judged(target: str, clauses: Collection[str], runs: Path) -> SuiteRun:
-    """Judge a target by some clauses; the others would use up the patience of one that is often silent."""
+    """Judge a target by some clauses; all of them would use up the patience of a target that is often silent."""
     chosen = [one.name for one in properties_in() if set(clauses).intersection(one.clauses)]
     return run_suite("--broker", target, "--tier", "smoke", "-k", " or ".join(chosen), runs=runs)
 
@@ -69,8 +69,8 @@ def _without_bytes(runs: Iterable[SuiteRun]) -> list[Path]:
 @pytest.mark.parametrize("target", KNOWN_DEFECTS)
 def test_known_defects_of_other_brokers_appear(target: str, tmp_path: Path) -> None:
     """Each is seen in the cell of the clause that it breaks, and has the bytes that show it."""
-    if target.startswith("franz-go") and shutil.which("go") is None:
-        pytest.skip("kfake is built from its sources, and there is no go on the PATH")
+    if target.startswith("franz-go"):
+        require_program("go")
     known = KNOWN_DEFECTS[target].keys()
     runs = [_judged(target, (known or CORE) - {SERVED}, tmp_path / "handshake")]
     if SERVED in known:

@@ -1,4 +1,4 @@
-"""A conversation is played to a target and to the model; where they part, the target is said to violate."""
+"""A conversation is played to a target and to the model; any difference is a violation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def play(broker: InMemoryBroker, conversation: Conversation) -> None:
 def test_reference_broker_goes_as_the_model_allows(
     listener: str, conversation: Conversation
 ) -> None:
-    """The reference broker and the model agree on every step, and on what is alive in the end."""
+    """The reference broker and the model agree on every step, and on the connections left open."""
     play(in_memory(listener), conversation)
 
 
@@ -127,15 +127,15 @@ def test_reference_broker_goes_as_the_model_allows(
 def test_departure_from_the_model_is_told(
     defect: str, listener: str, conversation: Conversation, seen: str
 ) -> None:
-    """What the model allows and what was seen stand in the message."""
+    """The message contains what the model allows and what was seen."""
     with pytest.raises(AssertionError, match=seen):
         play(in_memory(listener, defect), conversation)
 
 
 def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
-    """What the model knows nothing of is no conforming example, although the connection is alive in the end."""
+    """A request that is not modelled is no conforming example, although the connection stays open."""
     with warnings.catch_warnings():
-        # Hypothesis does not like an assumption outside of its own runs.
+        # Hypothesis warns about an assumption outside of its own runs.
         warnings.simplefilter("ignore", HypothesisDeprecationWarning)
         with pytest.raises(UnsatisfiedAssumption):
             play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
@@ -143,7 +143,7 @@ def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
 
 @pytest.mark.parametrize("is_lossy", [False, True])
 def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
-    """A target that keeps its side open behind the end of ours violates, whatever it may lose."""
+    """A target that keeps its side open after the end of our stream violates, even if it may lose answers."""
 
     def act(ending: Ending) -> None:
         ending.keeps_open = True
@@ -155,11 +155,11 @@ def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
 
 
 class LossyBroker(InMemoryBroker):
-    """The reference broker, judged by a release that may lose answers in front of an end of stream."""
+    """The reference broker, judged as a release that may lose answers before an end of stream."""
 
     @property
     def profile(self) -> Profile:
-        """The profile with the trait."""
+        """The profile with that trait."""
         profile = super().profile
         lossy = traits_of("2.4.1", quorum="zookeeper").early_end_loses_answers
         traits = dataclasses.replace(profile.traits, early_end_loses_answers=lossy)
@@ -167,7 +167,7 @@ class LossyBroker(InMemoryBroker):
 
 
 def test_lossy_end_allows_all_answers_and_none() -> None:
-    """Where an end may cost answers, having them all is right too."""
+    """If answers may be lost at the end of stream, receiving all of them is also allowed."""
     broker = LossyBroker(in_memory_target(reference_targets()[0], None), "plaintext")
     play(broker, at_once(V0, ends=True))
     play(broker, at_once(V0, build_with_size(-1)))
@@ -182,7 +182,7 @@ def test_size_is_the_one_that_is_announced() -> None:
 
 
 def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:
-    """In the middle of a size or a frame it does not, on any release."""
+    """In the middle of a size or a frame, no release may lose answers."""
     assert ends_at_a_read(V0)
     assert ends_at_a_read(build_part(V0, 4))
     for kept in (3, 5, len(V0.data) - 1):

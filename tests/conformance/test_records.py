@@ -1,4 +1,4 @@
-"""What a run leaves behind: header, rows, footer and failures."""
+"""The records of a run: header, rows, footer and failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAILURE_FILES = {"example.txt", "exchange.pcap", "exchange.txt", "failure.json",
 def test_rows_have_the_record_schema(
     table: str, fields: tuple[Column, ...], defects_run: SuiteRun
 ) -> None:
-    """Every Parquet file of a run has exactly the columns and types that the record schema names."""
+    """Every Parquet file of a run has exactly the columns and types of the record schema."""
     parts = list((defects_run.folder / table).glob("*"))
     assert parts
     for part in parts:
@@ -37,7 +37,7 @@ def test_rows_have_the_record_schema(
 
 
 def test_footer_counts_the_rows(defects_run: SuiteRun) -> None:
-    """The footer names as many rows as the files hold, and the exit status of the run."""
+    """The footer has the number of rows in the files, and the exit status of the run."""
     footer = defects_run.header["footer"]
     assert footer["example_rows"] == len(defects_run.rows("examples"))
     assert footer["exchange_rows"] == len(defects_run.rows("exchanges"))
@@ -45,13 +45,13 @@ def test_footer_counts_the_rows(defects_run: SuiteRun) -> None:
 
 
 def test_header_follows_the_published_schema(healthy_run: SuiteRun) -> None:
-    """`run.json` of a complete run is valid by the JSON Schema that is published with the project."""
+    """`run.json` of a complete run is valid under the project's published JSON Schema."""
     schema = json.loads((REPOSITORY / "reports/run_schema.json").read_text())
     jsonschema.validate(healthy_run.header, schema)
 
 
 def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
-    """A run of all listeners plans every judged clause of the catalogue, and leaves no cell without a verdict."""
+    """A run of all listeners plans every judged clause, and leaves no cell without a verdict."""
     listeners = [part for name in LISTENERS for part in ("--listener", name)]
     run = run_suite("--broker", "reference", "--tier", "smoke", *listeners, runs=tmp_path)
     assert run.status == 0, run.output
@@ -63,7 +63,7 @@ def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
 
 
 def test_answers_are_stored_once(healthy_run: SuiteRun) -> None:
-    """Each distinct answer stands once among the answers, and every exchange with one refers to it."""
+    """Each distinct answer is stored once, and every exchange with it refers to it."""
     stored = [row["answer_sha256"] for row in healthy_run.rows("answers")]
     referred = {row["answer_sha256"] for row in healthy_run.rows("exchanges")} - {None}
     assert len(stored) == len(set(stored))
@@ -71,7 +71,7 @@ def test_answers_are_stored_once(healthy_run: SuiteRun) -> None:
 
 
 def test_each_failure_has_its_files(defects_run: SuiteRun) -> None:
-    """Each distinct failure of the rows has a folder of its signature with all of its files."""
+    """Each distinct failure in the rows has a folder named after its signature, with all files."""
     signatures = {row["failure_signature"] for row in defects_run.rows()} - {None}
     folders = {folder.name: folder for folder in (defects_run.folder / "failures").iterdir()}
     assert folders.keys() == signatures

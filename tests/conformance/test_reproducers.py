@@ -1,4 +1,4 @@
-"""Each planted defect is caught, and its reproducer shows it by itself."""
+"""Each planted defect is caught, and its reproducer shows it without the suite."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ FAILURE_DOES_NOT_SHOW = 0
 NO_CONNECTION = 3
 TIME_LIMIT_S = 60
 NOT_TOLD_BY_BYTES = {
-    # Its defects are in the steps of SASL, on another listener than the one that is looked at here.
+    # Its defects are in SASL steps, which happen on another listener than the one tested here.
     "MODEL.sequence-agrees",
-    # What is wrong lies between the epochs of two answers, which differ from run to run.
+    # The fault is in the epochs of two answers, which differ from run to run.
     "FEATURES.epoch-monotone",
-    # Another connection is hurt at the moment at which both are served.
+    # Another connection is affected while both are served.
     "PROTOCOL.malformed-hurts-nobody",
-    # The request quota, the metric and the request log are beside the bytes.
+    # The request quota, the metric and the request log are not part of the bytes.
     "KIP-35.throttle-time",
     "KIP-511.connections-metric",
     "KIP-511.name-attached-to-connection",
     "KIP-511.request-log",
 }
-"""A script that compares bytes shows what was said, and cannot tell whether it is wrong."""
+"""For these, a script that compares bytes shows the exchange but cannot judge it."""
 CLAUSES = sorted(
     {
         clause
@@ -47,7 +47,7 @@ CLAUSES = sorted(
 
 @pytest.fixture(scope="module")
 def healthy_address() -> Iterator[str]:
-    """Address of a healthy reference broker."""
+    """The address of a healthy reference broker."""
     with launch_built_in(TARGETS["reference"]) as running:
         yield str(running.addresses["plaintext"])
 
@@ -56,7 +56,7 @@ def healthy_address() -> Iterator[str]:
 def test_reproducer_tells_defect_from_health(
     clause: str, defects_run: SuiteRun, healthy_address: str
 ) -> None:
-    """A clause that a defect breaks is violated, and the script shows it there and not elsewhere."""
+    """A clause that a defect breaks is violated; the script shows that on the defect only."""
     failures = defects_run.failures()
     target = next(
         f"reference+{defect.name}"
@@ -65,7 +65,7 @@ def test_reproducer_tells_defect_from_health(
     )
     assert defects_run.verdicts()[target, clause] is Verdict.VIOLATES
     script = failures[target, clause] / "reproducer.py"
-    # A defect may remember earlier connections; the script gets a broker that has none.
+    # A defect may remember earlier connections, so the script gets a fresh broker.
     with launch_built_in(TARGETS[target]) as running:
         again = run_script(script, str(running.addresses["plaintext"]))
     assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr

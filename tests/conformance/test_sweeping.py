@@ -1,4 +1,4 @@
-"""Sweeps: every item gets its record, and what fails alike is one failure."""
+"""Sweeps: every item gets its record, and items with the same problem are one failure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADER = RequestHeader(request_api_key=0, request_api_version=0, correlation_id=
 
 
 class Journal:
-    """Stands for a broker: all that a sweep itself asks of one."""
+    """Replaces a broker, with all that a sweep itself uses."""
 
     def __init__(self) -> None:
         self.journal: list[Step] = []
@@ -38,7 +38,7 @@ class Journal:
 
 
 class Verdicts:
-    """Stands for a judge: keeps what it is told."""
+    """Replaces a judge and records its calls."""
 
     def __init__(self) -> None:
         self.conforming = 0
@@ -46,11 +46,11 @@ class Verdicts:
         self.left_out: list[str] = []
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
-        """Count one."""
+        """Count the exchanges."""
         self.conforming += len(exchanges)
 
     def differs(self, error: AssertionError, steps: tuple[Step, ...], example: Any) -> None:
-        """Keep one."""
+        """Record the failure."""
         assert steps
         self.failures.append((str(error), example.values["item"]))
 
@@ -59,12 +59,12 @@ class Verdicts:
         self.left_out.append(what)
 
     def raise_first(self) -> None:
-        """Fail where anything failed."""
+        """Raise an error if anything failed."""
         assert not self.failures
 
 
 def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdicts, str]:
-    """Sweep items of which some fail in the words given, or end the broker; returns how it ended too."""
+    """Sweep items, some of which fail with the given text or end the broker; return the judge and the error."""
     judge, broker = Verdicts(), Journal()
 
     def check(_: object, item: Item) -> Exchange:
@@ -86,13 +86,13 @@ def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdi
 
 
 def test_items_that_hold_are_recorded_one_by_one() -> None:
-    """A sweep without a failure gives a record per item and ends well."""
+    """A sweep without failures records each item and raises nothing."""
     judge, ended = run({})
     assert (judge.conforming, judge.failures, ended) == (len(ITEMS), [], "")
 
 
 def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
-    """Items that fail in the same words share a first line, and the smallest of them comes last."""
+    """Items with the same problem share a first line, and the smallest of them comes last."""
     judge, ended = run(
         {ITEMS[0]: "closed", ITEMS[1]: "closed", ITEMS[4]: "cut", ITEMS[3]: "closed"}
     )
@@ -108,14 +108,14 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
 
 
 def test_target_that_is_silent_is_not_asked_for_ever() -> None:
-    """A sweep ends behind a few silent items, which prove the failure."""
+    """A sweep ends after a few silent items, which are enough to prove the failure."""
     items = [Item("Produce", 0, version) for version in range(100)]
     judge, _ = run(dict.fromkeys(items, "silent"), items)
     assert len(judge.failures) == SILENT_ITEMS
 
 
 def test_failures_before_the_end_of_a_broker_count() -> None:
-    """Where the broker ends, what failed before is recorded, and the error names the item that it ended on."""
+    """If the broker ends, earlier failures are recorded, and the error names the item that ended it."""
     judge, ended = run({ITEMS[0]: "closed", ITEMS[2]: "gone"})
     assert [item for _, item in judge.failures] == [ITEMS[0]]
     assert ended == "BrokerGone: asked for Produce v2: it ended"
@@ -132,7 +132,7 @@ def test_failures_stand_when_patience_ends() -> None:
 
 
 class Ending(Journal):
-    """Stands for a broker that ends a moment after it answered one item, and shows it when it is awaited."""
+    """Replaces a broker that ends shortly after answering one item, which shows when its end is awaited."""
 
     def __init__(self, deadly: Item) -> None:
         super().__init__()
@@ -141,23 +141,23 @@ class Ending(Journal):
         self._has_ended = False
 
     def restart(self) -> None:
-        """Run again."""
+        """Start again."""
         self._has_ended = False
 
     def await_end(self) -> None:
-        """Show that it has ended."""
+        """Raise an error if the broker has ended."""
         if self._has_ended:
             raise BrokerGone("ended by SIGSEGV")
 
     def check(self, _: object, item: Item) -> Exchange:
-        """Answer; the next item finds it gone."""
+        """Answer; after the deadly item the broker has ended."""
         self.await_end()
         self._has_ended = item == self._deadly
         return self.note(Outcome.ANSWER)
 
 
 def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
-    """The item that the target ends of is found again on a fresh one, and the sweep goes on."""
+    """The item that ended the target is found again on a fresh one, and the sweep continues."""
     judge, broker = Verdicts(), Ending(ITEMS[1])
     with pytest.raises(AssertionError):
         sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
@@ -171,7 +171,7 @@ def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
     [([], ""), ([0], "v0"), ([0, 1, 2], "v0-v2"), ([-2, -1, 3, 7, 8], "v-2-v-1, v3, v7-v8")],
 )
 def test_versions_in_a_row_are_drawn_together(versions: list[int], named: str) -> None:
-    """Versions that follow each other become one range."""
+    """Consecutive versions become one range."""
     assert ranges(versions) == named
 
 
@@ -181,5 +181,5 @@ def test_items_are_named_by_api() -> None:
 
 
 def test_swept_properties_are_there() -> None:
-    """The properties that sweep are found with the others."""
+    """Properties that sweep are found with the others."""
     assert "test_every_advertised_version_is_served" in {each.name for each in properties_in()}

@@ -1,4 +1,4 @@
-"""Which tier a run takes, and that the gentle one sends nothing malformed."""
+"""The choice of a run's tier, and that the gentle tier sends nothing malformed."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from wire.headers import RequestHeader, request_header_version
 
 
 class Options:
-    """Stands for pytest's configuration: answers with the options given."""
+    """Replaces pytest's configuration and returns the given options."""
 
     def __init__(self, **options: str) -> None:
         self._options = options
 
     def getoption(self, name: str) -> str | None:
-        """Return an option's value, or None as where it is not given."""
+        """Return an option's value, or None if it is not given."""
         return self._options.get(name.strip("-").replace("-", "_"))
 
 
@@ -48,7 +48,7 @@ class Options:
     ],
 )
 def test_foreign_address_is_judged_gently(options: dict[str, str], tier: str) -> None:
-    """An address that is not on loopback gets the gentle tier unless another one is asked for."""
+    """An address that is not on loopback gets the gentle tier unless another one is requested."""
     assert tier_of(cast(pytest.Config, Options(**options))) == tier
 
 
@@ -61,7 +61,7 @@ def test_foreign_address_is_judged_gently(options: dict[str, str], tier: str) ->
     ],
 )
 def test_address_is_read(text: str, address: Address) -> None:
-    """Host and port are told apart, with brackets around a host that has colons."""
+    """Host and port are separated, with brackets around a host that contains colons."""
     assert parse_address(text) == address
 
 
@@ -69,14 +69,14 @@ def test_address_is_read(text: str, address: Address) -> None:
     "text", ["", "localhost", ":9092", "localhost:", "host:0", "host:65536", "::1:9092", "h:port"]
 )
 def test_address_without_host_and_port_is_refused(text: str) -> None:
-    """What is not HOST:PORT is quoted."""
+    """The error quotes any text that is not HOST:PORT."""
     with pytest.raises(ValueError, match="is not HOST:PORT"):
         parse_address(text)
 
 
 @pytest.fixture(scope="module")
 def gentle_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, list[bytes]]:
-    """A gentle run, and the bytes that came on each of its connections."""
+    """A gentle run, and the bytes received on each of its connections."""
     runs = tmp_path_factory.mktemp("gentle")
     with serve(reference_behaviour()) as target:
         run = run_suite("--bootstrap-server", target.address, "--tier", "gentle", runs=runs)
@@ -84,7 +84,7 @@ def gentle_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[SuiteRun, list
 
 
 def test_gentle_tier_judges_what_is_well_formed(gentle_run: tuple[SuiteRun, list[bytes]]) -> None:
-    """The gentle tier ends green on a healthy broker, and plans no cell that it leaves out."""
+    """The gentle tier passes on a healthy broker, and plans only the cells that it judges."""
     run, _ = gentle_run
     assert run.status == 0, run.output
     clauses = {clause for _, clause in run.verdicts()}
@@ -110,9 +110,10 @@ def test_gentle_tier_sends_whole_well_formed_requests(
 
 
 def check_well_formed(payload: bytes) -> None:
-    """Decode a request strictly; raises a `DecodeError` where it cannot be.
+    """Decode a request strictly, except for the body of an unknown ApiVersions version.
 
-    The body of a version that nobody knows yet is nobody's to judge.
+    Raises:
+        DecodeError: the request does not decode.
     """
     api_key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
     if api_key != API_VERSIONS_KEY:

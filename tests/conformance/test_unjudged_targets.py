@@ -45,7 +45,7 @@ HARNESS_ERROR = 10
 
 
 def address_of(target: FakeTarget) -> Address:
-    """Return where a fake target listens."""
+    """Return the address of a fake target."""
     return parse_address(target.address)
 
 
@@ -53,7 +53,7 @@ MOST_LINES = 10
 
 
 def assert_not_judged(run: SuiteRun, reason: str) -> None:
-    """Check that a run ended with 10 before any test, and said in a few lines why and what to do."""
+    """Assert that a run ended with 10 before any test, and said in a few lines why and what to do."""
     assert run.status == HARNESS_ERROR, run.output
     told = run.output[run.output.index("no tests ran") :]
     assert len(re.findall(reason, told, re.DOTALL)) == 1, run.output
@@ -62,7 +62,7 @@ def assert_not_judged(run: SuiteRun, reason: str) -> None:
 
 
 def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
-    """Where one of two targets cannot be started the run is a whole one, and the other has its verdicts."""
+    """If one of two targets cannot start, the run is still complete, and the other has its verdicts."""
     run = finish(
         start_suite(
             *("--broker", "reference", "--broker", "apache-kafka-4.4.0", "--launcher", "process"),
@@ -94,14 +94,14 @@ def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
 def test_port_without_kafka_is_told_before_any_test(
     behaviour: Behaviour, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that is no Kafka broker is told by what it sends."""
+    """The error describes what the server sends, or that it sends nothing."""
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
     with serve(behaviour) as target, pytest.raises(NotJudgeable, match=f"(?s){reason}"):
         check_address(address_of(target))
 
 
 def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
-    """A port on which nothing listens ends the run with 10 and a message that says what to look at."""
+    """A port where nothing listens ends the run with 10 and a message that says what to check."""
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
     run = run_suite("--bootstrap-server", f"{LOOPBACK}:{port}", runs=tmp_path / "runs")
@@ -109,7 +109,7 @@ def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
 
 
 def test_alerts_of_tls_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A TLS listener that says so at once needs no handshake to be told."""
+    """A TLS listener that sends an alert at once is recognized without a handshake."""
 
     def alert(target: FakeTarget, connection: socket.socket) -> None:
         connection.sendall(bytes.fromhex("15030300020246"))
@@ -119,7 +119,7 @@ def test_alerts_of_tls_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_listener_that_asks_for_sasl_is_told() -> None:
-    """Before authentication it would close on almost everything, which is no violation."""
+    """Before authentication it closes on almost every request, which is no violation."""
     broker = reference_broker()
     sasl = profile_of(NEWEST_RELEASE, listener="sasl_plaintext", follows=KIP_TEXT)
     with (
@@ -130,7 +130,7 @@ def test_a_listener_that_asks_for_sasl_is_told() -> None:
 
 
 def test_whatever_answers_one_version_is_judged() -> None:
-    """That v0 is closed is for the clauses to say."""
+    """A closed v0 is judged by the clauses."""
 
     def close_on_v0(handling: Handling) -> None:
         if handling.header is not None and handling.header.api_version == 0:
@@ -143,7 +143,7 @@ def test_whatever_answers_one_version_is_judged() -> None:
 
 
 def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
-    """A target that answers the first question and nothing after it is found out once, for all properties."""
+    """A target without any readable table is asked for it once, for all properties."""
     with serve(turning(close_at_once, after=1)) as target:
         run = run_suite("--bootstrap-server", target.address, runs=tmp_path / "runs")
     assert run.status == 1, run.output
@@ -155,7 +155,7 @@ def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
 
 
 def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
-    """When the broker is killed in the middle, it is started again, and what it was asked meanwhile is in doubt."""
+    """A broker killed during the run is started again, and only the property of that moment is inconclusive."""
     runs = tmp_path / "runs"
     process = start_suite("--broker", "reference", "--tier", "smoke", "-v", runs=runs)
     before = await_line(process, "PASSED")
@@ -167,7 +167,7 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     assert run.status == HARNESS_ERROR, before + run.output
     assert set(run.verdicts().values()) == {Verdict.CONFORMS, Verdict.INCONCLUSIVE}
     in_doubt = [row for row in run.rows() if row["verdict"] == Verdict.INCONCLUSIVE.value]
-    # It may be about several clauses.
+    # The property may be about several clauses.
     assert len({row["property"] for row in in_doubt}) == 1
     assert run.header["footer"]["example_rows"] == len(run.rows())
     assert run.header["targets"][0]["id"] == "reference"

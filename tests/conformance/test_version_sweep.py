@@ -1,4 +1,4 @@
-"""Every version, one by one: on which broker, and in which batches."""
+"""A sweep of every version: on which broker, and in which batches."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from wire.exchange import Exchange, Outcome, Request
 
 
 class CountedBroker(InMemoryBroker):
-    """The reference broker, which notes what was sent to it before each start.
+    """The reference broker, which records how many steps preceded each restart.
 
     Attributes:
-        used: how many steps there were before each.
-        is_ours: whether it may be started again.
+        used: number of steps before each restart.
+        is_ours: whether it may be restarted.
     """
 
     def __init__(self, *, is_ours: bool) -> None:
@@ -33,17 +33,17 @@ class CountedBroker(InMemoryBroker):
 
     @property
     def can_restart(self) -> bool:
-        """Whether it is ours."""
+        """Whether this suite started the broker."""
         return self.is_ours
 
     def restart(self) -> None:
-        """Note it."""
+        """Record the restart."""
         self.used.append(len(self.journal))
 
 
 @pytest.mark.parametrize(("is_ours", "used"), [(True, [0]), (False, [])])
 def test_sweep_has_a_fresh_broker_where_it_is_ours(is_ours: bool, used: list[int]) -> None:
-    """A sweep starts the target anew once, before it asks; one that is not ours is asked as it is."""
+    """A sweep restarts the target once at its beginning; a target that is not ours is never restarted."""
     broker = CountedBroker(is_ours=is_ours)
     judge = create_autospec(PropertyJudge, instance=True)
     ask_all(judge, broker, range(100, 100 + 2 * BATCH))
@@ -53,7 +53,7 @@ def test_sweep_has_a_fresh_broker_where_it_is_ours(is_ours: bool, used: list[int
 
 
 def _resets_at(*wrong: int) -> Tampering:
-    """Close at some versions, which takes back what was answered before on the connection."""
+    """Close at some versions, and drop the answer."""
 
     def act(handling: Handling) -> None:
         if handling.header and handling.header.api_version in wrong:
@@ -64,10 +64,10 @@ def _resets_at(*wrong: int) -> Tampering:
 
 
 class ResettingBroker(InMemoryBroker):
-    """A broker whose last answers on a connection are lost where it closes it, as a reset has it."""
+    """A broker whose latest answers on a connection are lost when it closes, as after a reset."""
 
     def connect(self, **how: Any) -> Connection:
-        """Connect; what comes of a conversation that ends early is nothing at all."""
+        """Connect; a conversation that ends early returns no answers at all."""
         connection = super().connect(**how)
         converse = connection.converse
 
@@ -84,7 +84,7 @@ class ResettingBroker(InMemoryBroker):
 def _failures(
     tampering: Tampering, kind: type[InMemoryBroker] = InMemoryBroker
 ) -> tuple[list[tuple[str, Sequence[int]]], int]:
-    """Sweep 1,024 versions; returns each failure with its versions, and how many bytes the largest exchange has."""
+    """Sweep 1,024 versions; return each failure with its versions, and the bytes of the largest exchange."""
     broker = kind(in_memory_target(reference_targets()[0], tampering), "plaintext")
     judge = create_autospec(PropertyJudge, instance=True)
     ask_all(judge, broker, range(100, 100 + 2 * BATCH))
@@ -95,7 +95,7 @@ def _failures(
 
 @pytest.mark.parametrize("kind", [InMemoryBroker, ResettingBroker])
 def test_what_fails_alone_is_named_and_nothing_else(kind: type[InMemoryBroker]) -> None:
-    """Three versions of 1,024 close the connection: these are one failure, each with its exchange alone."""
+    """Three of 1,024 versions close the connection: they are one failure, each with its own exchange."""
     failures, largest = _failures(_resets_at(150, 151, 1030), kind)
     (first_line,) = {message for message, _ in failures}
     assert first_line.startswith("no UNSUPPORTED_VERSION for v150-v151, v1030: ")
@@ -104,7 +104,7 @@ def test_what_fails_alone_is_named_and_nothing_else(kind: type[InMemoryBroker]) 
 
 
 def test_what_fails_only_together_is_named_together() -> None:
-    """A version that closes only directly after another one: these two are named, and said to fail together."""
+    """If a version closes only after another one, the failure names both and says so."""
 
     def act(handling: Handling) -> None:
         assert handling.header is not None
@@ -121,7 +121,7 @@ def test_what_fails_only_together_is_named_together() -> None:
 
 
 def test_a_target_that_always_fails_is_not_asked_for_ever() -> None:
-    """After many failures the rest is left out, and the cell says so."""
+    """After many failures the rest is skipped, and the cell says so."""
     broker = InMemoryBroker(
         in_memory_target(reference_targets()[0], _resets_at(*range(100, 2000))), "plaintext"
     )

@@ -1,7 +1,7 @@
-"""A pytest plugin: what `--bootstrap-server` names is a TLS listener, and the target has no other.
+"""A pytest plugin: `--bootstrap-server` names a TLS listener, and the target has no other.
 
-For fakes only; the suite itself reaches TLS listeners of targets that it starts. `-p tests.conformance.tls_target`
-loads it.
+Only for fakes; the suite itself reaches TLS listeners of targets that it starts. Load it with
+`-p tests.conformance.tls_target`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def _launch(target: Target) -> Iterator[RunningBroker]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Have the suite's plugin take the address for that of a TLS listener."""
-    # Not imported here, which would be before pytest does it.
+    """Make the suite's plugin treat the address as that of a TLS listener."""
+    # Importing it here would be earlier than pytest's own import.
     plugin = config.pluginmanager.get_plugin("fixtures.plugin")
     assert plugin is not None
     plugin.address_target = _tls_target
-    # It would say that the listener looks like TLS.
+    # The check would refuse the listener because it looks like TLS.
     plugin.check_address = lambda given: None
     address.launch_address = _launch

@@ -1,4 +1,4 @@
-"""Writes docs/clauses.md from the catalogue, so that a clause that is lost is missed by a test, and a change of one is seen.
+"""Writes docs/clauses.md from the catalogue: a test notices a lost clause, and a diff shows a change.
 
 python -m tests.documents.clause_list
 """
@@ -17,7 +17,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "clauses.md"
 
 
 def document() -> str:
-    """Return the whole document."""
+    """Return the complete document."""
     return "\n".join(_lines())
 
 
@@ -37,7 +37,7 @@ def _lines() -> Iterator[str]:
 
 @click.command(name="tests.documents.clause_list")
 def main() -> None:
-    """Write docs/clauses.md anew."""
+    """Rewrite docs/clauses.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")
 
 

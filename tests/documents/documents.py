@@ -1,8 +1,8 @@
 """The project's documents: their shell blocks, the commands in their sentences, and their links.
 
-A block of shell (```sh) is run. A comment straight above it says otherwise:
+A shell block (```sh) is run. A comment directly above it can change that:
 
-    <!-- not run here: REASON -->    it is only read: the programs and options that it names must exist
+    <!-- not run here: REASON -->    it is only parsed: its programs and options must exist
     <!-- ends with: N -->            it is run, and its exit status is N instead of 0
 """
 
@@ -35,13 +35,13 @@ _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """One block of shell.
+    """One shell block.
 
     Attributes:
         place: document and line.
-        script: what stands in it.
-        status: the exit status that it ends with.
-        not_run: why it is not run; empty where it is.
+        script: the text of the block.
+        status: the exit status it ends with.
+        not_run: why it is not run; empty if it is run.
     """
 
     place: str
@@ -51,12 +51,12 @@ class Block:
 
 
 def name_of(document: Path) -> str:
-    """Give a document's place in the repository."""
+    """Return a document's path in the repository."""
     return document.relative_to(REPOSITORY).as_posix()
 
 
 def blocks_of(text: str, name: str) -> Iterator[Block]:
-    """Give the shell blocks of a document."""
+    """Yield the shell blocks of a document."""
     for found in _BLOCK.finditer(text):
         line = text.count("\n", 0, found.start("script"))
         kind, what = found["kind"], found["what"]
@@ -69,16 +69,16 @@ def blocks_of(text: str, name: str) -> Iterator[Block]:
 
 
 def inline_code_of(text: str) -> Iterator[str]:
-    """Give what stands between single backticks."""
+    """Return the texts between single backticks."""
     yield from _INLINE.findall(_FENCED.sub("", text))
 
 
 def links_of(text: str) -> Iterator[str]:
-    """Give where a document's links lead."""
+    """Return the targets of a document's links."""
     yield from _LINK.findall(_FENCED.sub("", text))
 
 
 def anchors_of(text: str) -> set[str]:
-    """Give the anchors that GitHub makes of a document's headings."""
+    """Return the anchors that GitHub makes from a document's headings."""
     headings = _HEADING.findall(_FENCED.sub("", text))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""Says whether a command that a document names exists, with the options that it is given."""
+"""Checks that a command in a document exists and has the options that the document uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BEFORE_A_PROGRAM = re.compile(r"\w+=.*|exec|do|then|until|while|if")
 
 
 def simple_commands(script: str) -> Iterator[list[str]]:
-    """Give the simple commands of a script, each as its words, without what stands before the program."""
+    """Yield each simple command of a script as a list of words that starts with the program."""
     lexer = shlex.shlex(script.replace("\\\n", " "), posix=True, punctuation_chars=_SEPARATORS)
     lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t", True, ""
     for is_separator, tokens in groupby(lexer, key=lambda token: set(token) <= set(_SEPARATORS)):
@@ -36,7 +36,7 @@ def simple_commands(script: str) -> Iterator[list[str]]:
 
 
 def faults_of(words: Sequence[str]) -> list[str]:
-    """Return what is wrong with a command of ours; nothing for one of somebody else."""
+    """Return what is wrong with a command of this project; empty for any other command."""
     program = words[0].rsplit("/", 1)[-1]
     if program == CONSOLE_SCRIPT:
         return _faults_of_click(console_script, words[1:])

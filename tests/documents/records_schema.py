@@ -1,4 +1,4 @@
-"""Writes docs/records-schema.md from the code: what a run folder holds, and which tables a grid folder has.
+"""Writes docs/records-schema.md from the code: what a run folder holds, and a grid folder's tables.
 
 python -m tests.documents.records_schema
 """
@@ -74,7 +74,7 @@ _PARQUET = {
 
 
 def document() -> str:
-    """Return the whole document."""
+    """Return the complete document."""
     return "\n".join([_BEGINNING, *_verdicts(), *_header(), *_parquet(), *_grid_tables()])
 
 
@@ -150,7 +150,7 @@ def _grid_tables() -> Iterator[str]:
 
 @click.command(name="tests.documents.records_schema")
 def main() -> None:
-    """Write docs/records-schema.md anew."""
+    """Rewrite docs/records-schema.md."""
     DOCUMENT.write_text(document(), encoding="utf-8")
 
 

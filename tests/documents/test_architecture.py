@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md against the code: what it counts or lists is what is there."""
+"""ARCHITECTURE.md agrees with the code about what it counts and lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def test_every_dependency_has_a_reason() -> None:
-    """The table of dependencies names each package that the distribution asks for."""
+    """The table of dependencies names each package that the distribution requires."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     asked = {Requirement(line).name for line in project["dependencies"]}
     table = ARCHITECTURE.partition("## Dependencies")[2]
@@ -28,5 +28,5 @@ def test_every_dependency_has_a_reason() -> None:
 
 
 def test_stages_of_planted_defects_are_counted() -> None:
-    """The number of stages in the text is that of `Stage`."""
+    """The text gives the number of stages that `Stage` has."""
     assert f"one of {NUMBERS[len(Stage)]} stages" in ARCHITECTURE

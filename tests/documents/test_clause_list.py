@@ -1,4 +1,4 @@
-"""docs/clauses.md lists the clauses that there are."""
+"""docs/clauses.md lists the clauses of the catalogue."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from tests.documents.clause_list import DOCUMENT, document
 
 
 def test_every_clause_is_in_the_list_and_none_is_lost() -> None:
-    """Writing it anew would change nothing: `python -m tests.documents.clause_list` does that, and shows what is lost."""
+    """Rewriting it with `python -m tests.documents.clause_list` changes nothing; the diff shows a lost clause."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()

@@ -1,4 +1,4 @@
-"""Every command in the documents runs, or, where it needs what is not here, exists; every link leads somewhere."""
+"""Every command in the documents runs, or exists if it cannot run here; every link has a target."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ all_documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
 
 @pytest.fixture(scope="session")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository to work in, without its own tests; what one document leaves the next one finds."""
+    """Copy the repository without its own tests; files left by one document are there for the next."""
     folder = tmp_path_factory.mktemp("documents") / "repository"
     shutil.copytree(REPOSITORY, folder, ignore=NOT_COPIED)
     return folder
@@ -40,12 +40,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("document", WITH_COMMANDS, ids=name_of)
 def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
-    """The blocks of a document run one after the other, as a reader would run them."""
+    """The blocks of a document run one after the other, in the order in which a reader runs them."""
     programs = Path(sys.executable).parent
     environment = {
         **os.environ,
         "PATH": f"{programs}:{os.environ['PATH']}",
-        # In front of the installed suite: what a command changes, it changes in the copy.
+        # Before the installed suite, so that a command that changes the suite changes the copy.
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -67,7 +67,7 @@ def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
 
 @all_documents
 def test_commands_exist(document: Path) -> None:
-    """A command of ours that a block names has that form, and the options that it is given, run or not."""
+    """A command of this project in a shell block exists with its options, whether it is run or not."""
     text = document.read_text(encoding="utf-8")
     for block in blocks_of(text, name_of(document)):
         for words in simple_commands(block.script):
@@ -76,7 +76,7 @@ def test_commands_exist(document: Path) -> None:
 
 @all_documents
 def test_commands_in_sentences_exist(document: Path) -> None:
-    """So does one that stands in a sentence or a table."""
+    """A command of this project in a sentence or a table exists with its options."""
     ours = (f"{CONSOLE_SCRIPT} ", f"pytest {SUITE}", "python -m ")
     for code in inline_code_of(document.read_text(encoding="utf-8")):
         if code.startswith(ours):
@@ -86,7 +86,7 @@ def test_commands_in_sentences_exist(document: Path) -> None:
 
 @all_documents
 def test_links_lead_somewhere(document: Path) -> None:
-    """A link to another document, or to a heading, finds it."""
+    """A link to another document or to a heading has a target."""
     for link in links_of(document.read_text(encoding="utf-8")):
         if "://" in link:
             continue
@@ -98,7 +98,7 @@ def test_links_lead_somewhere(document: Path) -> None:
 
 
 def test_every_document_is_linked_from_the_readme() -> None:
-    """Who reads the README finds all of them."""
+    """The README links to every other document."""
     readme = DOCUMENTS[0].read_text(encoding="utf-8")
     linked = {(REPOSITORY / link.partition("#")[0]).resolve() for link in links_of(readme)}
     assert [name_of(path) for path in DOCUMENTS[1:] if path not in linked] == []
@@ -121,7 +121,7 @@ def test_every_document_is_linked_from_the_readme() -> None:
     ids=["option", "command", "suite", "module"],
 )
 def test_a_wrong_command_is_caught(code: str, fault: str) -> None:
-    """The checks are awake."""
+    """A misspelt command or option is found."""
     faults = [found for words in simple_commands(code) for found in faults_of(words)]
     assert faults == [fault]
 

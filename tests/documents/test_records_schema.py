@@ -1,4 +1,4 @@
-"""The document about the records says what the code says."""
+"""docs/records-schema.md agrees with the code."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from tests.documents.records_schema import DOCUMENT, document
 
 
 def test_document_is_current() -> None:
-    """Writing it anew would change nothing: `python -m tests.documents.records_schema` does that."""
+    """Rewriting it with `python -m tests.documents.records_schema` changes nothing."""
     assert DOCUMENT.read_text(encoding="utf-8") == document()

@@ -26,12 +26,12 @@ UNSUPPORTED = {"0.10.0.1": "35 v0", "2.4.1": "35 v0 itself"}
 
 
 def v3(words: str) -> dict[str, str]:
-    """Unsupported before 2.4, then as given."""
+    """Return the reactions: unsupported before 2.4, then as given."""
     return {"0.10.0.1": "35 v0", "2.4.1": words}
 
 
 def v5(words: str) -> dict[str, str]:
-    """Unsupported before 4.4, then as given."""
+    """Return the reactions: unsupported before 4.4, then as given."""
     return {**UNSUPPORTED, "4.4.0": words}
 
 
@@ -228,7 +228,7 @@ NAME_FIELDS: tuple[Row, ...] = tuple(
         ("no-utf-8", "02 ff", REFUSED_V3),
     )
     for field, payload in (("name", f"{text} 0231"), ("version", f"0261 {text}"))
-    # Cut inside the name, what follows would be read as the rest of it.
+    # If the name is cut here, the bytes after it would be read as the rest of it.
     if (field, name) != ("name", "length-cut")
 )
 NAMES_TAKEN = ("a", "9", "A9", "a.b", "a--b", "a..b", "apache-kafka-java", "4.4.0")
@@ -294,4 +294,4 @@ TABLES: Mapping[str, tuple[Row, ...]] = {
     "body-cut": EMPTY_BODY,
     "cluster": CLUSTERS,
 }
-"""Every table, by what its requests are odd in."""
+"""Every table, by what is odd in its requests."""

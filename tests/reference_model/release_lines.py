@@ -1,4 +1,4 @@
-"""The release lines that the oracle is held against literals on, and its decisions in words."""
+"""The release lines on which literals check the oracle, and the oracle's decisions in words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ QUORUMS: Mapping[str, str] = {
     **dict.fromkeys(ZOOKEEPER_LINES, "zookeeper"),
     **dict.fromkeys(KRAFT_LINES, "kraft"),
 }
-"""Release to quorum, oldest first. All have a recorded table."""
+"""Maps each release to its quorum, oldest first. All have a recorded table."""
 LINES = tuple(QUORUMS)
 IDENTITY = Identity(cluster_id="me", node_id=1)
 
@@ -61,7 +61,7 @@ def decisions(payload: str, *, identity: Identity = IDENTITY) -> dict[str, str]:
 
 
 def on_every_line(since: Mapping[str, str]) -> dict[str, str]:
-    """Spread what holds from some lines on over all lines; the first one has to be named."""
+    """Fill in the lines between those given: each value holds until the next; the first line is required."""
     starts = [*(LINES.index(release) for release in since), len(LINES)]
     return {
         release: words

@@ -1,4 +1,4 @@
-"""What the reference broker puts on the wire, against literal bytes."""
+"""The bytes that the reference broker sends, compared with literals."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SMALL = Profile(
     ),
     finalized_features=(FinalizedFeatureKey(name="b", max_version_level=33, min_version_level=33),),
 )
-"""A broker whose whole answer can be written down."""
+"""A broker whose complete answer can be written down."""
 
 
 def answer_to(payload: str, profile: Profile) -> str:
-    """Return the bytes that one request gets, in hexadecimal, size prefix included."""
+    """Return the answer to one request in hexadecimal, size prefix included."""
     data = bytes.fromhex(payload)
     connection = ReferenceBroker(profile=profile, identity=IDENTITY).connect()
     connection.receive_data(len(data).to_bytes(4) + data)
@@ -79,12 +79,12 @@ FINALIZED = "01 08 0000000000000000 02 08 02 0262 0021 0021 00"
     ],
 )
 def test_success_has_its_literal_bytes(payload: str, expected: str) -> None:
-    """A success is the size, the correlation id alone as header, and the body of the request's version."""
+    """A success is the size, the correlation id as the only header field, and a body of the request's version."""
     assert answer_to(payload, SMALL) == _hex(expected)
 
 
 def test_broker_without_features_sends_no_tag() -> None:
-    """Where nothing is supported or finalized and no epoch sent, the tag section of a success is empty."""
+    """Without supported or finalized features and without an epoch, a success has an empty tag section."""
     traits = dataclasses.replace(SMALL.traits, epoch_sent=False)
     bare = dataclasses.replace(SMALL, traits=traits, supported_features=(), finalized_features=())
     expected = f"0000001a 00000007 0000 {KEYS_V3} 00000000 00"
@@ -157,7 +157,7 @@ def test_unsupported_version_has_its_literal_bytes(payload: str, release: str) -
     ],
 )
 def test_refusal_has_its_literal_bytes(payload: str, release: str, expected: str) -> None:
-    """42 and 129 are a body of the request's version with an empty table, no throttle time, no tag."""
+    """Errors 42 and 129 have a body of the request's version: empty table, no throttle time, no tags."""
     assert answer_to(payload, profile_at(release)) == _hex(expected)
 
 
@@ -176,7 +176,7 @@ def test_literals_are_those_of_the_golden_vectors() -> None:
 
 @pytest.mark.parametrize("release", LINES)
 def test_success_lists_the_recorded_table_at_every_version(release: str) -> None:
-    """Every version that a release serves lists the whole table that its broker gave."""
+    """Every supported version lists the complete table that the release's broker returned."""
     profile = profile_at(release)
     for version in range(profile.traits.api_versions_max + 1):
         rest = f"00 {NAMES}" if version >= 3 else ""

@@ -1,4 +1,4 @@
-"""One connection to the reference broker: pieces, pipelining, its states and its ends."""
+"""One connection to the reference broker: pieces, pipelining, states and how it ends."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def connect_to_small_broker() -> BrokerConnection:
 
 
 def test_connection_begins_open_and_says_nothing() -> None:
-    """Before the first byte nothing is to be sent."""
+    """Nothing is sent before the first byte is received."""
     connection = connect()
     assert connection.state is OPEN
     assert connection.data_to_send() == b""
 
 
 def test_data_is_given_out_once() -> None:
-    """What was taken to be sent is not given again."""
+    """Data that was taken to be sent is not returned again."""
     connection = connect_to_small_broker()
     connection.receive_data(SERVED_V0)
     assert connection.data_to_send() != b""
@@ -63,7 +63,7 @@ def test_data_is_given_out_once() -> None:
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
-    """Successes and refusals that do not close come in the order of their requests, in one piece."""
+    """Successes, and refusals that do not close, come in the order of their requests, in one piece."""
     connection = connect_to_small_broker()
     connection.receive_data(SERVED_V0 + REFUSED_VERSION + REFUSED_NAME + SERVED_V0)
     served = "00000016 00000007 0000 00000002 0000 0000 000d 0012 0000 0005"
@@ -76,7 +76,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
 
 
 def test_nothing_behind_a_close_is_answered() -> None:
-    """Good, unreadable, good in one write: the first is answered, then the connection is closed."""
+    """Of a good, an unreadable and a good request in one write, the first is answered; then it closes."""
     connection = connect_to_small_broker()
     connection.receive_data(SERVED_V0)
     first = connection.data_to_send()
@@ -102,7 +102,7 @@ REQUESTS = st.one_of(
 )
 @settings(max_examples=60)
 def test_pieces_do_not_matter(requests: list[Request], cuts: list[int], release: str) -> None:
-    """A stream fed whole, byte by byte or in any pieces leads to the same bytes and the same state."""
+    """A stream fed at once, byte by byte or in any pieces leads to the same bytes and state."""
     stream = b"".join(request.data for request in requests)
     ends = sorted({0, *(cut for cut in cuts if cut < len(stream)), len(stream)})
     pieces = [stream[start:end] for start, end in itertools.pairwise(ends)]
@@ -120,7 +120,7 @@ def test_pieces_do_not_matter(requests: list[Request], cuts: list[int], release:
 @given(requests=st.lists(REQUESTS, max_size=4), release=st.sampled_from(LINES))
 @settings(max_examples=60)
 def test_requests_are_served_one_by_one(requests: list[Request], release: str) -> None:
-    """Pipelined requests get together what they get when each waits for the answer before it."""
+    """Pipelined requests get the same answers as requests that each wait for the previous answer."""
     pipelined, waiting = connect(release), connect(release)
     pipelined.receive_data(b"".join(request.data for request in requests))
     sent = b""
@@ -132,7 +132,7 @@ def test_requests_are_served_one_by_one(requests: list[Request], release: str) -
 
 
 def test_short_frames_are_skipped_up_to_0_11() -> None:
-    """A frame of no bytes is passed over on 0.10 and 0.11, and closes the connection from 1.0 on."""
+    """An empty frame is skipped on 0.10 and 0.11, and closes the connection from 1.0 on."""
     connection = connect("0.11.0.3")
     connection.receive_data(SHORT_FRAME + REFUSED_VERSION)
     assert connection.state is OPEN
@@ -144,7 +144,7 @@ def test_short_frames_are_skipped_up_to_0_11() -> None:
 
 
 def test_swallowed_request_leaves_a_dead_connection() -> None:
-    """After a client id that 0.11 chokes on nothing is answered or closed, until the client leaves."""
+    """After a client id that 0.11 cannot handle, nothing is answered or closed until the client leaves."""
     connection = connect("0.11.0.3")
     connection.receive_data(SERVED_V0)
     assert connection.data_to_send() != b""
@@ -169,7 +169,7 @@ def test_swallowed_request_leaves_a_dead_connection() -> None:
     ],
 )
 def test_size_prefix_alone_decides(prefix: bytes, state: ConnectionState) -> None:
-    """A negative size and one above socket.request.max.bytes close at once, what is before is answered."""
+    """A negative size, and one above socket.request.max.bytes, close at once; earlier requests are answered."""
     connection = connect_to_small_broker()
     connection.receive_data(REFUSED_VERSION + prefix)
     assert connection.state is state
@@ -178,7 +178,7 @@ def test_size_prefix_alone_decides(prefix: bytes, state: ConnectionState) -> Non
 
 
 def test_limit_is_that_of_kafka() -> None:
-    """Frames may have 100 MiB."""
+    """Frames may have up to 100 MiB."""
     assert SOCKET_REQUEST_MAX_BYTES == 104857600
 
 
@@ -186,7 +186,7 @@ TO_STATE = {OPEN: b"", DEAD: SWALLOWED_ON_0_11, CLOSED: b"\xff\xff\xff\xff"}
 BYTES_OF_EVENT = {
     ConnectionEvent.SERVED: SERVED_V0,
     ConnectionEvent.SWALLOWED: SWALLOWED_ON_0_11,
-    # 0.11 refuses no readable ApiVersions request, so one of another api stands for it.
+    # 0.11 refuses no readable ApiVersions request, so a request of another API replaces it.
     ConnectionEvent.REFUSED: bytes.fromhex("0000000a 03e7 0000 00000007 0000"),
 }
 
@@ -196,7 +196,7 @@ BYTES_OF_EVENT = {
 def test_event_moves_a_connection_or_cannot_reach_it(
     state: ConnectionState, event: ConnectionEvent
 ) -> None:
-    """Each pair of state and event is a row of the table, or what would cause it changes nothing."""
+    """Each pair of state and event is in the table, or its bytes do not change the state."""
     release = "0.11.0.3"
     connection = connect(release)
     connection.receive_data(TO_STATE[state])
@@ -210,7 +210,7 @@ def test_event_moves_a_connection_or_cannot_reach_it(
 
 @pytest.mark.parametrize("state", TO_STATE)
 def test_end_of_stream_closes_every_connection(state: ConnectionState) -> None:
-    """The end of the client's stream closes, also in the middle of a frame, and may come again."""
+    """The end of the client's stream closes, even in the middle of a frame, and may be repeated."""
     connection = connect("0.11.0.3")
     connection.receive_data(TO_STATE[state] + SERVED_V0[:9])
     connection.receive_eof()
@@ -221,7 +221,7 @@ def test_end_of_stream_closes_every_connection(state: ConnectionState) -> None:
 
 
 def test_answers_outlive_the_end_of_stream() -> None:
-    """What was complete before the end of the stream is still given out after it."""
+    """Answers to requests that were complete before the end of the stream are still sent."""
     connection = connect_to_small_broker()
     connection.receive_data(SERVED_V0 + SERVED_V0)
     connection.receive_eof()
@@ -230,7 +230,7 @@ def test_answers_outlive_the_end_of_stream() -> None:
 
 @pytest.mark.parametrize("state", TO_STATE)
 def test_dropped_connection_is_closed(state: ConnectionState) -> None:
-    """The broker's own close ends a connection in any state, and may come again."""
+    """The broker can close a connection in any state, and may do so twice."""
     connection = connect("0.11.0.3")
     connection.receive_data(TO_STATE[state])
     for _ in range(2):
@@ -239,7 +239,7 @@ def test_dropped_connection_is_closed(state: ConnectionState) -> None:
 
 
 def test_broker_keeps_just_the_connections_that_are_open() -> None:
-    """A connection is listed until it is closed, by whoever and for whatever reason."""
+    """A connection is listed until it is closed, whoever closes it and for whatever reason."""
     broker = ReferenceBroker(profile=profile_at("0.11.0.3"), identity=IDENTITY)
     left, dropped, refused, dead, kept = (broker.connect() for _ in range(5))
     assert broker.connections == [left, dropped, refused, dead, kept]
@@ -251,7 +251,7 @@ def test_broker_keeps_just_the_connections_that_are_open() -> None:
 
 
 def test_requests_of_other_apis_get_the_smallest_answer() -> None:
-    """What the table lists is served, with nothing in it, and the connection stays open."""
+    """Listed APIs are answered with an empty response, and the connection stays open."""
     connection = connect()
     connection.receive_data(bytes.fromhex("0000000a 0003 0001 00000007 ffff"))
     assert connection.state is OPEN
@@ -264,7 +264,7 @@ def test_requests_of_other_apis_get_the_smallest_answer() -> None:
 
 
 def test_versions_of_other_apis_that_are_not_served_are_closed() -> None:
-    """A version outside the table's range closes, and so does what no smallest answer is recorded of."""
+    """A version outside the listed range, or without a recorded smallest answer, closes."""
     connection = connect()
     connection.receive_data(bytes.fromhex("0000000a 0003 0063 00000007 ffff"))
     assert connection.state is CLOSED
@@ -275,7 +275,7 @@ def test_versions_of_other_apis_that_are_not_served_are_closed() -> None:
 
 
 def test_throttled_client_is_answered_and_then_waits() -> None:
-    """A client id with a used-up quota is told so from v1 on, and what it sends next waits for `resume`."""
+    """From v1 on a throttled client sees the throttle time; its next requests wait for `resume`."""
     connection = connect_to_small_broker()
     throttled = build_request(version=1, client_id="throttled-1").data
     connection.receive_data(throttled + REFUSED_VERSION)
@@ -293,7 +293,7 @@ def test_throttled_client_is_answered_and_then_waits() -> None:
 
 
 def test_throttled_client_is_not_told_in_v0() -> None:
-    """A v0 answer has no place for the throttle time, but the pause is the same."""
+    """A v0 answer has no throttle time, but the pause is the same."""
     connection = connect_to_small_broker()
     connection.receive_data(build_request(version=0, client_id="throttled").data)
     assert len(connection.data_to_send()) == 26
@@ -321,7 +321,7 @@ def test_throttled_client_is_not_told_in_v0() -> None:
     ],
 )
 def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int]) -> None:
-    """A frame's handling says in how many pieces the frame arrived, whatever came before it."""
+    """A frame's handling has the number of pieces in which it arrived, whatever came before it."""
     counted = []
     tampering = Tampering(
         stage=Stage.REACTION, act=lambda handling: counted.append(handling.segments)
@@ -348,7 +348,7 @@ def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int])
 def test_defect_can_change_what_a_refused_size_does(
     change: dict[str, int], state: ConnectionState
 ) -> None:
-    """A defect of the size stage may answer, keep the connection open, or read on behind the size."""
+    """A defect of the size stage may answer, keep the connection open, or read on after the size."""
 
     def act(ending: Ending) -> None:
         ending.answer = b"!"
@@ -364,7 +364,7 @@ def test_defect_can_change_what_a_refused_size_does(
 
 
 def test_defect_can_outlive_the_end_of_stream() -> None:
-    """A defect of the end stage may answer what was not whole, and keep the connection open."""
+    """A defect of the end stage may answer an incomplete frame, and keep the connection open."""
 
     def act(ending: Ending) -> None:
         ending.answer = ending.unread
@@ -388,7 +388,7 @@ def test_defect_can_close_before_it_answers() -> None:
 
 
 def test_form_of_an_answer_can_be_asked_for() -> None:
-    """A defect may encode the answer with other bytes for one of its fields."""
+    """A defect may encode the answer with other bytes in one of its fields."""
 
     def act(handling: Handling) -> None:
         handling.answer = handling.encode_answer(raw={"error_code": b"\x7f\xff"})

@@ -1,4 +1,4 @@
-"""What a broker knows of its clients' software, how it is counted and logged, and what Jolokia says of it."""
+"""What a broker knows about its clients' software: counts, log entries and Jolokia's metrics."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def broker(
     ],
 )
 def test_last_valid_name_counts(sent: list[bytes], software: ClientSoftware) -> None:
-    """A connection has the software of the last request that was accepted."""
+    """A connection has the software of the last accepted request."""
     connection = broker().connect()
     for data in sent:
         connection.receive_data(data)
@@ -63,7 +63,7 @@ def test_last_valid_name_counts(sent: list[bytes], software: ClientSoftware) -> 
 
 
 def test_open_connections_are_counted_by_software() -> None:
-    """Each open connection counts once, under its software, and no more when it is closed."""
+    """Each open connection counts once, under its software; a closed one no longer counts."""
     served = broker()
     first, second, third = (served.connect() for _ in range(3))
     first.receive_data(NAMED)
@@ -76,7 +76,7 @@ def test_open_connections_are_counted_by_software() -> None:
 
 
 def test_log_has_the_software_known_so_far() -> None:
-    """Each answered request is an entry; the one that names the software is still logged without it."""
+    """Each answered request is logged; the one that names the software is still logged without it."""
     entries: list[dict[str, Any]] = []
     connection = broker(log=entries).connect()
     for data in (NAMED, V0, UNREADABLE):
@@ -95,7 +95,7 @@ def test_log_has_the_software_known_so_far() -> None:
 
 
 def test_defect_can_change_the_log() -> None:
-    """A defect of the log stage gets the entry before it is written."""
+    """A defect of the log stage can change the entry before it is written."""
     entries: list[dict[str, Any]] = []
     tampering = Tampering(stage=Stage.LOG, act=lambda entry: entry.pop("clientInformation"))
     broker(tampering, entries).connect().receive_data(V0)
@@ -103,7 +103,7 @@ def test_defect_can_change_the_log() -> None:
 
 
 def test_other_apis_leave_the_name() -> None:
-    """Only ApiVersions tells the software."""
+    """Only an ApiVersions request names the software."""
     connection = broker().connect()
     connection.receive_data(NAMED)
     connection.receive_data(METADATA)
@@ -137,7 +137,7 @@ BEAN = (
     ],
 )
 def test_metric_is_read_by_pattern(path: str, found: dict[str, float]) -> None:
-    """The beans that meet the pattern come with their count."""
+    """The beans that match the pattern are returned with their counts."""
     document = answer(path, COUNTS)
     assert document["status"] == 200
     assert document["value"] == {bean: {"connections": count} for bean, count in found.items()}
@@ -153,7 +153,7 @@ def test_metric_is_read_by_pattern(path: str, found: dict[str, float]) -> None:
     ],
 )
 def test_metric_that_is_not_there_is_a_404(path: str) -> None:
-    """Where no bean meets the pattern, the document says so as Jolokia does."""
+    """If no bean matches the pattern, the document reports that as Jolokia does."""
     document = answer(path, COUNTS)
     assert document["status"] == 404
     assert document["error_type"] == "javax.management.InstanceNotFoundException"
@@ -161,6 +161,6 @@ def test_metric_that_is_not_there_is_a_404(path: str) -> None:
 
 @pytest.mark.parametrize("data", [UNREADABLE, METADATA])
 def test_request_without_a_readable_name_tells_nothing(data: bytes) -> None:
-    """A request whose body does not read, and one of another API, leave what was known."""
+    """A request with an unreadable body, or of another API, names no software."""
     header = parse_header(memoryview(data[4:]), SMALL.traits)
     assert software_named(data[4:], header, SMALL.traits) is None

@@ -1,4 +1,4 @@
-"""The table of a connection's moves, against literals."""
+"""The table of a connection's transitions, compared with literals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LIVING = (
 
 
 def test_transitions_are_these() -> None:
-    """What lives may be served, refused or swallowed; the steps of SASL lead on; the end of stream ends all."""
+    """Living states may serve, refuse or swallow; SASL steps advance; the end of stream closes."""
     expected = dict(MOVES)
     for state in LIVING:
         expected[state, STAYS] = state
@@ -46,7 +46,7 @@ def test_transitions_are_these() -> None:
 
 
 def test_states_are_sorted_by_who_handles_requests() -> None:
-    """The broker serves open and authenticated connections, its authenticator the others that live."""
+    """The broker serves open and authenticated connections, its authenticator the other living ones."""
     assert [state.value for state in SERVING] == ["open", "authenticated"]
     assert sorted(state.value for state in TAKING_REQUESTS) == sorted(LIVING)
     assert len(ConnectionState) == len(LIVING) + 2

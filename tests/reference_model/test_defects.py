@@ -1,4 +1,4 @@
-"""Planted defects: each is alive, says what it does, and crashes on nothing that is generated."""
+"""Planted defects: each has an effect, describes it, and never crashes on generated requests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Conversation = Sequence[Write]
 
 
 def run(conversation: Conversation, profile: Profile, defect: Defect | None) -> list[object]:
-    """Return what every connection was answered after each write, and the states that all were in."""
+    """Return, for each write, every connection's answer and state after it."""
     tampering = None if defect is None else defect.tampering
     broker = ReferenceBroker(profile=profile, identity=IDENTITY, tampering=tampering)
     connections: list[BrokerConnection] = []
@@ -69,7 +69,7 @@ FLEXIBLE = "0012 0003 00000007"
 
 @each_defect
 def test_defect_says_what_it_does(defect: Defect) -> None:
-    """A defect is named after its function, and its description is one sentence, its docstring."""
+    """A defect has its function's name, and its one-sentence docstring as its description."""
     act = defect.tampering.act
     assert defect.name == act.__name__.replace("_", "-")
     assert DEFECTS[defect.name] is defect
@@ -79,7 +79,7 @@ def test_defect_says_what_it_does(defect: Defect) -> None:
 
 
 def _small(listener: str) -> Profile:
-    """The reference broker's profile of a listener with a table short enough to encode often."""
+    """Return the reference broker's profile of a listener, with a table that is quick to encode."""
     profile = profile_of(NEWEST_RELEASE, listener=listener, follows=KIP_TEXT)
     return dataclasses.replace(profile, api_keys=(*profile.api_keys[:2], profile.own_range))
 
@@ -123,7 +123,7 @@ CONVERSATIONS = st.lists(WRITES, min_size=1, max_size=2).map(
     lambda parts: list(itertools.chain.from_iterable(parts))
 )
 REPLACED_NAME = b"_" + b"\xff" * 20000
-"""Decoded with replacement characters, it is longer than any string may be."""
+"""Decoded with replacement characters, it is longer than the maximum length of a string."""
 
 
 @given(conversation=CONVERSATIONS, profile=st.sampled_from(PROFILES))
@@ -133,7 +133,7 @@ REPLACED_NAME = b"_" + b"\xff" * 20000
 )
 @settings(max_examples=60)
 def test_no_defect_crashes(conversation: Conversation, profile: Profile) -> None:
-    """Whatever is written, in any pieces, a broker with a defect does not raise and sends whole frames."""
+    """After any writes, in any pieces, a broker with a defect does not raise and sends complete frames."""
     for defect in DEFECTS.values():
         note(defect.name)
         sent: dict[int, bytes] = {}

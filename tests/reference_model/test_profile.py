@@ -1,4 +1,4 @@
-"""Profiles: how releases are ordered, what each does, and the tables that its brokers gave."""
+"""Profiles: how releases are ordered, how each behaves, and the recorded tables."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ NEWEST = {
     "sasl_authenticate_max": 2,
     "accepted_unlisted": ranges((71, 0, 0), (72, 0, 0)),
     "refused_listed": ranges((0, 0, 2)),
+    "mechanisms_with_illegal_state": False,
 }
-"""What 4.4 does on a broker's listener; each line below is changed by what is older than the next one."""
+"""The traits of 4.4 on a broker's listener; each constant below changes those of the next newer line."""
 
 TRAITS_4_4 = Traits(**NEWEST)  # type: ignore[arg-type]
 TRAITS_4_0 = replace(
@@ -78,7 +79,8 @@ TRAITS_2_5 = replace(TRAITS_2_7, epoch_sent=False)
 TRAITS_2_4 = replace(TRAITS_2_5, early_end_loses_answers=True, sasl_authenticate_max=1)
 TRAITS_2_2 = replace(TRAITS_2_4, api_versions_max=2, unsupported_names_range=False)
 TRAITS_2_0 = replace(TRAITS_2_2, sasl_authenticate_max=0)
-TRAITS_1_0 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
+TRAITS_1_1 = replace(TRAITS_2_0, api_versions_max=1, answer_precedes_pause=False)
+TRAITS_1_0 = replace(TRAITS_1_1, mechanisms_with_illegal_state=True)
 TRAITS_0_11 = replace(
     TRAITS_1_0,
     early_end_may_hang=True,
@@ -105,7 +107,8 @@ TRAITS_0_10 = replace(
         pytest.param(TRAITS_0_10, ["0.10.0.0", "0.10.0.1", "0.10", "0.10.1.1"], id="0.10"),
         pytest.param(TRAITS_0_10_2, ["0.10.2.0", "0.10.2.2"], id="0.10.2"),
         pytest.param(TRAITS_0_11, ["0.11.0.0", "0.11.0", "0.11.0.3"], id="0.11"),
-        pytest.param(TRAITS_1_0, ["1.0.0", "1.0", "1.1.1"], id="1.0"),
+        pytest.param(TRAITS_1_0, ["1.0.0", "1.0", "1.0.2"], id="1.0"),
+        pytest.param(TRAITS_1_1, ["1.1.0", "1.1.1"], id="1.1"),
         pytest.param(TRAITS_2_0, ["2.0.0", "2.0", "2.0.1", "2.1.1"], id="2.0"),
         pytest.param(TRAITS_2_2, ["2.2.0", "2.2.2", "2.3.1"], id="2.2"),
         pytest.param(TRAITS_2_4, ["2.4.0", "2.4", "2.4.1"], id="2.4"),
@@ -121,7 +124,7 @@ TRAITS_0_10 = replace(
     ],
 )
 def test_release_has_the_traits_of_its_line(traits: Traits, releases: list[str]) -> None:
-    """A release has what the last change at or before it says, and a future one what is newest."""
+    """A release has the traits of the latest change at or before it; future releases have the newest."""
     for release in releases:
         assert traits_of(release) == traits, release
 
@@ -135,20 +138,20 @@ def test_release_has_the_traits_of_its_line(traits: Traits, releases: list[str])
     ],
 )
 def test_controller_differs_where_it_says(release: str, changes: dict[str, bool]) -> None:
-    """A controller has the traits of its release, but for the ids, the early epoch and the broker's keys."""
+    """A controller has its release's traits, except ids, the early epoch and the broker's keys."""
     broker = traits_of(release)
     expected = asdict(broker) | changes | {"accepted_unlisted": (), "refused_listed": ()}
     assert asdict(traits_of(release, listener="controller")) == expected
 
 
 def test_zookeeper_brokers_list_an_api_that_they_refuse() -> None:
-    """From 3.4 on Envelope is listed and refused; telemetry is KRaft's."""
+    """From 3.4 on Envelope is listed and refused; telemetry only exists with KRaft."""
     expected = replace(TRAITS_3_9, accepted_unlisted=(), refused_listed=ranges((58, 0, 0)))
     assert traits_of("3.9.2", quorum="zookeeper") == expected
 
 
 def test_kip_text_differs_where_its_file_says() -> None:
-    """By the text ids are checked everywhere and what is listed is served; the rest is the release's."""
+    """By the text, ids are checked everywhere and listed APIs are served; the rest is as in the release."""
     text = {
         "ids_checked": True,
         "ids_checked_before_authentication": True,
@@ -174,7 +177,7 @@ def test_kip_text_differs_where_its_file_says() -> None:
 def test_listed_and_accepted_are_two_relations(
     release: str, quorum: str, listener: str, request_: tuple[int, int], accepted: bool
 ) -> None:
-    """What is served is the table, without what is refused and with what is not listed."""
+    """The accepted APIs are those listed, without the refused ones and with some unlisted ones."""
     assert profile_of(release, quorum=quorum, listener=listener).accepts(*request_) is accepted
 
 
@@ -194,12 +197,12 @@ def test_listed_and_accepted_are_two_relations(
     ],
 )
 def test_release_is_ordered_by_its_numbers(release: str, order: tuple[int, ...]) -> None:
-    """Numbers count, not letters; zeros at the end and what stands behind the numbers do not."""
+    """Only the numbers count, without trailing zeros and without any suffix."""
     assert release_order(release) == order
 
 
 def test_releases_sort_as_they_were_published() -> None:
-    """The recorded releases are in the order in which they came out."""
+    """The recorded releases are in the order of their publication."""
     assert sorted(sorted(LINES), key=release_order) == list(LINES)
     assert release_order("3.9.2") < release_order("3.10.0")
     assert release_order("0.10.2.2") < release_order("0.11") < release_order("1.0")
@@ -207,13 +210,13 @@ def test_releases_sort_as_they_were_published() -> None:
 
 @pytest.mark.parametrize("text", ["", "trunk", "v4.4.0", ".4", "-1"])
 def test_text_that_is_no_release_is_refused(text: str) -> None:
-    """What does not begin with a number has no place in the order."""
+    """A text that does not begin with a number has no place in the order."""
     with pytest.raises(ValueError, match="is not a dotted release number"):
         release_order(text)
 
 
 def test_release_before_the_first_entry_is_refused() -> None:
-    """Nothing is known of releases without ApiVersions."""
+    """Releases without ApiVersions have no traits."""
     with pytest.raises(ProfileError) as caught:
         traits_of("0.9.0.1")
     assert str(caught.value) == "trait api_versions_max has no value for release 0.9.0.1"
@@ -229,7 +232,7 @@ def test_release_before_the_first_entry_is_refused() -> None:
 def test_file_with_other_traits_is_refused(
     old: str, new: str, difference: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file holds the traits that the model reads, all of them and no others."""
+    """The file has exactly the traits that the model reads."""
     content = (FOLDER / "apache_kafka.toml").read_text()
     (tmp_path / "apache_kafka.toml").write_text(content.replace(old, new, 1))
     monkeypatch.setattr(profile, "FOLDER", tmp_path)
@@ -239,7 +242,7 @@ def test_file_with_other_traits_is_refused(
 
 
 def test_file_without_a_trait_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trait that is missing from the file is named."""
+    """The error names a trait that is missing from the file."""
     content = (FOLDER / "apache_kafka.toml").read_text()
     whole, _, _ = content.partition("[refused_listed]")
     (tmp_path / "apache_kafka.toml").write_text(whole)
@@ -249,7 +252,7 @@ def test_file_without_a_trait_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_changes_of_a_trait_ascend_from_the_first_release() -> None:
-    """Every trait begins with 0.10.0.0, and each change comes after the one before and changes the value."""
+    """Every trait begins with 0.10.0.0; each change is later than the previous one and changes the value."""
     for name, table in tomllib.loads((FOLDER / "apache_kafka.toml").read_text()).items():
         assert set(table) == {"changes"}, name
         changes = table["changes"]
@@ -299,17 +302,38 @@ def test_changes_of_a_trait_ascend_from_the_first_release() -> None:
     ],
 )
 def test_recorded_table_has_as_many_keys_as_the_release(release: str, count: int) -> None:
-    """A recorded table has the number of keys that the release's sources give for that listener."""
+    """A recorded table has as many keys as the release's sources have for that listener."""
     assert len(profile_at(release).api_keys) == count
 
 
 def test_tables_are_recorded_of_every_line() -> None:
-    """Each line's broker has a table, each KRaft line's controller too, and 3.9 has one with ZooKeeper."""
+    """Each line has a table, each KRaft line also one of its controller, and 3.9 one with ZooKeeper."""
     with (FOLDER / "advertised.csv").open() as lines:
         found = {(row["release"], row["quorum"], row["listener"]) for row in csv.DictReader(lines)}
     expected = {(release, quorum, "plaintext") for release, quorum in QUORUMS.items()}
     expected |= {(release, "kraft", "controller") for release in KRAFT_LINES}
     assert found == expected | {("3.9.2", "zookeeper", "plaintext")}
+
+
+@pytest.mark.parametrize(
+    ("release", "api_key", "api_version", "reads"),
+    [
+        pytest.param("0.11.0.3", 3, 0, False, id="no-handshake-v1"),
+        pytest.param("2.3.1", 2, 4, True, id="listed"),
+        pytest.param("2.3.1", 2, 5, False, id="listed-and-not-refused-in-its-layout"),
+        pytest.param("2.8.2", 52, 0, True, id="of-controllers"),
+        pytest.param("3.4.1", 4, 7, True, id="of-zookeeper"),
+        pytest.param("4.1.2", 88, 0, True, id="unstable"),
+        pytest.param("4.4.0", 0, 2, False, id="listed-and-refused"),
+        pytest.param("4.4.0", 3, 99, False, id="unknown-version"),
+        pytest.param("4.4.9", 3, 0, True, id="as-the-recorded-release-of-its-line"),
+    ],
+)
+def test_release_reads_what_was_recorded(
+    release: str, api_key: int, api_version: int, reads: bool
+) -> None:
+    """What a release can read is not quite what its listeners list."""
+    assert profile_of(release, listener="sasl_plaintext").reads(api_key, api_version) is reads
 
 
 @pytest.mark.parametrize(
@@ -330,14 +354,14 @@ def test_tables_are_recorded_of_every_line() -> None:
     ],
 )
 def test_recorded_table_of_a_controller_has_as_many_keys(release: str, count: int) -> None:
-    """A controller's table has the number of keys that the release's sources give for it."""
+    """A controller's table has as many keys as the release's sources have for it."""
     assert len(profile_of(release, listener="controller").api_keys) == count
 
 
 @pytest.mark.parametrize("listener", ["plaintext", "controller"])
 @pytest.mark.parametrize("release", LINES)
 def test_recorded_table_is_sound(release: str, listener: str) -> None:
-    """Keys ascend, each once; ranges are ranges; ApiVersions is listed with the release's own range."""
+    """Keys ascend without repetition, ranges are valid, and ApiVersions has the release's own range."""
     recorded = profile_of(release, quorum=QUORUMS[release], listener=listener)
     if listener == "controller" and release not in KRAFT_LINES:
         assert recorded.api_keys == ()
@@ -379,7 +403,7 @@ FEATURES_4_3 = {
 def test_recorded_features_are_those_of_the_release(
     release: str, supported: dict[str, tuple[int, int]]
 ) -> None:
-    """A release supports these features; a finalized one is supported, at a level above 0."""
+    """A release has the given supported features; finalized ones are supported, at a level above 0."""
     recorded = profile_at(release)
     found = {
         each.name: (each.min_version, each.max_version) for each in recorded.supported_features
@@ -400,26 +424,26 @@ def test_recorded_features_are_those_of_the_release(
     ],
 )
 def test_what_is_not_recorded_has_traits_alone(release: str, quorum: str, listener: str) -> None:
-    """Without a record there is no table and no feature, but the release's traits are known."""
+    """Without a record there are no tables and no features, only the release's traits."""
     found = profile_of(release, quorum=quorum, listener=listener)
     assert found.traits == traits_of(release, quorum=quorum, listener=listener)
     assert (found.api_keys, found.supported_features, found.finalized_features) == ((), (), ())
 
 
 def test_profiles_are_read_once() -> None:
-    """The same question gives the same object."""
+    """Reading a profile again returns the same object."""
     assert profile_of("4.4.0") is profile_of("4.4.0")
     assert traits_of("4.4.0") is traits_of("4.4.0")
 
 
 def test_newest_release_serves_the_newest_version() -> None:
-    """The release that stands for the newest knows every version that the codec knows."""
+    """The newest release supports every version that the codec knows."""
     assert LINES[-1] == NEWEST_RELEASE
     assert profile_of(NEWEST_RELEASE).own_range.max_version == NEWEST_VERSION
 
 
 def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
-    """A later patch release has no table to compare with, and serves the APIs of its line's newest record."""
+    """It has no table to compare with, but serves the APIs of its line's newest record."""
     unrecorded, recorded = profile_of("4.3.77"), profile_of("4.3.1")
     assert unrecorded.api_keys == ()
     assert unrecorded.served_keys == recorded.served_keys == recorded.api_keys
@@ -427,5 +451,5 @@ def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
 
 
 def test_line_without_a_record_serves_nothing_that_is_known() -> None:
-    """Of a line that was never recorded the model knows no other API."""
+    """For a line without any record, the model knows no other API."""
     assert profile_of("99.0").served_keys == ()

@@ -1,4 +1,4 @@
-"""The oracle against literals: one request, and what each release line does with it."""
+"""The oracle compared with literals: one request, and how each release line reacts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_request_gets_what_its_release_gives(payload: str, since: Mapping[str, s
     ],
 )
 def test_unknown_identity_allows_both_answers(identity: Identity, ids: str, allowed: str) -> None:
-    """Where the broker's ids are not known, given ids may be right or wrong, and right comes first."""
+    """If the broker's ids are unknown, given ids may be right or wrong; the reaction to right ids comes first."""
     decided = decisions(f"{V5} 00 {NAMES} {ids} 00", identity=identity)
     assert decided["4.4.0"] == allowed
     assert decided["4.3.1"] == "35 v0 itself"
@@ -71,7 +71,7 @@ def test_unknown_identity_allows_both_answers(identity: Identity, ids: str, allo
 def test_served_request_of_another_api_is_not_judged(
     release: str, refused: str, served: str
 ) -> None:
-    """A version outside the table's range closes; of one inside it the model says that it has no word."""
+    """A version outside the table's range closes; one inside it is not modelled."""
     profile = profile_at(release)
     (reaction,) = reactions(bytes.fromhex(f"{refused} 00000007 ffff"), profile, IDENTITY)
     assert in_words(reaction) == "closed"
@@ -90,7 +90,7 @@ def test_served_request_of_another_api_is_not_judged(
     ],
 )
 def test_requests_that_older_code_cannot_read_are_skipped(release: str, skipped: list[int]) -> None:
-    """Where the header ends too soon, nothing is sent and the connection is kept; other keys close it."""
+    """If the header ends too soon, some keys are ignored and the connection is kept; other keys close."""
     profile = profile_at(release)
     for rest in ("", "0000", "0001 00000001", "0001 00000001 0005", "ffff"):
         found = [
@@ -103,7 +103,7 @@ def test_requests_that_older_code_cannot_read_are_skipped(release: str, skipped:
 
 
 def test_without_a_recorded_table_other_apis_are_not_modelled() -> None:
-    """Whether a release has them is not known; it closes on what it cannot read all the same."""
+    """Without a table it is unknown which APIs a release has; an unreadable request still closes."""
     profile = dataclasses.replace(profile_at("4.4.0"), api_keys=(), served_keys=())
     with pytest.raises(NotModelled, match="no table of"):
         reactions(bytes.fromhex("03e7 0000 00000007 ffff"), profile, IDENTITY)
@@ -114,7 +114,7 @@ def test_without_a_recorded_table_other_apis_are_not_modelled() -> None:
 @pytest.mark.parametrize("api_key", [4, 5, 6, 7])
 @pytest.mark.parametrize("release", [line for line in LINES if line.startswith("4.")])
 def test_removed_keys_are_closed_from_4_0_on(release: str, api_key: int) -> None:
-    """The keys that 4.0 removed close the connection at every version."""
+    """The keys that 4.0 removed close the connection in every version."""
     for version in (0, 1, 3, 7):
         payload = b"".join((api_key.to_bytes(2), version.to_bytes(2), bytes(4), b"\xff\xff"))
         (reaction,) = reactions(payload, profile_at(release), IDENTITY)
@@ -123,7 +123,7 @@ def test_removed_keys_are_closed_from_4_0_on(release: str, api_key: int) -> None
 
 @pytest.mark.parametrize("release", LINES)
 def test_every_version_that_is_not_served_gets_35(release: str) -> None:
-    """All over int16, just the versions from 0 to the maximum get something else than 35."""
+    """Across int16, only the versions from 0 to the maximum get anything but error 35."""
     profile = profile_at(release)
     itself = profile.traits.unsupported_names_range
     refusal = "35 v0 itself" if itself else "35 v0"
@@ -148,19 +148,19 @@ def test_every_version_that_is_not_served_gets_35(release: str) -> None:
         ),
         pytest.param(
             "0011 0000 00000007 ffff 0001 61",
-            "ILLEGAL_SASL_STATE (34) to SaslHandshake (MODEL.sequence-agrees)",
+            "ILLEGAL_SASL_STATE (34) to SaslHandshake listing nothing (MODEL.sequence-agrees)",
             id="step-of-sasl",
         ),
     ],
 )
 def test_reaction_reads_as_a_phrase(payload: str, text: str) -> None:
-    """A reaction's text names outcome or error, layout and table, and the clause it rests on."""
+    """A reaction's text contains its outcome or error, layout, table, and clause."""
     (reaction,) = reactions(bytes.fromhex(payload), profile_at("4.4.0"), IDENTITY)
     assert str(reaction) == text
 
 
 def test_reactions_rest_on_clauses_of_the_catalogue() -> None:
-    """Every reaction of the tables names a clause that is in the catalogue."""
+    """Every reaction in the tables names a clause of the catalogue."""
     named = {
         reaction.clause
         for rows in TABLES.values()

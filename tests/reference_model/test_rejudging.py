@@ -1,4 +1,4 @@
-"""Recorded exchanges are judged again as far as the record says enough."""
+"""Recorded exchanges are judged again, as far as the record allows."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _found(
 
 
 def test_what_the_model_answers_is_no_difference() -> None:
-    """On its own listener, and on the controller's for either table."""
+    """The model's own answers conform; a controller listener may answer with either table."""
     assert _found(("answer", _answer())) == []
     assert _found(("answer", _answer()), ("answer", _answer(CONTROLLER)), listener=CONTROLLER) == []
 
@@ -58,12 +58,12 @@ def test_what_the_model_answers_is_no_difference() -> None:
     ],
 )
 def test_what_the_model_would_not_do_is_a_difference(outcome: str, received: bytes | None) -> None:
-    """Where it is all that the example did."""
+    """Such an outcome is a difference if it is the example's only exchange."""
     assert _found((outcome, received)) == [0]
 
 
 def test_end_of_a_connection_is_judged_alone() -> None:
-    """Beside other exchanges, or on a TLS listener, the record does not say what it came from."""
+    """After other exchanges, or on a TLS listener, the record does not show what caused it."""
     assert _found(("answer", _answer()), ("closed", None)) == []
     assert _found(("closed", None), listener="ssl") == []
 
@@ -79,24 +79,24 @@ def test_end_of_a_connection_is_judged_alone() -> None:
 def test_answer_may_be_lost_where_the_stream_ended_early(
     release: str, clause: str, steps: list[int]
 ) -> None:
-    """Seen with eight releases from 0.10.2.2 to 2.3.1: the request was right, and no answer came."""
+    """Eight releases from 0.10.2.2 to 2.3.1 sometimes send no answer to a correct request."""
     sent = bytes.fromhex("0000001b001200000000000000116b61666b612d636f6e666f726d616e6365")
     assert _found(("closed", None), sent=sent, release=release, clause=clause) == steps
 
 
 def test_later_exchanges_of_a_sasl_listener_are_left_out() -> None:
-    """How far the authentication got is not in the record."""
+    """The record does not show how far the authentication got."""
     assert _found(("answer", _answer()), ("answer", b"\0\0\0\0"), listener="sasl_plaintext") == []
 
 
 def test_what_is_no_single_frame_is_left_out() -> None:
-    """A part of a frame, two frames, and a request of another API have no judgement here."""
+    """A partial frame, two frames, and a request of another API are not judged."""
     other = PROBE[:4] + b"\0\x03" + PROBE[6:]
     for sent in (PROBE[:-1], PROBE + PROBE, other):
         assert _found(("closed", None), sent=sent) == []
 
 
 def test_release_without_kraft_is_judged_with_zookeeper() -> None:
-    """A run does not say how its target was put together, but old releases have but one way."""
+    """A run does not record its target's quorum, but old releases only have ZooKeeper."""
     (oracle,) = oracles_for("apache-kafka-0.10.0.1", "apache-kafka", "0.10.0.1", PLAINTEXT)
     assert oracle.profile.api_keys

@@ -1,4 +1,4 @@
-"""What Kafka's parser makes of a request: the values behind the decisions."""
+"""How Kafka's parser reads a request: the values that decisions depend on."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def body_of(payload: str) -> ParsedBody:
     ],
 )
 def test_varint_is_a_java_int(data: str, value: int) -> None:
-    """A varint fills a signed 32-bit number; bits above are dropped, and what follows is not read."""
+    """A varint is a signed 32-bit number; higher bits are dropped, and bytes after it are not read."""
     raw = bytes.fromhex(data)
     assert read_varint_as_int32(memoryview(b"\xff" + raw + b"\xff"), 1) == (value, 1 + len(raw))
 
 
 @pytest.mark.parametrize("data", ["", "80", "ffffffff", "808080808000", "ffffffffff"])
 def test_varint_without_an_end_is_unreadable(data: str) -> None:
-    """A varint ends before the bytes do, with the fifth at the latest."""
+    """A varint must end before the data does, and within five bytes."""
     with pytest.raises(Unreadable, match="varint"):
         read_varint_as_int32(memoryview(bytes.fromhex(data)), 0)
 
@@ -71,7 +71,7 @@ def test_varint_without_an_end_is_unreadable(data: str) -> None:
 def test_header_is_read_with_its_tags(
     payload: str, client_id: str | None, tag_count: int, body_offset: int
 ) -> None:
-    """The parsed header holds what the bytes say, how many tags there are, and where the body begins."""
+    """The parsed header has the values in the bytes, the number of tags, and the offset of the body."""
     assert header_of(payload) == ParsedHeader(
         api_key=18,
         api_version=3,
@@ -83,7 +83,7 @@ def test_header_is_read_with_its_tags(
 
 
 def test_other_apis_have_a_plain_header() -> None:
-    """Which header another api has is not known here, so it is read as v1."""
+    """The header version of another API is unknown here, so the header is read as v1."""
     header = header_of("0003 000c 00000007 0001 61 00")
     assert (header.api_key, header.api_version, header.body_offset) == (3, 12, 11)
 
@@ -105,7 +105,7 @@ def test_other_apis_have_a_plain_header() -> None:
     ],
 )
 def test_body_is_read_to_its_end(payload: str, expected: tuple[object, ...]) -> None:
-    """The parsed body holds names and ids, and ends behind its tags, whatever follows."""
+    """The parsed body has names and ids, and ends after its tags, whatever follows."""
     body = body_of(payload)
     found = (
         body.client_software_name,

@@ -1,6 +1,8 @@
-"""What happens on a SASL listener, frame by frame, against literals."""
+"""A SASL listener, frame by frame, compared with literals."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
@@ -10,11 +12,13 @@ from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import (
     TRANSITIONS,
     ConnectionState,
+    Listing,
     NotModelled,
     ReferenceBroker,
 )
 from tests.reference_model.reaction_tables import NAMES, V0, V3, V5, V99
 from tests.reference_model.release_lines import IDENTITY, QUORUMS, in_words
+from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 
 AUTHENTICATION = Authentication(credentials=Credentials(username="u", password="p"))
@@ -40,6 +44,9 @@ TOKEN_CUT = "0024 0000 00000007 ffff 00000004 00"
 TOKEN_V2_CUT = f"0024 0002 00000007 ffff 00 05 {RIGHT}"
 METADATA_V0 = "0003 0000 00000007 ffff 00000000"
 METADATA_V0_CUT = "0003 0000 00000007 ffff 000000"
+VOTE = "0034 0000 00000007 ffff 00 00 01 00"
+ENVELOPE = "003a 0000 00000007 ffff 00 01 01 05 7f000001 00"
+BROKER_HEARTBEAT = f"003f 0000 00000007 ffff {bytes(24).hex()}"
 LIST_GROUPS_V0 = "0010 0000 00000007 ffff"
 METADATA = "0003 0001 00000007 ffff 00000000"
 METADATA_V99 = "0003 0063 00000007 ffff 00000000"
@@ -51,7 +58,7 @@ WRONG_IDS = f"{V5} 00 {NAMES} 03 6d66 00000001 00"
 
 
 def walk(release: str, *frames: str, listener: str = "sasl_plaintext") -> list[str]:
-    """Return what the model allows for each frame, in words, going the preferred way."""
+    """Return the allowed reactions to each frame, in words, and the state after the preferred one."""
     profile = profile_of(release, quorum=QUORUMS[release], listener=listener)
     state = first_state(profile)
     told = []
@@ -174,25 +181,25 @@ IN, OUT = "authenticated", "closed"
     ],
 )
 def test_sasl_listener_of_the_newest_release(frames: list[str], expected: list[str]) -> None:
-    """Frame by frame, the newest release allows this and then stands there."""
+    """For each frame, the newest release allows these reactions and moves to this state."""
     assert walk("4.4.0", *frames) == expected
 
 
 def test_versions_may_be_asked_often_up_to_0_11() -> None:
-    """Before 1.0 any number of ApiVersions is served before the handshake."""
+    """Before 1.0, any number of ApiVersions requests is served before the handshake."""
     assert walk("0.11.0.3", V0, V0) == [f"0 v0 table, {TOLD}", f"0 v0 table, {TOLD}"]
     assert walk("1.1.1", V0, V0)[1] == f"closed, {OUT}"
 
 
 def test_steps_are_served_as_old_releases_have_them() -> None:
-    """There is no handshake v1 up to 0.11, no second authentication up to 2.1, no wrapped v1 up to 2.1."""
+    """Up to 0.11 there is no handshake v1; up to 2.1 no second authentication and no wrapped v1."""
     assert walk("0.11.0.3", HANDSHAKE_V1) == [f"closed, {OUT}"]
     assert walk("2.0.1", HANDSHAKE_V1, TOKEN_V1)[1] == f"closed, {OUT}"
     assert walk("2.0.1", HANDSHAKE_V0, RIGHT, HANDSHAKE_V0)[2] == f"SaslHandshake 34, {IN}"
 
 
 def test_steps_of_sasl_have_no_place_on_other_listeners() -> None:
-    """Where nobody asks for authentication its steps get ILLEGAL_SASL_STATE, or close where they do not read."""
+    """Without authentication, SASL steps get ILLEGAL_SASL_STATE, or close if they are unreadable."""
     assert walk("4.4.0", HANDSHAKE_V0, TOKEN_V0, TOKEN_V2, listener="plaintext") == [
         "SaslHandshake 34, open",
         "SaslAuthenticate 34, open",
@@ -202,8 +209,54 @@ def test_steps_of_sasl_have_no_place_on_other_listeners() -> None:
         assert walk("4.4.0", frame, listener="plaintext") == [f"closed, {OUT}"]
 
 
+@pytest.mark.parametrize("release", ["1.0.2", "1.1.1", "2.8.2", "4.4.0"])
+@pytest.mark.parametrize("frame", [VOTE, ENVELOPE, BROKER_HEARTBEAT])
+def test_apis_that_no_broker_lists_are_refused_by_releases_that_read_them(
+    release: str, frame: str
+) -> None:
+    """After SaslHandshake v1 an API of controllers gets 34 from releases that have it, and the close from others."""
+    reads = release in ("2.8.2", "4.4.0")
+    expected = f"another API 34, {OUT}" if reads else f"closed, {OUT}"
+    assert walk(release, HANDSHAKE_V1, frame)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        pytest.param(HANDSHAKE_V0, f"SaslHandshake 34, {OUT}", id="v0"),
+        pytest.param(HANDSHAKE_V1, f"SaslHandshake 34, {OUT}", id="v1"),
+        pytest.param(HANDSHAKE_OTHER, f"SaslHandshake 34, {OUT}", id="unknown-mechanism"),
+        pytest.param(HANDSHAKE_V2, f"closed, {OUT}", id="unknown-version"),
+        pytest.param(HANDSHAKE_NULL, f"closed, {OUT}", id="null-mechanism"),
+    ],
+)
+def test_second_handshake_is_refused(second: str, expected: str) -> None:
+    """After SaslHandshake v1 a second one gets ILLEGAL_SASL_STATE and the close, on every release."""
+    for release in ("1.0.2", "1.1.1", "3.9.2", "4.4.0"):
+        assert walk(release, HANDSHAKE_V1, second)[1] == expected
+
+
+def test_mechanisms_are_listed_with_a_refusal_up_to_1_0() -> None:
+    """Once authenticated a refused handshake lists the mechanisms up to 1.0, and none from 1.1 on."""
+    for release, listing in (("0.11.0.3", Listing.EVERYTHING), ("1.1.1", Listing.NOTHING)):
+        profile = profile_of(release, quorum="zookeeper", listener="sasl_plaintext")
+        (reaction,) = reactions(
+            bytes.fromhex(HANDSHAKE_V0), profile, IDENTITY, state=ConnectionState.AUTHENTICATED
+        )
+        assert (reaction.error_code, reaction.listing) == (ErrorCode.ILLEGAL_SASL_STATE, listing)
+
+
+def test_other_apis_are_not_modelled_after_the_handshake_of_an_unrecorded_release() -> None:
+    """Without a record of what a release reads nothing is said of another API."""
+    profile = replace(profile_of("4.4.0", listener="sasl_plaintext"), readable_keys=())
+    with pytest.raises(NotModelled, match="reads"):
+        reactions(
+            bytes.fromhex(LIST_GROUPS_V0), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS
+        )
+
+
 def test_kip_text_checks_ids_before_authentication() -> None:
-    """By the text of KIP-1242 wrong ids are told at once, and do not use up the one ApiVersions."""
+    """By the text of KIP-1242, wrong ids are refused at once and do not use up the one ApiVersions."""
     profile = profile_of("4.4.0", listener="sasl_plaintext", follows=KIP_TEXT)
     (reaction,) = reactions(bytes.fromhex(WRONG_IDS), profile, IDENTITY)
     assert in_words(reaction) == "129 v5"
@@ -212,7 +265,7 @@ def test_kip_text_checks_ids_before_authentication() -> None:
 
 @pytest.mark.parametrize("frame", [METADATA, METADATA_V0_CUT])
 def test_other_apis_are_not_modelled_once_authenticated(frame: str) -> None:
-    """An authenticated connection is served like any other, and of most requests it is open whether they read."""
+    """Such a connection is served as any other; whether most requests are readable is unknown."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     with pytest.raises(NotModelled):
         reactions(bytes.fromhex(frame), profile, IDENTITY, state=ConnectionState.AUTHENTICATED)
@@ -249,6 +302,21 @@ def test_other_apis_are_not_modelled_once_authenticated(frame: str) -> None:
             id="late-metadata",
         ),
         pytest.param(
+            [HANDSHAKE_V1, LIST_GROUPS_V0], "0000000a 00000007 0022 00000000", id="late-groups"
+        ),
+        pytest.param([HANDSHAKE_V1, VOTE], "00000009 00000007 00 0022 01 00", id="late-vote"),
+        pytest.param(
+            [HANDSHAKE_V1, BROKER_HEARTBEAT],
+            "0000000f 00000007 00 00000000 0022 00 01 00 00",
+            id="late-heartbeat",
+        ),
+        pytest.param(
+            [HANDSHAKE_V1, ENVELOPE], "00000009 00000007 00 00 0022 00", id="late-envelope"
+        ),
+        pytest.param(
+            [HANDSHAKE_V1, HANDSHAKE_V1], "0000000a 00000007 0022 00000000", id="second-handshake"
+        ),
+        pytest.param(
             [HANDSHAKE_V1, TOKEN_V0, TOKEN_V0],
             "0000000c 00000007 0022 ffff 00000000",
             id="token-again",
@@ -267,20 +335,20 @@ def test_steps_have_their_literal_bytes(frames: list[str], answer: str) -> None:
 
 
 def test_reaction_says_that_it_closes_and_why_there_are_others() -> None:
-    """A reaction's text names the close behind an answer, and the reason why it is not the only one."""
+    """The text mentions that the answer is followed by a close, and why another reaction is allowed."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     allowed = reactions(
         bytes.fromhex(METADATA), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS
     )
     assert [str(each) for each in allowed] == [
         "ILLEGAL_SASL_STATE (34) to another API, then closed"
-        " (MODEL.sequence-agrees; the request of another API may not read)",
-        "closed (MODEL.sequence-agrees; the request of another API may not read)",
+        " (MODEL.sequence-agrees; the body of the request may not read, which closes the connection)",
+        "closed (MODEL.sequence-agrees; the body of the request may not read, which closes the connection)",
     ]
 
 
 def test_frames_are_short_before_authentication() -> None:
-    """Until a connection is authenticated a frame has at most 512 KiB, then 100 MiB."""
+    """Before authentication a frame has at most 512 KiB, afterwards 100 MiB."""
     profile = profile_of("4.4.0", listener="sasl_plaintext")
     broker = ReferenceBroker(profile=profile, identity=IDENTITY, authentication=AUTHENTICATION)
     early, late = broker.connect(), broker.connect()

@@ -1,4 +1,4 @@
-"""The reference broker's side of SCRAM, against a client that somebody else wrote."""
+"""The reference broker's side of SCRAM, checked with an independent client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CREDENTIALS = Credentials(username="user", password="pencil")
 
 
 def test_right_password_comes_in() -> None:
-    """Two tokens of the client are answered, and the second answer proves that the broker knows the password."""
+    """Both client tokens are answered, and the second answer proves that the broker knows the password."""
     exchange = ScramExchange(CREDENTIALS)
     client = ScramClient([SCRAM], "user", "pencil")
     client.set_server_first(exchange.answer_to(client.get_client_first().encode()).decode())
@@ -26,7 +26,7 @@ def test_right_password_comes_in() -> None:
     [pytest.param("user", "pen", id="password"), pytest.param("nobody", "pencil", id="user")],
 )
 def test_wrong_client_is_refused(username: str, password: str) -> None:
-    """Nobody else comes in."""
+    """A wrong password or an unknown user is refused."""
     exchange = ScramExchange(CREDENTIALS)
     client = ScramClient([SCRAM], username, password)
 
@@ -41,13 +41,13 @@ def test_wrong_client_is_refused(username: str, password: str) -> None:
 
 @pytest.mark.parametrize("token", [b"", b"\xff", b"\0user\0pencil", b"n,,n=user", b"a" * 999])
 def test_token_of_another_kind_is_refused(token: bytes) -> None:
-    """What is no token of SCRAM ends the exchange."""
+    """Any token that is not SCRAM ends the exchange."""
     with pytest.raises(ScramRefused):
         ScramExchange(CREDENTIALS).answer_to(token)
 
 
 def test_same_tokens_get_the_same_answers() -> None:
-    """There is no chance in it, so that a run can be repeated to the byte."""
+    """The answers are not random, so a run can be repeated byte for byte."""
     first = b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
     assert ScramExchange(CREDENTIALS).answer_to(first) == ScramExchange(CREDENTIALS).answer_to(
         first

@@ -1,4 +1,4 @@
-"""The reference broker as a process of its own, over TCP."""
+"""The reference broker as a separate process, over TCP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.reference_model.release_lines import profile_at
 from wire.frames import SIZE_BYTES
 
 PATIENCE_S = 20
-"""Bounds a hang; seen on a busy machine: 1 s until the port is printed, the rest at once."""
+"""Bounds a hang. Observed on a busy machine: 1 s until the port is printed, the rest at once."""
 
 V0 = build_request(version=0).data
 UNSUPPORTED = build_request(version=99).data
@@ -37,7 +37,7 @@ SUCCESS_BYTES = SIZE_BYTES + 4 + 2 + 4 + 6 * KEYS
 
 @contextmanager
 def server(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """Start the server and give its process and plain port; it is gone afterwards."""
+    """Start the server and yield its process and plaintext port; kill it afterwards."""
     command = [sys.executable, "-m", "reference_model.server", *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
@@ -49,12 +49,12 @@ def server(*options: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
 
 
 def connect(port: int) -> socket.socket:
-    """Open a connection on which nothing waits for ever."""
+    """Open a connection on which every wait has a time limit."""
     return socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
 
 
 def read(connection: socket.socket, size: int) -> bytes:
-    """Read so many bytes, or all until the end of the stream where that comes first."""
+    """Read the given number of bytes, or fewer if the stream ends earlier."""
     data = b""
     while len(data) < size and (piece := connection.recv(size - len(data))):
         data += piece
@@ -62,7 +62,7 @@ def read(connection: socket.socket, size: int) -> bytes:
 
 
 def test_server_speaks_as_the_state_machine_and_ends_with_its_input() -> None:
-    """Pipelined requests are answered, half-close is honoured, a bad request closes just its connection."""
+    """Pipelined requests are answered, half-close works, and a bad request closes only its connection."""
     with server() as (process, port):
         with connect(port) as bystander, connect(port) as offender, connect(port) as leaver:
             offender.sendall(UNSUPPORTED + UNREADABLE)
@@ -81,7 +81,7 @@ def test_server_speaks_as_the_state_machine_and_ends_with_its_input() -> None:
 
 
 def test_defect_reaches_the_neighbours_sockets() -> None:
-    """A defect that closes other connections closes their sockets too."""
+    """A defect that closes other connections also closes their sockets."""
     with (
         server("--defect", "a-malformed-request-closes-every-connection") as (_, port),
         connect(port) as bystander,
@@ -96,7 +96,7 @@ def test_defect_reaches_the_neighbours_sockets() -> None:
 
 @pytest.fixture
 def certificates(tmp_path: Path) -> TlsFiles:
-    """Certificates for one server, and the server's own as PEM beside them."""
+    """Write certificates for one server, and PEM files with the server's own next to them."""
     files = write_certificates(tmp_path, "127.0.0.1")
     certificate_options(tmp_path)
     return files
@@ -104,7 +104,7 @@ def certificates(tmp_path: Path) -> TlsFiles:
 
 @contextmanager
 def tls_server(files: TlsFiles, *options: str) -> Iterator[dict[str, int]]:
-    """Start the server with all its listeners and give their ports."""
+    """Start the server with all its listeners and yield their ports."""
     folder = files.ca_file.parent
     command = [sys.executable, "-m", "reference_model.server", *options]
     command += [f"--tls-authority={files.ca_file}", f"--tls-key={folder / 'server.key'}"]
@@ -120,7 +120,7 @@ def tls_server(files: TlsFiles, *options: str) -> Iterator[dict[str, int]]:
 
 
 def connect_by_tls(port: int, files: TlsFiles, *, show_certificate: bool) -> ssl.SSLSocket:
-    """Open a connection and shake hands, with or without a certificate of ours."""
+    """Open a connection and do the handshake, with or without a client certificate."""
     context = ssl.create_default_context(cafile=files.ca_file)
     if show_certificate:
         context.load_cert_chain(files.client_certificate, files.client_key)
@@ -137,7 +137,7 @@ def connect_by_tls(port: int, files: TlsFiles, *, show_certificate: bool) -> ssl
 def test_tls_listener_serves_behind_the_handshake(
     certificates: TlsFiles, listener: str, show_certificate: bool
 ) -> None:
-    """The table is served over TLS, and each request of it stands in the log."""
+    """The table is served over TLS, and each request on that connection is logged."""
     with tls_server(certificates) as ports:
         with connect_by_tls(
             ports[listener], certificates, show_certificate=show_certificate
@@ -151,7 +151,7 @@ def test_tls_listener_serves_behind_the_handshake(
 
 
 def table_of(port: int, files: TlsFiles, *, show_certificate: bool) -> bytes:
-    """Return what a TLS listener answers to a request, nothing where it does not take us."""
+    """Return a TLS listener's answer to a request; empty if the listener refuses the connection."""
     try:
         with connect_by_tls(port, files, show_certificate=show_certificate) as client:
             client.sendall(V0)
@@ -161,7 +161,7 @@ def table_of(port: int, files: TlsFiles, *, show_certificate: bool) -> bytes:
 
 
 def test_tls_listener_says_nothing_without_tls(certificates: TlsFiles) -> None:
-    """Who speaks Kafka's protocol to a TLS listener, or shows no certificate where one is asked for, gets no byte."""
+    """Without TLS, or without a certificate that is required, a client gets no byte."""
     with tls_server(certificates) as ports:
         with connect(ports["ssl"]) as plain:
             plain.sendall(V0)
@@ -170,7 +170,7 @@ def test_tls_listener_says_nothing_without_tls(certificates: TlsFiles) -> None:
 
 
 def test_controller_has_its_own_table_and_sasl_its_states(certificates: TlsFiles) -> None:
-    """Each listener is served by its own profile: the controller's table, one ApiVersions before the handshake."""
+    """The controller has its own table, and SASL allows one ApiVersions before the handshake."""
     with tls_server(certificates) as ports:
         with connect(ports["controller"]) as client:
             client.sendall(V0)
@@ -182,7 +182,7 @@ def test_controller_has_its_own_table_and_sasl_its_states(certificates: TlsFiles
 
 
 def test_metric_counts_connections(certificates: TlsFiles) -> None:
-    """The metrics endpoint counts a connection while it is open, by the name that it gave."""
+    """The metrics endpoint counts a connection under its software name while it is open."""
     with tls_server(certificates) as ports:
         url = f"http://127.0.0.1:{ports['metrics']}/jolokia"
         with connect(ports["plaintext"]) as client:
@@ -193,7 +193,7 @@ def test_metric_counts_connections(certificates: TlsFiles) -> None:
 
 
 def test_throttled_connection_is_answered_before_it_waits() -> None:
-    """The answer to a throttled request comes at once, that to the next one behind the pause, also at the end."""
+    """A throttled request is answered at once, the next one after the pause, even at end of stream."""
     throttled = build_request(version=0, client_id="throttled").data
     with server() as (_, port), connect(port) as client:
         client.sendall(throttled + UNSUPPORTED)
@@ -207,7 +207,7 @@ def test_throttled_connection_is_answered_before_it_waits() -> None:
 
 
 def test_release_without_a_table_is_refused() -> None:
-    """A release and quorum that no table is recorded for ends the server with a usage error."""
+    """Without a recorded table for release and quorum, the server ends with a usage error."""
     command = [sys.executable, "-m", "reference_model.server", "--release", "2.4.1"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 2

@@ -1,4 +1,4 @@
-"""Reads a packet capture back, as a program does that knows nothing of its writer but TCP."""
+"""Reads a packet capture back, like a program that knows TCP but nothing about the capture's writer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Segment:
 
     Attributes:
         at_s: when it was sent, in seconds.
-        connection: which connection, by the client's port.
+        connection: number of the connection, from the client's port.
         broker: the broker's address.
         from_client: whether the client sent it.
-        flags: their names, in the order of `FLAGS`.
-        seq: number of its first byte.
-        ack: number of the byte that its sender awaits.
-        data: what it carries.
+        flags: names of its TCP flags, in the order of `FLAGS`.
+        seq: sequence number of its first byte.
+        ack: sequence number of the byte that its sender expects next.
+        data: its payload.
     """
 
     at_s: float
@@ -40,7 +40,7 @@ class Segment:
 
     @property
     def length(self) -> int:
-        """How many numbers it takes: its bytes, and one for either end of a stream."""
+        """How many sequence numbers it takes: one per byte, and one for each end of the stream (SYN and FIN)."""
         return len(self.data) + ("SYN" in self.flags) + ("FIN" in self.flags)
 
 
@@ -65,10 +65,10 @@ def _segment(at_s: float, packet: IP) -> Segment:
 
 
 def stream_of(segments: list[Segment], connection: int, *, from_client: bool) -> bytes:
-    """Put together what one side of a connection sent, by the numbers of its segments.
+    """Reassemble what one side of a connection sent, by the sequence numbers of its segments.
 
     Raises:
-        AssertionError: bytes are missing, or stand there twice.
+        AssertionError: bytes are missing or duplicated.
     """
     own = [s for s in segments if (s.connection, s.from_client) == (connection, from_client)]
     stream, next_byte = b"", 0

@@ -1,4 +1,4 @@
-"""Dumps of a request and an answer of another API, as lines without offset and bytes."""
+"""Dumps of a request and a response of another API, as lines without offset and bytes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LIST_GROUPS_V3_NOTES = [
     "groups = 0",
     "tagged_fields = 0",
 ]
-"""What stands in the dump of that payload behind the size."""
+"""The notes in the dump of `LIST_GROUPS_V3_PAYLOAD`."""
 
 
 def notes_of(lines: list[str]) -> list[str]:
-    """Return what stands behind offset and bytes; nothing for a line that goes on with another one's bytes."""
+    """Return the text after offset and bytes; empty for a line that continues the bytes of another."""
     return [line[59:] for line in lines]

@@ -1,4 +1,4 @@
-"""Recorders with a plan, for tests of what is said of a run."""
+"""Recorders with planned cells, for tests of what the suite reports about a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def key_of(clause: str = CLAUSE, target: str = TARGET) -> CellKey:
 def recorder_for(
     runs: Path, cells: Mapping[CellKey, str], known_violation: str = ""
 ) -> RunRecorder:
-    """Return a recorder that has planned cells; `cells` gives the level of each."""
+    """Return a recorder with planned cells; `cells` maps each to the level of its clause."""
     writer = RunWriter(runs, catalogue=catalogue(), tier="smoke", seed=None)
     recorder = RunRecorder(writer, tier="smoke")
     planned = (
@@ -46,14 +46,14 @@ def recorder_for(
 
 
 def facts_of(target: str = TARGET) -> TargetFacts:
-    """Return what a record says of a target."""
+    """Return the facts that a record has about a target."""
     return TargetFacts(
         id=target, implementation="reference", release="4.4.0", launcher="built-in", artefacts={}
     )
 
 
 def answered_step() -> Step:
-    """Return a step whose one request was answered after 1,000 microseconds."""
+    """Return a step whose only request was answered after 1,000 microseconds."""
     request = build_request(version=0)
     exchange = Exchange(
         request=request,

@@ -1,4 +1,4 @@
-"""Writes the tables of a roll-up without Spark, for tests of what renders them."""
+"""Writes the tables of a roll-up without Spark, for tests of the code that renders them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from reports.hex_dump import dump_answer, dump_request
 
 INPUTS_SHA256 = "5" * 64
-"""What every table says that it was made from."""
+"""The hash of its inputs that every table carries."""
 RUN_ID = "20261121T143000Z-1a2b3c4d"
 REFUSED_REQUEST = bytes.fromhex(
     "00000020001200030000000700116b61666b612d636f6e666f726d616e63650001023100"
 )
 """ApiVersions v3 with an empty name."""
 WRONG_ANSWER = bytes.fromhex("0000001300000007000002001200000003000000000000")
-"""NONE, and a table of one."""
+"""ApiVersions v3 response with NONE and a version table of one API."""
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 _TEXT = pa.string()
@@ -153,7 +153,7 @@ _HISTORY_SCHEMAS = {
     "failures": pa.schema(
         [
             *_texts("run_id", "signature", *_CELL, "property", "kind", "message", "example"),
-            *_texts("verdict", "facts", "hex_dump", "reproducer"),
+            *_texts("verdict", "facts", "hex_dump", "reproducer", "known_violation"),
             ("smallest_example", pa.int32()),
             ("pcap", pa.binary()),
         ]
@@ -169,7 +169,7 @@ _HISTORY_SCHEMAS = {
 
 
 def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any) -> dict[str, Any]:
-    """Give one row of the cells; failures are signatures, each with its verdict where that is not "violates"."""
+    """Return one row of the cells; `failures` are signatures, or (signature, verdict) if not "violates"."""
     failures = [
         (each, "violates") if isinstance(each, str) else each
         for each in changes.pop("failures", ())
@@ -197,7 +197,7 @@ def cell_row(clause: str, target: str, verdict: str = "conforms", **changes: Any
 
 
 def target_row(target: str, **changes: Any) -> dict[str, Any]:
-    """Give one row of the targets; implementation and release are read off the id."""
+    """Return one row of the targets; implementation and release are taken from the id."""
     implementation, _, release = target.rpartition("-")
     numbers = [int(number) for number in release.split(".") if number.isdigit()]
     return {
@@ -215,7 +215,7 @@ def target_row(target: str, **changes: Any) -> dict[str, Any]:
 
 
 def clause_row(clause: str, position: int = 0, **changes: Any) -> dict[str, Any]:
-    """Give one row of the clauses."""
+    """Return one row of the clauses."""
     return {
         "position": position,
         "clause": clause,
@@ -229,7 +229,7 @@ def clause_row(clause: str, position: int = 0, **changes: Any) -> dict[str, Any]
 
 
 def failure_row(signature: str, clause: str, target: str, **changes: Any) -> dict[str, Any]:
-    """Give one row of the failures: an answer to ApiVersions v3 that says NONE for INVALID_REQUEST."""
+    """Return one row of the failures: a response to ApiVersions v3 with NONE instead of INVALID_REQUEST."""
     return {
         "run_id": RUN_ID,
         "signature": signature,
@@ -255,11 +255,12 @@ def failure_row(signature: str, clause: str, target: str, **changes: Any) -> dic
         ),
         "reproducer": "print('again')\n",
         "pcap": None,
+        "known_violation": None,
     } | changes
 
 
 def range_row(clause: str, implementation: str, statement: str, **changes: Any) -> dict[str, Any]:
-    """Give one row of the ranges."""
+    """Return one row of the ranges."""
     return {
         "clause": clause,
         "implementation": implementation,
@@ -272,7 +273,7 @@ def range_row(clause: str, implementation: str, statement: str, **changes: Any) 
 
 
 def run_row(folder: str = "file:/nowhere", **changes: Any) -> dict[str, Any]:
-    """Give one row of the runs."""
+    """Return one row of the runs."""
     return {
         "run_id": RUN_ID,
         "folder": folder,
@@ -302,9 +303,9 @@ def write_tables(
     notices: Sequence[Mapping[str, str]] = (),
     **tables: Sequence[Mapping[str, Any]],
 ) -> Path:
-    """Write a roll-up's folder and give it back.
+    """Write a roll-up's folder and return it.
 
-    Runs are one default run unless given; a table of the history is written only if it is given.
+    Without `runs` there is one default run. Tables of the history are written only if given.
     """
     given = {"runs": [run_row()], "ranges": [], **tables}
     history = {name: schema for name, schema in _HISTORY_SCHEMAS.items() if name in given}

@@ -11,7 +11,7 @@ from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Colu
 
 @pytest.mark.parametrize("fields", [EXAMPLE_FIELDS, EXCHANGE_FIELDS, ANSWER_FIELDS])
 def test_names_and_nullability_are_those_of_the_records(fields: tuple[Column, ...]) -> None:
-    """Each record column is an Arrow field of the same name, in place, as nullable as it says."""
+    """Each record column is an Arrow field with the same name, position and nullability."""
     schema = arrow_schema(fields)
     assert [(field.name, field.nullable) for field in schema] == [
         (column.name, column.nullable) for column in fields
@@ -19,7 +19,7 @@ def test_names_and_nullability_are_those_of_the_records(fields: tuple[Column, ..
 
 
 def test_every_column_type_has_an_arrow_type() -> None:
-    """No column type is without an Arrow type."""
+    """Each column type has an Arrow type."""
     schema = arrow_schema([Column(type_.value, type_) for type_ in ColumnType])
     assert schema.types == [pa.string(), pa.int16(), pa.int32(), pa.binary(), pa.date32()]
 

@@ -1,4 +1,4 @@
-"""The suite's commit is the one that CI names, else that of its checkout."""
+"""The suite's commit is the one that CI names, otherwise that of its checkout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def test_commit_is_that_of_the_checkout(tmp_path: Path) -> None:
-    """A folder that only lies in somebody's checkout has none, and neither has one without a commit."""
+    """A folder within another project's checkout has no commit, and neither has a checkout without commits."""
     _git(tmp_path, "init", "--quiet")
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -29,11 +29,11 @@ def test_commit_is_that_of_the_checkout(tmp_path: Path) -> None:
 
 
 def test_folder_that_is_no_checkout_has_no_commit(tmp_path: Path) -> None:
-    """It may be an installed package."""
+    """The folder may be an installed package."""
     assert commit_of_checkout(tmp_path) is None
 
 
 def test_ci_is_believed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name that GitHub gives goes before what is checked out."""
+    """The commit that GitHub names takes precedence over the one that is checked out."""
     monkeypatch.setenv("GITHUB_SHA", "a" * 40)
     assert suite_commit() == "a" * 40

@@ -1,4 +1,4 @@
-"""The exit status: the gravest of what the cells say."""
+"""The exit status follows from the gravest verdict of all cells."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INFORMATION = Verdict.INFORMATIONAL
 def test_cell_decides_the_status(
     level: str, verdicts: list[Verdict], strict: bool, status: int, tmp_path: Path
 ) -> None:
-    """What a cell says decides the status by the level of its clause, beside a cell that conforms."""
+    """Next to a cell that conforms, a cell's verdict and the level of its clause decide the status."""
     recorder = recorder_for(tmp_path, {key_of(): level, key_of(OTHER): "MUST"})
     recorder.judged(example_of(CONFORMS, key_of(OTHER)))
     for verdict in verdicts:
@@ -48,14 +48,14 @@ def test_cell_decides_the_status(
 def test_declared_violation_excuses_just_itself(
     known: str, verdict: Verdict, status: int, tmp_path: Path
 ) -> None:
-    """A declared violation does not fail the run, and one that is gone does."""
+    """A declared violation does not fail the run, but one that is gone does."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
     recorder.judged(example_of(verdict))
     assert exit_status_of(recorder, pytest_status=0, strict=False) == status
 
 
 def test_doubt_beside_a_declared_violation_is_a_doubt(tmp_path: Path) -> None:
-    """What was expected says nothing about the examples that could not be judged."""
+    """An expected violation says nothing about examples that could not be judged."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason")
     recorder.judged(example_of(VIOLATES))
     recorder.judged(example_of(DOUBT))
@@ -64,7 +64,7 @@ def test_doubt_beside_a_declared_violation_is_a_doubt(tmp_path: Path) -> None:
 
 
 def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> None:
-    """A violated MUST decides the status also where another cell, or its own, is in doubt."""
+    """A violated MUST decides the status even if another cell is inconclusive."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
     recorder.judged(example_of(VIOLATES, message="seen"))
     recorder.judged(example_of(DOUBT, key_of(OTHER)))
@@ -73,14 +73,14 @@ def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> N
 
 
 def test_failure_that_no_cell_explains_stays_one(tmp_path: Path) -> None:
-    """A test that failed outside every verdict, in its teardown say, is never turned into a success."""
+    """A test that fails outside every verdict, for example in its teardown, never ends as a success."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(CONFORMS))
     assert exit_status_of(recorder, pytest_status=1, strict=False) == 1
 
 
 def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
-    """A cell that fails otherwise than declared counts as violated."""
+    """A cell that fails in another way than declared counts as violated."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="reason")
     recorder.judged(example_of(VIOLATES, message="seen"))
     recorder.not_covered(key_of())
@@ -91,7 +91,7 @@ def test_other_failure_than_the_declared_one_fails(tmp_path: Path) -> None:
 def test_stale_expectation_is_the_last_to_be_said(
     verdict: Verdict, status: int, tmp_path: Path
 ) -> None:
-    """A stale expectation decides the status where nothing graver does."""
+    """A stale expectation decides the status only if nothing graver does."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.stale_expectations = ["one"]
     recorder.judged(example_of(verdict))
@@ -100,7 +100,7 @@ def test_stale_expectation_is_the_last_to_be_said(
 
 @pytest.mark.parametrize("pytest_status", [2, 3, 4, 5])
 def test_pytest_keeps_its_own_statuses(pytest_status: int, tmp_path: Path) -> None:
-    """Interrupted, internal error, usage error and nothing collected stay what pytest says."""
+    """Pytest's statuses for interrupted, internal error, usage error and nothing collected stay unchanged."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     assert exit_status_of(recorder, pytest_status=pytest_status, strict=False) == pytest_status
 
@@ -115,3 +115,25 @@ def test_cell_that_does_not_apply_is_green(tmp_path: Path) -> None:
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.not_applicable(key_of(), "the target serves up to v0")
     assert exit_status_of(recorder, pytest_status=0, strict=False) == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "verdict", "status"),
+    [("", CONFORMS, 10), ("reason", CONFORMS, 10), ("", VIOLATES, 1)],
+)
+@pytest.mark.parametrize("pytest_status", [0, 1, 2, 10])
+def test_records_that_are_not_kept_turn_nothing_red(
+    pytest_status: int, known: str, verdict: Verdict, status: int, tmp_path: Path
+) -> None:
+    """Such a run ends with 10, unless a MUST was violated; a declared violation may not have been reached."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation=known)
+    recorder.judged(example_of(verdict, message="seen" if verdict is VIOLATES else ""))
+    recorder.writer.fault = "the records could not be written"
+    assert exit_status_of(recorder, pytest_status=pytest_status, strict=False) == status
+
+
+def test_internal_error_stays_one_where_nothing_is_kept(tmp_path: Path) -> None:
+    """3 is what a fault inside pytest or a plugin ends with."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.writer.fault = "the records could not be written"
+    assert exit_status_of(recorder, pytest_status=3, strict=False) == 3

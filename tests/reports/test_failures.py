@@ -1,4 +1,4 @@
-"""What is kept of a failure: its signature, its script and its dump."""
+"""The stored evidence of a failure: its signature, its script and its dump."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def answered(payload: bytes, *, version: int = 0, stray: bytes = b"") -> Exchang
 
 
 def dump_of(request: Request, answer: str, *, stray: bytes = b"") -> list[str]:
-    """Return the lines of the dump of a request and its answer without size prefix, in hexadecimal."""
+    """Return the dump's lines for a request and its response; `answer` is in hexadecimal, without size prefix."""
     exchange = Exchange(
         request=request, outcome=Outcome.ANSWER, payload=bytes.fromhex(answer), stray=stray
     )
@@ -103,13 +103,13 @@ def test_signature_is_the_one_it_was() -> None:
     ],
 )
 def test_numbers_do_not_change_the_signature(message: str) -> None:
-    """Numbers, hexadecimal runs and all lines but the first do not make another failure."""
+    """Different numbers, hexadecimal runs and later lines of the message do not make it another failure."""
     assert signature_of(**PARTS | {"message": message}) == signature_of(**PARTS)
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_changes_the_signature(part: str) -> None:
-    """Another clause, target, listener, property, exception or message is another failure."""
+    """Another clause, target, listener, property, exception or message makes it another failure."""
     assert signature_of(**PARTS | {part: "another"}) != signature_of(**PARTS)
 
 
@@ -152,12 +152,12 @@ def test_each_part_changes_the_signature(part: str) -> None:
     ],
 )
 def test_answers_are_recorded_without_what_changes(exchange: Exchange, recorded: list[str]) -> None:
-    """An answer is recorded in hexadecimal, with dots for what follows the clock or the cluster."""
+    """A response is recorded in hexadecimal, with dots for bytes that depend on the time or the cluster."""
     assert recorded_answers(step_of(exchange)) == recorded
 
 
 def test_sentinel_is_recorded_as_a_word() -> None:
-    """Of the sentinel behind a request only whether it was answered is recorded."""
+    """For the sentinel after a request, only whether it was answered is recorded."""
     assert recorded_answers(step_of(answered(ANSWER), sentinel=True))[1] == "answered"
     lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
     assert recorded_answers(step_of(lost, sentinel=True)) == ["closed", "unanswered"]
@@ -180,7 +180,7 @@ def test_script_is_harmless_whatever_the_message(message: str) -> None:
 
 
 def test_dump_tells_what_was_done() -> None:
-    """The dump names connections, outcomes, pieces, what is broken, and the request behind it."""
+    """The dump names connections, outcomes, pieces, stray bytes, and the result of the sentinel."""
     lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED, stray=b"\xde\xad")
     request = lost.request.data
     steps = [
@@ -204,7 +204,7 @@ def test_dump_tells_what_was_done() -> None:
 
 
 def test_stray_bytes_are_no_part_of_an_answer() -> None:
-    """An answer that ends too early is not completed from what came behind it."""
+    """A response that ends too early is not completed with the bytes that came after it."""
     request = minimal_request(LIST_GROUPS, 0)
     lines = dump_of(request, "00000007 000f", stray=bytes.fromhex("00000000"))
     assert lines[-7:] == [
@@ -219,7 +219,7 @@ def test_stray_bytes_are_no_part_of_an_answer() -> None:
 
 
 def test_fields_of_other_apis_are_named() -> None:
-    """Request and answer are written in the layout that the request names, tags of headers included."""
+    """Request and response are dumped in the layout that the request names, including the headers' tags."""
     request = minimal_request(LIST_GROUPS, 3)
     lines = dump_of(request, LIST_GROUPS_V3_PAYLOAD)
     assert [note for note in notes_of(lines) if note][4:] == [
@@ -231,7 +231,7 @@ def test_fields_of_other_apis_are_named() -> None:
 
 
 def test_steps_of_sasl_are_named() -> None:
-    """A token has its field in request and answer."""
+    """A token has its field in request and response."""
     lines = dump_of(authenticate_request(b"ab"), "00000024 003a 0001 78 00000000")
     named = notes_of(lines)
     assert "auth_bytes = b'ab'" in named
@@ -243,7 +243,7 @@ def test_steps_of_sasl_are_named() -> None:
 
 
 def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
-    """UNSUPPORTED_VERSION comes in v0, also where the request was made of a schema."""
+    """UNSUPPORTED_VERSION is read as v0, even if the request was built from a schema."""
     lines = dump_of(
         minimal_request(described_api(API_VERSIONS_KEY, 4), 4),
         "00000007 0023 00000001 0012 0000 0003",
@@ -252,7 +252,7 @@ def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
 
 
 def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
-    """A version that nobody describes has the names of the nearest one, and a line that says so."""
+    """A version without a schema is dumped with the field names of the nearest one, and a line says so."""
     request = minimal_request(LIST_GROUPS, 99, layout=0)
     note = "  fields of request and answer are those of v0, the nearest version that is known"
     assert note in dump_of(request, "00000007 0000 00000000")
@@ -261,7 +261,7 @@ def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
 
 
 def test_dump_tells_others_requests_from_the_examples() -> None:
-    """Where the connection was borrowed, a line says where the example itself begins."""
+    """If the connection was borrowed, a line marks where the example itself begins."""
     exchange = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
     step = Step(connection=0, pieces=(exchange.request.data,), exchanges=(exchange,))
     dump = render_exchange([step, step], served_before=1)
@@ -270,7 +270,7 @@ def test_dump_tells_others_requests_from_the_examples() -> None:
 
 
 def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
-    """A failure is written as five files in a folder of its signature, again and again; none of them is empty."""
+    """A failure is written as five files in a folder named by its signature; empty files are left out."""
     failure = failure_of(step_of(answered(ANSWER)))
     for _ in range(2):
         place = write_failure(tmp_path, failure)
@@ -291,7 +291,7 @@ def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [10, 40_000, 400_000])
 def test_script_is_short_whatever_was_sent(size: int, tmp_path: Path) -> None:
-    """A script has at most 32 kB, and holds or finds all that was sent and received."""
+    """A script has at most 32 kB, and contains or finds everything that was sent and received."""
     stray = bytes(n % 251 for n in range(size))
     step = replace(
         step_of(answered(ANSWER, stray=stray)), pieces=(b"first", stray), end_of_stream=True

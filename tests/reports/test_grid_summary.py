@@ -1,4 +1,4 @@
-"""A grid's sentence says the gravest thing that any MUST clause shows."""
+"""A grid's sentence states the gravest verdict of any MUST clause."""
 
 from __future__ import annotations
 
@@ -26,10 +26,20 @@ TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
             ("known_violation", "conforms"),
             "✓ Every MUST clause holds on 2 targets, but for 1 known violation.",
         ),
-        (("violates", "not_run"), "✕ 1 MUST clause is violated on 1 of 2 targets."),
+        (
+            ("violates", "not_run"),
+            "✕ 1 MUST clause is violated on 1 of 2 targets. 1 MUST cell could not be judged.",
+        ),
+        (
+            ("flaky", "inconclusive"),
+            "✕ 1 MUST clause is violated on 1 of 2 targets. 1 MUST cell could not be judged.",
+        ),
         (("violates", "violates"), "✕ 1 MUST clause is violated on 2 of 2 targets."),
         (("flaky", "conforms"), "✕ 1 MUST clause is violated on 1 of 2 targets."),
-        (("unexpected_pass", "inconclusive"), "! 1 declared violation is gone."),
+        (
+            ("unexpected_pass", "inconclusive"),
+            "! 1 declared violation is gone. 1 MUST cell could not be judged.",
+        ),
         (
             ("inconclusive", "conforms"),
             "? No MUST clause is violated, but 1 cell could not be judged.",
@@ -57,7 +67,7 @@ def test_sentence_says_the_gravest(
 
 
 def test_sentence_counts_the_must_cells_that_were_not_asked(tmp_path: Path) -> None:
-    """A reader sees that "every MUST clause" is not every one in the catalogue."""
+    """Readers see that "every MUST clause" does not mean every one in the catalogue."""
     write_tables(
         tmp_path,
         targets=[target_row(target) for target in TARGETS],

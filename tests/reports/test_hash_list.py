@@ -37,14 +37,14 @@ def test_list_is_that_of_sha256sum(tmp_path: Path) -> None:
 
 
 def test_parts_choose_what_is_hashed(tmp_path: Path) -> None:
-    """Of the parts named, a missing one is left out."""
+    """Only the named parts are hashed, and a missing one is left out."""
     folder = _folder(tmp_path)
     assert list(hashes_of(folder, ["tables", "nothing"])) == ["tables/cells.parquet"]
     assert list(hashes_of(folder, ["index.html"])) == ["index.html"]
 
 
 def test_altered_files_are_named(tmp_path: Path) -> None:
-    """A changed file and a missing one are told apart; an equal one is not named."""
+    """Changed files and missing files are reported differently; unchanged files are not named."""
     expected = {**hashes_of(_folder(tmp_path)), "gone.csv": "00"}
     assert list(altered_files(tmp_path, expected)) == [("gone.csv", "is missing")]
     (tmp_path / "index.html").write_bytes(b"another page")
@@ -52,7 +52,7 @@ def test_altered_files_are_named(tmp_path: Path) -> None:
 
 
 def test_line_that_is_none_is_named(tmp_path: Path) -> None:
-    """What `sha256sum --check` could not read is refused with its place."""
+    """A line that `sha256sum --check` could not read is refused, with its position."""
     (tmp_path / HASH_LIST).write_text(f"{'a' * 64}  fine\nnonsense\n")
     with pytest.raises(InvalidHashList, match="line 2"):
         read_hash_list(tmp_path)

@@ -1,4 +1,4 @@
-"""The annotated hex dump, line by line: whole, cut off, and not decodable."""
+"""The annotated hex dump, line by line, of complete, truncated and undecodable frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LAYOUT = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, ve
 
 
 def test_good_answer_is_dumped_field_by_field() -> None:
-    """Each field of a good answer has a line with its offset, bytes, path and value."""
+    """Each field of a valid response has a line with its offset, bytes, path and value."""
     assert dump_answer(WHOLE, api_version=1) == [
         "       0  00 00 00 1a                                      size = 26",
         "       4  00 00 00 07                                      correlation_id = 7",
@@ -41,7 +41,7 @@ def test_good_answer_is_dumped_field_by_field() -> None:
 
 
 def test_truncated_answer_is_marked_where_it_ends() -> None:
-    """What decodes of a truncated answer is annotated, and the rest is marked with what is missing."""
+    """The decodable part of a truncated response is annotated; the rest is marked with what is missing."""
     assert dump_answer(b"\0\0\0\x0d" + WHOLE[4:17], api_version=1) == [
         "       0  00 00 00 0d                                      size = 13",
         "       4  00 00 00 07                                      correlation_id = 7",
@@ -54,7 +54,7 @@ def test_truncated_answer_is_marked_where_it_ends() -> None:
 
 
 def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
-    """From the field that does not decode on, the bytes are marked, with the reason and the offsets."""
+    """The bytes from the first undecodable field onwards are marked, with the reason and the offsets."""
     assert dump_answer(bytes.fromhex("0000000c 00000007 0000 ffffffff 0000"), api_version=0) == [
         "       0  00 00 00 0c                                      size = 12",
         "       4  00 00 00 07                                      correlation_id = 7",
@@ -65,7 +65,7 @@ def test_undecodable_answer_is_marked_where_it_goes_wrong() -> None:
 
 
 def test_surplus_bytes_are_shown() -> None:
-    """Bytes behind the body of an answer are shown as such."""
+    """Bytes after the body of a response are marked as such."""
     surplus = dump_answer(WHOLE + b"\xaa\xbb", api_version=1)
     assert surplus[-1] == (
         "      30  aa bb                                            behind the body"
@@ -73,7 +73,7 @@ def test_surplus_bytes_are_shown() -> None:
 
 
 def test_long_fields_take_several_lines() -> None:
-    """A field of more than sixteen bytes goes on in lines without a note."""
+    """A field of more than sixteen bytes continues in lines without a note."""
     assert dump_request(build_request(version=0).data) == [
         "       0  00 00 00 1b                                      size = 27",
         "       4  00 12                                            request_api_key = 18",
@@ -85,7 +85,7 @@ def test_long_fields_take_several_lines() -> None:
 
 
 def test_request_of_another_api_is_dumped_in_its_layout() -> None:
-    """Behind the header stand the fields of its body; without a layout they are shown as not decoded."""
+    """The header is followed by the fields of the body; without a layout they are shown as not decoded."""
     assert dump_request(HANDSHAKE.data, HANDSHAKE.layout)[-1] == (
         "      31  00 05 50 4c 41 49 4e                             mechanism = 'PLAIN'"
     )
@@ -95,7 +95,7 @@ def test_request_of_another_api_is_dumped_in_its_layout() -> None:
 
 
 def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
-    """Its fields have their names, and the code of an error its word."""
+    """Fields are shown with their names, and error codes with their names."""
     assert dump_answer_of(HANDSHAKE_ANSWER, LAYOUT) == [
         "       0  00 00 00 11                                      size = 17",
         "       4  00 00 00 11                                      correlation_id = 17",
@@ -106,7 +106,7 @@ def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
 
 
 def test_tags_of_header_and_body_are_told_apart() -> None:
-    """Both sections have one name in the schemas, and stand one behind the other."""
+    """Both sections have the same name in the schemas, and one can directly follow the other."""
     request = minimal_request(LIST_GROUPS, 3)
     assert notes_of(dump_request(request.data, request.layout))[-2:] == [
         "header.tagged_fields = 0",
@@ -118,21 +118,21 @@ def test_tags_of_header_and_body_are_told_apart() -> None:
 
 
 def test_answer_with_a_flexible_header_is_dumped_whole() -> None:
-    """Behind the correlation id stand the tags of its header."""
+    """The correlation id is followed by the tags of the response's header."""
     answer = encode_frame(bytes.fromhex(LIST_GROUPS_V3_PAYLOAD))
     assert notes_of(dump_answer_of(answer, LIST_GROUPS.layout(3))) == LIST_GROUPS_V3_NOTES
 
 
 @pytest.mark.parametrize("end", range(len(HANDSHAKE_ANSWER)))
 def test_every_beginning_of_another_api_s_answer_is_dumped_whole(end: int) -> None:
-    """However early it ends, every byte of it is in the dump, once and in order."""
+    """However early the response ends, every byte of it is in the dump, once and in order."""
     lines = dump_answer_of(HANDSHAKE_ANSWER[:end], LAYOUT)
     assert bytes.fromhex("".join(line[10:57] for line in lines)) == HANDSHAKE_ANSWER[:end]
 
 
 @pytest.mark.parametrize("end", range(len(WHOLE)))
 def test_every_beginning_of_an_answer_is_dumped_whole(end: int) -> None:
-    """However early an answer ends, every byte of it is in the dump, once and in order."""
+    """However early a response ends, every byte of it is in the dump, once and in order."""
     lines = dump_answer(WHOLE[:end], api_version=1)
     dumped = bytes.fromhex("".join(line[10:57] for line in lines))
     assert dumped == WHOLE[:end]
@@ -157,5 +157,5 @@ def test_every_beginning_of_a_request_is_dumped_whole(end: int) -> None:
     ],
 )
 def test_layout_follows_version_and_error(payload: str, api_version: int, layout: int) -> None:
-    """An answer is read in the request's version, and in v0 where that is refused or not known."""
+    """A response is read in the request's version, or in v0 if that version is refused or unknown."""
     assert layout_of_answer(bytes.fromhex(payload), api_version) == layout

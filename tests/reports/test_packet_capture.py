@@ -1,4 +1,4 @@
-"""The packet capture of a failure: its bytes are the run's, and the packets around them those of TCP."""
+"""The packet capture of a failure contains the bytes of the run, in packets that follow TCP."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ ACTIONS: Mapping[str, Callable[[Connection], object]] = {
 
 @dataclass(slots=True)
 class ScriptedTransport:
-    """A byte stream that gives what was drawn (None is silence), and keeps what went over it."""
+    """A byte stream that returns drawn pieces (None is silence), and keeps everything that went over it."""
 
     arriving: list[bytes | None]
     sent: bytes = b""
     given: bytes = b""
 
     def settimeout(self, value: float, /) -> None:
-        """Do nothing: nothing is waited for."""
+        """Do nothing, because no call waits."""
 
     def sendall(self, data: bytes, /) -> None:
         """Keep the data."""
         self.sent += data
 
     def recv(self, size: int, /) -> bytes:
-        """Give the next piece; behind the end of the stream comes nothing else."""
+        """Return the next piece; after the end of the stream, always return the end."""
         data = self.arriving[0] if self.arriving else None
         if data != END:
             del self.arriving[:1]
@@ -92,7 +92,7 @@ def _connected(
 def test_capture_holds_what_went_over_each_connection(
     streams: list[list[bytes | None]], tls: bool, actions: list[tuple[int, str]]
 ) -> None:
-    """Whatever is done and whatever comes, each stream of the capture is what was sent, or what was read."""
+    """For any actions and any arriving bytes, the streams of the capture equal the bytes sent and read."""
     journal: list[Step] = []
     transports = [ScriptedTransport(list(arriving)) for arriving in streams]
     connections = [
@@ -110,7 +110,7 @@ def test_capture_holds_what_went_over_each_connection(
         if number < len(streams) and number not in ended:
             ACTIONS[name](connections[number])
             ended |= {number} if name.startswith("end") else set()
-            # A look alone is no step; what came meanwhile is part of the next one.
+            # A look is not a step by itself; bytes that arrived by then belong to the next step.
             if name != "look":
                 check(number)
     for number, connection in enumerate(connections):
@@ -121,7 +121,7 @@ def test_capture_holds_what_went_over_each_connection(
 
 
 def _told(*steps: Step) -> list[tuple[str, str]]:
-    """Give who sends which flags, packet by packet."""
+    """Return sender and flags of each packet."""
     return [
         (CLIENT if segment.from_client else BROKER, "+".join(segment.flags))
         for segment in segments_of(render_capture(steps, listener="plaintext"))
@@ -136,7 +136,7 @@ BROKER_ENDS = [(BROKER, "FIN+ACK"), (CLIENT, "ACK")]
 
 
 def test_packets_are_those_of_tcp() -> None:
-    """A connection is opened, every byte acknowledged, and each side ends its stream when it was seen to."""
+    """A connection is opened, every byte is acknowledged, and each side ends its stream at the observed time."""
     assert _told(STEP, STEP, CLOSE) == OPENED + (ASKED + ANSWER) * 2 + CLIENT_ENDS
     assert _told(CLOSE) == OPENED + CLIENT_ENDS
     half_closed = replace(STEP, end_of_stream=True, ended=True)
@@ -146,7 +146,7 @@ def test_packets_are_those_of_tcp() -> None:
 
 
 def test_end_of_the_target_is_kept() -> None:
-    """A connection that the target ended is one in the capture, too."""
+    """A connection that the target ended is also ended by the target in the capture."""
     journal: list[Step] = []
     with _connected(ScriptedTransport([END]), journal) as connection:
         assert connection.exchange(REQUEST).outcome is Outcome.CLOSED
@@ -154,7 +154,7 @@ def test_end_of_the_target_is_kept() -> None:
 
 
 def test_every_byte_is_acknowledged_before_the_next_packet() -> None:
-    """No packet speaks of bytes that were not sent, and none but the first leaves one open."""
+    """Every packet acknowledges exactly the bytes that the other side has sent so far."""
     step = replace(STEP, pieces=(bytes(MORE_THAN_A_PACKET_BYTES),), unread=b"stray")
     sent = {True: 0, False: 0}
     segments = segments_of(render_capture([step, CLOSE], listener="plaintext"))
@@ -169,7 +169,7 @@ def test_every_byte_is_acknowledged_before_the_next_packet() -> None:
 
 
 def test_silence_and_what_was_before_are_gaps() -> None:
-    """A target that did not answer costs a second, and the example begins a minute behind what others did."""
+    """Silence of the target is a gap of a second, and the example begins a minute after earlier examples."""
     silent = Exchange(request=REQUEST, outcome=Outcome.SILENT)
     steps = (STEP, replace(STEP, exchanges=(silent,)), CLOSE)
     capture = render_capture(steps, listener="plaintext", served_before=1)
@@ -179,7 +179,7 @@ def test_silence_and_what_was_before_are_gaps() -> None:
 
 
 def test_closed_is_no_silence() -> None:
-    """Where the target ends the connection, nothing was waited for."""
+    """If the target ends the connection, the capture has no gap of silence."""
     closed = Exchange(request=REQUEST, outcome=Outcome.CLOSED)
     capture = render_capture(
         [replace(STEP, exchanges=(closed,), ended=True), CLOSE], listener="plaintext"
@@ -188,7 +188,7 @@ def test_closed_is_no_silence() -> None:
 
 
 def test_listeners_have_addresses_of_their_own() -> None:
-    """The judged listener has the first one, whatever is done first."""
+    """The judged listener has the first address, whichever listener is used first."""
     steps = [
         Step(connection=0, listener="controller"),
         Step(connection=1, listener="plaintext"),

@@ -1,4 +1,4 @@
-"""Pages and exports that are not what the tables make are named, whatever the list of hashes says of them."""
+"""Pages and exports that differ from what the tables make are named, whatever the list of hashes says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.reports.site.sites import site_tables
 
 @pytest.fixture
 def published(tmp_path: Path) -> Path:
-    """Give a site with a list of hashes."""
+    """A site with a list of hashes."""
     root = write_tables(tmp_path / "published", **_lists("/runs"), **site_tables())
     write_grid(root)
     write_hash_list(root)
@@ -25,7 +25,7 @@ def published(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def recomputed(tmp_path: Path) -> Path:
-    """Give the tables of the same runs, which lie elsewhere now; every row stands in another place."""
+    """The tables of the same runs, which have moved to another folder; the rows are in another order."""
     tables = {name: rows[::-1] for name, rows in site_tables().items()}
     taken_over: dict[str, list[dict[str, object]]] = {name: [] for name in GIVEN_TABLES}
     runs = {"runs": [run_row("/elsewhere")]}
@@ -49,12 +49,12 @@ def _found(published: Path, recomputed: Path, tmp_path: Path) -> list[str]:
 def test_pages_that_the_tables_make_have_no_difference(
     published: Path, recomputed: Path, tmp_path: Path
 ) -> None:
-    """Nothing depends on the clock, on where runs lie, or on the order in which Spark wrote rows."""
+    """Pages do not depend on the time, the location of the runs, or the order in which Spark wrote rows."""
     assert _found(published, recomputed, tmp_path) == []
 
 
 def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Path) -> None:
-    """A page painted green, a file added and one left out are found, although the list was written anew."""
+    """A falsified page, an added file and a removed one are found, although the list was rewritten."""
     home = published / "index.html"
     home.write_text(home.read_text().replace("violates", "conforms"))
     badge = next((published / "exports" / "badges").rglob("*.svg"))
@@ -76,7 +76,7 @@ def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Pa
 def test_missing_list_is_named(
     published: Path, recomputed: Path, tmp_path: Path, name: str
 ) -> None:
-    """No page can be made without it, and what else was found is not lost over it."""
+    """No page can be made without the list; the missing list is reported, and no other finding is lost."""
     (published / f"{name}.json").unlink()
     assert _found(published, recomputed, tmp_path) == [
         f"page: none can be made: {name}.json is missing"
@@ -86,7 +86,7 @@ def test_missing_list_is_named(
 def test_tables_that_no_page_can_be_made_of_are_named(
     published: Path, recomputed: Path, tmp_path: Path
 ) -> None:
-    """What the runs make has a violation without evidence, so that nobody can have made pages of it."""
+    """The recomputed tables have a violation without evidence, so the pages cannot have been made from them."""
     (recomputed / "tables" / "failures.parquet" / "part-0.parquet").unlink()
     (recomputed / "tables" / "failures.parquet").rmdir()
     assert _found(published, recomputed, tmp_path) != []

@@ -1,4 +1,4 @@
-"""What a run keeps on disk as it goes."""
+"""The records that a run writes to disk as it goes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.reports.recorders import (
 
 
 def header_of(recorder: RunRecorder) -> dict[str, Any]:
-    """Return what `run.json` says by now."""
+    """Return the current content of `run.json`."""
     content: dict[str, Any] = json.loads((recorder.writer.folder / "run.json").read_text())
     return content
 
@@ -44,7 +44,7 @@ def test_latency_is_a_logarithm(latency_us: int, bucket: int) -> None:
 
 
 def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
-    """The planned cells stand in `run.json` as soon as they are planned."""
+    """The planned cells are in `run.json` as soon as they are planned."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     (cell,) = header_of(recorder)["planned_cells"]
     assert cell == {
@@ -59,7 +59,7 @@ def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
 
 
 def test_started_target_is_on_disk_at_once(tmp_path: Path) -> None:
-    """A target's facts stand in `run.json` as soon as it runs."""
+    """A target's facts are in `run.json` as soon as it runs."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.target_started(facts_of())
     (target,) = header_of(recorder)["targets"]
@@ -98,7 +98,7 @@ def test_example_is_one_row(tmp_path: Path) -> None:
 
 
 def test_shrinking_does_not_count(tmp_path: Path) -> None:
-    """Examples that only make a failure smaller have rows, and do not change a cell's count."""
+    """Examples of shrinking have rows, but do not change a cell's count."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, phase=Phase.SHRINK, message="seen"))
@@ -109,7 +109,7 @@ def test_shrinking_does_not_count(tmp_path: Path) -> None:
 
 
 def test_note_does_not_make_a_flaky_cell_violate(tmp_path: Path) -> None:
-    """A cell is flaky where all that violates it comes and goes, whatever else was noted."""
+    """A cell is flaky if all its violations are flaky, whatever else was noted."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
     recorder.judged(replace(example_of(Verdict.INFORMATIONAL), failure=note))
@@ -122,7 +122,7 @@ def test_note_does_not_make_a_flaky_cell_violate(tmp_path: Path) -> None:
 
 
 def test_reason_of_a_doubt_is_kept_once(tmp_path: Path) -> None:
-    """The same reason counts once for a cell, and the cell is inconclusive."""
+    """A repeated reason is kept once per cell, and the cell is inconclusive."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for _ in range(3):
         recorder.inconclusive(key_of(), PROPERTY, "it ended")
@@ -139,7 +139,7 @@ def test_everything_that_a_cell_leaves_out_is_kept_once(tmp_path: Path) -> None:
 
 
 def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
-    """The first examples of a property and every failure keep their bytes; equal answers stand once."""
+    """The first examples of a property and every failure keep their bytes; equal responses are stored once."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for number in range(1, 11):
         recorder.judged(example_of(Verdict.CONFORMS, number=number))
@@ -155,7 +155,7 @@ def test_exchanges_are_sampled_and_failures_all_kept(tmp_path: Path) -> None:
 
 
 def test_footer_is_written_last(tmp_path: Path) -> None:
-    """The footer counts the rows, and there is none before the end."""
+    """The footer counts the rows, and is not written before the end of the run."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS))
     assert "footer" not in header_of(recorder)
@@ -165,7 +165,7 @@ def test_footer_is_written_last(tmp_path: Path) -> None:
 
 
 def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
-    """A failure that is found again, smaller, replaces the one before it in its folder."""
+    """A failure that is found again with a smaller example replaces the earlier one in its folder."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     for message in ("assert 100 == 0", "assert 1 == 0"):
         recorder.judged(example_of(Verdict.VIOLATES, message=message))
@@ -176,10 +176,59 @@ def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
 
 
 def test_an_inconclusive_cell_says_why(tmp_path: Path) -> None:
-    """Every export takes the reason from the header; a cell that is violated as well speaks by its failures."""
+    """Exports take the reason from the header; a cell that is also violated has no reason, only its failures."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.inconclusive(key_of(), "test_something", "it kept us waiting")
     recorder.finish(10)
     assert recorder.writer.header["planned_cells"][0]["reason"] == "it kept us waiting"
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     assert recorder.cells[key_of()].reason == ""
+
+
+def test_a_note_is_no_known_violation(tmp_path: Path) -> None:
+    """What is declared of a cell is about its violations; a note next to them stays informational."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="as documented")
+    cell = recorder.cells[key_of()]
+    note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
+    assert cell.verdict_of(note) is Verdict.INFORMATIONAL
+    assert cell.verdict_of(failure_of(key_of(), "seen")) is Verdict.KNOWN_VIOLATION
+
+
+def test_a_judged_cell_applies(tmp_path: Path) -> None:
+    """A clause applies where one of its properties was judged, whatever another one needs, in either order."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    cell = recorder.cells[key_of()]
+    recorder.not_applicable(key_of(), "it has no cluster id")
+    assert (cell.verdict, cell.reason) == (Verdict.NOT_APPLICABLE, "it has no cluster id")
+    recorder.judged(example_of(Verdict.CONFORMS))
+    assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
+    recorder.not_applicable(key_of(), "it has no cluster id")
+    assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
+
+
+@pytest.mark.parametrize("first", ["flaky", "deterministic"])
+def test_one_deterministic_failure_makes_a_cell_violate(tmp_path: Path, first: str) -> None:
+    """A flaky failure next to it excuses nothing, whichever of the two is repeated first."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    repeats = {
+        "flaky": Repeats(used=Tally(failed=1, repeats=3)),
+        "deterministic": Repeats(used=Tally(failed=3, repeats=3)),
+    }
+    for signature in repeats:
+        failed = failure_of(key_of(), signature, signature)
+        recorder.judged(replace(example_of(Verdict.VIOLATES), failure=failed))
+    for signature in sorted(repeats, key=lambda each: each != first):
+        recorder.repeated(key_of(), signature, repeats[signature])
+    assert recorder.cells[key_of()].verdict is Verdict.VIOLATES
+
+
+def test_all_that_a_cell_leaves_out_is_kept(tmp_path: Path) -> None:
+    """Each property of a clause may leave something out; why another one does not apply takes no part in it."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.not_applicable(key_of(), "no v3 is advertised")
+    for reason in ("2 of 10 drawn examples", "12 of 20 drawn examples", "2 of 10 drawn examples"):
+        recorder.left_out(key_of(), reason)
+    recorder.judged(example_of(Verdict.CONFORMS))
+    recorder.finish(0)
+    (cell,) = header_of(recorder)["planned_cells"]
+    assert cell["reason"] == "2 of 10 drawn examples; 12 of 20 drawn examples"

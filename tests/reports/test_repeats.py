@@ -1,4 +1,4 @@
-"""What repeats of a failure say, and how sure it is."""
+"""What repeats of a failure show, and how certain that is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_interval_is_wilsons(failed: int, repeats: int, low: float, high: float)
 
 
 def test_no_repeat_says_nothing() -> None:
-    """Without a repeat every rate is possible."""
+    """Without repeats every rate is possible."""
     assert wilson_interval(0, 0) == (0.0, 1.0)
     assert rate_of(()).repeats == 0
 
@@ -47,13 +47,13 @@ ALL, NONE, SOME = Tally(10, 10), Tally(0, 40), Tally(12, 40)
     ids=str,
 )
 def test_class_follows_from_the_tallies(repeats: Repeats, expected: FailureClass) -> None:
-    """Each outcome of the repeats has one class, and the sentence names it."""
+    """Each combination of outcomes has one class, and the sentence names it."""
     assert repeats.failure_class is expected
     assert str(repeats).startswith(expected.value)
     assert repeat_facts(repeats)["class"] == expected.value
 
 
 def test_rate_is_of_both_brokers() -> None:
-    """The rate counts repeats alone, on the used broker and on the fresh one."""
+    """The rate counts only repeats, on the used broker and on the fresh one."""
     rate = Repeats(used=SOME, fresh=SOME, loaded=ALL).rate
     assert (rate.failed, rate.repeats, rate.rate) == (24, 80, 0.3)

@@ -1,4 +1,4 @@
-"""A run folder is read whole or refused by name."""
+"""A run folder is read completely, or refused by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_schema_is_valid_draft_2020_12() -> None:
 
 
 def test_whole_run_is_read(tmp_path: Path) -> None:
-    """A run that nothing is wrong with gives its header."""
+    """Reading a valid run returns its header."""
     header = read_run_header(write_whole_run(tmp_path / "run"))
     assert header["run_id"] == "20261121T143000Z-1a2b3c4d"
 
@@ -38,7 +38,7 @@ def test_exchanges_are_counted(tmp_path: Path) -> None:
 
 
 def test_unknown_key_is_ignored(tmp_path: Path) -> None:
-    """A key that version 1 does not name does not cost the run."""
+    """A key that version 1 does not define does not make the run be refused."""
     folder = write_whole_run(tmp_path / "run")
     header = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps({**header, "weather": "fine"}))
@@ -47,7 +47,7 @@ def test_unknown_key_is_ignored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suite", OTHER_SUITES)
 def test_columns_of_other_suites_cost_nothing(suite: str, tmp_path: Path) -> None:
-    """A run is read that lacks a column that came later, or has one that nobody here knows."""
+    """A run that lacks a column added later, or has an unknown column, is read."""
     folder = write_whole_run(tmp_path / "run")
     OTHER_SUITES[suite](folder)
     assert read_run_header(folder)["footer"]["example_rows"] == ROWS
@@ -66,7 +66,7 @@ def test_broken_folder_is_refused_by_name(fault: str, tmp_path: Path) -> None:
 
 
 def test_writer_of_run_folders_follows_the_schema(tmp_path: Path) -> None:
-    """What the suite writes is a run that counts."""
+    """A run that the suite writes is accepted."""
     writer = RunWriter(tmp_path, catalogue=catalogue(), tier="smoke", seed=None)
     writer.write_header()
     with pytest.raises(RunRefused, match="cut off"):

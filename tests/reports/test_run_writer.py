@@ -37,7 +37,7 @@ def test_nothing_is_written_for_no_rows(tmp_path: Path) -> None:
 
 
 def test_run_ids_sort_by_time_and_do_not_meet() -> None:
-    """A run's id begins with its time in UTC, and two of one second differ."""
+    """A run's id begins with its time in UTC, and two ids of the same second differ."""
     now = datetime(2026, 11, 21, 14, 30, 5, tzinfo=UTC)
     ids = {new_run_id(now) for _ in range(100)}
     assert len(ids) == 100

@@ -1,17 +1,20 @@
-"""What the terminal shows: the table, the failures, the doubts."""
+"""The terminal output: the table, the failures, and the reasons of inconclusive cells."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from reference_model.listeners import LISTENERS
 from reports.recorder import CellKey, RunRecorder
 from reports.records import Verdict
 from reports.repeats import Repeats, Tally
-from reports.terminal import MARKUP, printable, summary_markdown, verdict_table
+from reports.run_summary import summary_markdown
+from reports.terminal import MARKUP, printable, verdict_table
 from reports.terminal_failures import MOST_TOLD, failure_lines
 from tests.reports.recorders import (
     CLAUSE,
@@ -35,7 +38,7 @@ def _failures(recorder: RunRecorder, width: int = 80) -> list[str]:
 
 
 def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
-    """One target's verdicts have symbol, word and count, the examples are counted, the sentence is the page's."""
+    """One target's verdicts have symbol, word and count; examples are counted; the sentence is that of the page."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "SHOULD"})
     recorder.judged(example_of(Verdict.CONFORMS))
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
@@ -52,7 +55,7 @@ def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
 
 
 def test_five_listeners_stay_readable(tmp_path: Path) -> None:
-    """A target's listeners are a symbol each below their numbers; the worst one speaks, and 80 columns suffice."""
+    """Each listener is a symbol below its number, the verdict is that of the worst, and 80 columns suffice."""
     clause = "KIP-482.header-version-from-request-version"
     keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
     recorder = recorder_for(
@@ -75,7 +78,7 @@ def test_five_listeners_stay_readable(tmp_path: Path) -> None:
 
 
 def test_few_targets_stand_side_by_side_where_they_fit(tmp_path: Path) -> None:
-    """Two targets have a column of words each in a wide terminal, and a line each in a narrow one."""
+    """Two targets get a column of words each in a wide terminal, and a line each in a narrow one."""
     keys = [key_of(target="reference"), key_of(target="other")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     recorder.judged(example_of(Verdict.CONFORMS, keys[0]))
@@ -90,7 +93,7 @@ def test_few_targets_stand_side_by_side_where_they_fit(tmp_path: Path) -> None:
 
 
 def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None:
-    """Many targets have a line each; only what not all of them keep is shown, in as many tables as it takes."""
+    """Many targets have a line each; only clauses that some target does not keep are shown, in several tables."""
     targets = [f"target-{number}" for number in range(1, 13)]
     keys = [key_of(clause, target) for clause in (CLAUSE, OTHER) for target in targets]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
@@ -119,7 +122,7 @@ def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("width", [40, 80, 100, 140, 400])
 def test_forty_targets_lose_no_column(width: int, tmp_path: Path) -> None:
-    """However narrow the terminal, every target's number stands above a symbol."""
+    """However narrow the terminal is, every target's number is above a symbol."""
     targets = [f"target-{number}" for number in range(1, 41)]
     recorder = recorder_for(tmp_path, {key_of(target=target): "MUST" for target in targets})
     lines = _table(recorder, width)
@@ -130,7 +133,7 @@ def test_forty_targets_lose_no_column(width: int, tmp_path: Path) -> None:
 
 
 def test_colour_follows_the_verdict(tmp_path: Path) -> None:
-    """A row that is not plain has the colour of its worst verdict, and so have the sentence and a failure's head."""
+    """A row with a finding has the colour of its worst verdict, and so do the sentence and a failure's heading."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
     recorder.judged(example_of(Verdict.CONFORMS, key_of(OTHER)))
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
@@ -141,7 +144,7 @@ def test_colour_follows_the_verdict(tmp_path: Path) -> None:
 
 
 def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
-    """A failure is shown with the clause's sentence, what was seen, the bytes and the command that judges it again."""
+    """A failure is shown with the clause's sentence, the observation, the bytes and the command to judge it again."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="assert [18] == []\nmore"))
     place = recorder.writer.folder / "failures" / "0123456789abcdef"
@@ -160,7 +163,7 @@ def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
 
 
 def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
-    """The same failure on several listeners is one entry, which names them."""
+    """The same failure on several listeners is one entry that names them."""
     keys = [CellKey(CLAUSE, "reference", name) for name in LISTENERS]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
@@ -170,7 +173,7 @@ def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:
 
 
 def test_gravest_failures_come_last(tmp_path: Path) -> None:
-    """Differences that are no violation stand before doubts, and violations behind everything."""
+    """Differences that are not violations come first, then inconclusive cells, then violations."""
     keys = [key_of(target=name) for name in ("violates", "doubts", "differs")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     recorder.judged(example_of(Verdict.VIOLATES, keys[0], message="seen"))
@@ -181,7 +184,7 @@ def test_gravest_failures_come_last(tmp_path: Path) -> None:
 
 
 def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
-    """What is only information is not called a violation for what else was found in its cell, and not counted."""
+    """A note is neither called a violation nor counted as one, whatever else was found in its cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
     note = failure_of(key_of(), "no schema", "fedcba9876543210", Verdict.INFORMATIONAL)
@@ -196,7 +199,7 @@ def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
 
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:
-    """Beyond a number of failures the rest is counted, and the records are named."""
+    """Above a limit, further failures are only counted, and the location of the records is named."""
     keys = [key_of(target=f"target-{number}") for number in range(MOST_TOLD + 3)]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key in keys:
@@ -209,7 +212,7 @@ def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None
 
 
 def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
-    """The command for a broker that somebody else started says where it is."""
+    """The command for a broker that the suite did not start contains its address."""
     key = key_of(target="127.0.0.1:9092")
     recorder = recorder_for(tmp_path, {key: "MUST"})
     recorder.target_started(dataclasses.replace(facts_of("127.0.0.1:9092"), launcher="address"))
@@ -218,7 +221,7 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
 
 
 def test_known_violation_says_why(tmp_path: Path) -> None:
-    """A declared violation is shown with the reason of its own declaration, whatever else the cell declares."""
+    """A declared violation is shown with the reason of its own declaration, whatever else is declared for the cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="one; reason (link)")
     example = example_of(Verdict.VIOLATES, message="seen")
     assert example.failure is not None
@@ -241,7 +244,7 @@ def test_unexpected_pass_is_news(tmp_path: Path) -> None:
 
 
 def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
-    """A reason why cells are inconclusive stands once, with how many cells it affects."""
+    """A reason why cells are inconclusive is shown once, with the number of cells that it affects."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
     for key in recorder.cells:
         recorder.inconclusive(key, "test_something", "BrokerGone: it ended")
@@ -249,6 +252,7 @@ def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
         "",
         "? 2 cells on reference are inconclusive:",
         "  BrokerGone: it ended",
+        "  clauses: KIP-35.keys-unique, KIP-511.names-accepted",
     ]
 
 
@@ -263,7 +267,7 @@ def test_stale_expectation_is_named(tmp_path: Path) -> None:
 
 
 def test_hostile_message_is_made_harmless(tmp_path: Path) -> None:
-    """Control characters of a message, and what turns text around, are shown and do not act."""
+    """Control characters and characters that reverse text direction are shown escaped, and have no effect."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     hostile = "\x1b]0;title\x07\x1b[2J\x00\x9b31m\u202egnp.exe [red]"
     recorder.judged(example_of(Verdict.VIOLATES, message=hostile))
@@ -276,7 +280,7 @@ def test_hostile_message_is_made_harmless(tmp_path: Path) -> None:
 
 
 def test_printable_text_is_left_alone() -> None:
-    """Letters of any script and line ends stay as they are."""
+    """Letters of any script and line breaks stay as they are."""
     assert printable("é ✕ Ω\n  日本") == "é ✕ Ω\n  日本"
 
 
@@ -292,17 +296,90 @@ def test_summary_is_a_markdown_table(tmp_path: Path) -> None:
     )
 
 
-def test_a_failure_takes_twelve_lines_at_most(tmp_path: Path) -> None:
-    """Of many exchanges the last ones are shown. What is declared has its reason in place of the repeats."""
+def test_summary_says_why_cells_are_inconclusive(tmp_path: Path) -> None:
+    """Each reason stands once below the table, with its clauses; a violated cell shows its failures instead."""
+    keys = [key_of(), key_of(OTHER), key_of("KIP-35.ranges-ordered")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        recorder.inconclusive(key, "test_something", "BrokerGone: it *ended*")
+    recorder.judged(example_of(Verdict.VIOLATES, keys[2], message="seen"))
+    recorder.inconclusive(keys[1], "test_other", "x" * 10_000)
+    _, _, below = summary_markdown(recorder).partition("✕ violates 1 |\n")
+    first, second = below.strip().splitlines()
+    assert first == (
+        "- ? KIP-35.keys-unique, KIP-511.names-accepted on reference: BrokerGone: it \\*ended\\*"
+    )
+    assert second.startswith("- ? KIP-511.names-accepted on reference: xxx")
+    assert len(second) < 600
+
+
+@pytest.mark.parametrize("width", [80, 100, 200])
+@pytest.mark.parametrize(
+    "message", ["seen", "seen " + "x" * 10_000, "\x1b" * 10_000, "日" * 10_000]
+)
+def test_a_failure_takes_twelve_rows_at_most(message: str, width: int, tmp_path: Path) -> None:
+    """However long its texts are; of many exchanges the last ones are shown, as far as there is room."""
+    keys = [CellKey(CLAUSE, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key in keys:
+        example = example_of(Verdict.VIOLATES, key, message=message)
+        assert example.failure is not None
+        failure = dataclasses.replace(
+            example.failure,
+            statement="The clause says so. " * 12,
+            steps=(answered_step(),) * 50,
+            repeats=Repeats(used=Tally(1, 1), fresh=Tally(1, 1), loaded=Tally(1, 1)),
+        )
+        recorder.judged(dataclasses.replace(example, failure=failure))
+    lines = [line for line in _failures(recorder, width) if line]
+    assert sum(math.ceil(cell_len(line) / width) for line in lines) <= 12
+    assert any("see exchange.txt" in line for line in lines)
+    assert lines[-1].endswith("/failures/0123456789abcdef")
+    (seen,) = (line for line in lines if line.startswith("  seen: "))
+    assert seen.endswith("… (complete in failure.json)") == (message != "seen")
+
+
+def test_as_many_exchanges_are_shown_as_fit(tmp_path: Path) -> None:
+    """In a wide terminal there is room for the last three."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
     example = example_of(Verdict.VIOLATES, message="seen")
     assert example.failure is not None
-    failure = dataclasses.replace(
-        example.failure,
-        steps=(answered_step(),) * 50,
-        repeats=Repeats(used=Tally(1, 1), fresh=None, loaded=None),
-    )
+    failure = dataclasses.replace(example.failure, steps=(answered_step(),) * 50)
     recorder.judged(dataclasses.replace(example, failure=failure))
-    lines = [line for line in _failures(recorder) if line]
-    assert len(lines) == 12
+    lines = _failures(recorder, 300)
     assert "  47 exchanges before these: see exchange.txt" in lines
+    assert sum(line.startswith("  got ") for line in lines) == 3
+
+
+def test_long_declaration_and_reasons_are_shortened(tmp_path: Path) -> None:
+    """Of a declaration, a doubt and what a cell leaves out, two rows or a few lines are shown."""
+    keys = [key_of(f"KIP-1.clause-{number}") for number in range(100)]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"), known_violation="k" * 10_000)
+    example = example_of(Verdict.VIOLATES, keys[0], message="seen")
+    assert example.failure is not None
+    declared = dataclasses.replace(example.failure, known_violation="k" * 10_000)
+    recorder.judged(dataclasses.replace(example, failure=declared))
+    recorder.judged(example_of(Verdict.CONFORMS, keys[1]))
+    recorder.left_out(keys[2], "v" * 10_000)
+    for key in keys[3:]:
+        recorder.inconclusive(key, "test_something", "w" * 10_000 + "\nline" * 100)
+    blocks = "\n".join(_failures(recorder)).split("\n\n")
+    assert len(blocks) == 4
+    for block in blocks:
+        assert sum(math.ceil(cell_len(line) / 80) for line in block.split("\n") if line) <= 12
+    assert blocks[-2].endswith("KIP-1.clause-9, KIP-1.clause-10 and 89 more")
+
+
+def test_what_a_cell_leaves_out_is_told_by_listener(tmp_path: Path) -> None:
+    """A clause that is judged in part on several listeners is one entry."""
+    keys = [CellKey(CLAUSE, "reference", name) for name in ("ssl", "sasl_ssl")]
+    recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
+    for key, reason in zip(keys, ("one", "other"), strict=True):
+        recorder.judged(example_of(Verdict.CONFORMS, key))
+        recorder.left_out(key, reason)
+    assert _failures(recorder) == [
+        "",
+        f"✓ {CLAUSE} on reference (ssl, sasl_ssl) is judged in part:",
+        "  ssl: one",
+        "  sasl_ssl: other",
+    ]

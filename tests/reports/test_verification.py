@@ -31,7 +31,7 @@ RUN_ID = "r1"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Give a run whose footer has the hashes of its files."""
+    """A run whose footer has the hashes of its files."""
     folder = write_whole_run(tmp_path / "runs" / RUN_ID, run_id=RUN_ID)
     header = json.loads((folder / "run.json").read_text())
     header["footer"]["files"] = dict(hashes_of(folder, ["examples"]))
@@ -41,7 +41,7 @@ def run(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def site(tmp_path: Path, run: Path) -> Path:
-    """Give a published grid of that run."""
+    """A published grid of that run."""
     root = tmp_path / "site"
     cell = {"clause": "C.a", "target": "t", "listener": "plaintext", "verdict": "violates"}
     digest = hashlib.sha256((run / "run.json").read_bytes()).hexdigest()
@@ -70,7 +70,7 @@ def _sentences(found: Any) -> list[str]:
 
 
 def test_every_table_is_compared() -> None:
-    """A new table has its key, and the columns of each key exist."""
+    """Every table, also a new one, has a key, and the columns of each key exist."""
     assert set(ROW_KEYS) == set(TABLES)
     assert set(GIVEN_TABLES) < set(TABLES)
     for table, key in ROW_KEYS.items():
@@ -78,7 +78,7 @@ def test_every_table_is_compared() -> None:
 
 
 def test_true_grid_has_no_difference(site: Path, run: Path, tmp_path: Path) -> None:
-    """Files, runs and rows agree, in whatever order the rows stand and wherever the runs lie."""
+    """Files, runs and rows agree, whatever the order of rows and the location of runs."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
     _write(again, "cells", _rows(site, "cells")[::-1])
     _write(again, "inputs", [{**_rows(site, "inputs")[0], "folder": "elsewhere"}])
@@ -91,7 +91,7 @@ def test_true_grid_has_no_difference(site: Path, run: Path, tmp_path: Path) -> N
 
 
 def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
-    """A cell that was painted green: the file has another hash, and the row another verdict."""
+    """In a grid with a falsified cell, the file has another hash and the row another verdict."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
     first, second = _rows(site, "cells")
     _write(site, "cells", [{**first, "verdict": "conforms"}, second])
@@ -104,7 +104,7 @@ def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
 
 
 def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None:
-    """A row that was left out or added, and a table that is gone."""
+    """A removed row, an added row and a missing table are named."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
     first, second = _rows(site, "cells")
     _write(site, "cells", [second, {**first, "clause": "C.c"}])
@@ -116,8 +116,62 @@ def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.parametrize("verdict", ["conforms", None], ids=str)
+def test_added_column_is_named(site: Path, tmp_path: Path, verdict: str | None) -> None:
+    """A column that the runs do not make is named once for the table, even if it is null in every row."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    reviewed = [{**row, "verdict_after_review": verdict} for row in _rows(site, "cells")]
+    _write(site, "cells", reviewed)
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: the column verdict_after_review is published, and the runs do not have it"
+    ]
+
+
+def test_added_column_of_an_empty_table_is_named(site: Path, tmp_path: Path) -> None:
+    """The columns of a table without rows are compared too."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    columns = {name: pa.array([], pa.string()) for name in ROW_KEYS["flakes"]}
+    for folder, more in ((site, {"verdict_after_review": pa.array([], pa.string())}), (again, {})):
+        path = folder / "tables" / "flakes.parquet"
+        pq.write_table(pa.table(columns | more), path)
+    assert _sentences(differing_rows(site, again)) == [
+        "flakes: the column verdict_after_review is published, and the runs do not have it"
+    ]
+
+
+@pytest.mark.parametrize("column", ["verdict", "clause"])
+def test_removed_column_is_named(site: Path, tmp_path: Path, column: str) -> None:
+    """A column that is gone is named once for the table, even if the rows are found by it."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    rows = [{name: row[name] for name in row if name != column} for row in _rows(site, "cells")]
+    _write(site, "cells", rows)
+    assert _sentences(differing_rows(site, again)) == [
+        f"cells: the column {column} is not published, and the runs have it"
+    ]
+
+
+def test_row_that_stands_twice_is_named(site: Path, tmp_path: Path) -> None:
+    """A surplus row has the key of another one, and counts all the same."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    _write(site, "cells", [first, second, {**first, "verdict": "conforms"}])
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: C.a / t / plaintext: 2 rows are published, other than the 1 of the runs"
+    ]
+
+
+def test_rows_of_one_key_have_no_order(site: Path, tmp_path: Path) -> None:
+    """Rows with the same key are the same rows in any order, and with columns in any order."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    rows = [first, {**first, "verdict": "conforms"}, second]
+    _write(site, "cells", rows)
+    _write(again, "cells", [dict(reversed(row.items())) for row in reversed(rows)])
+    assert _sentences(differing_rows(site, again)) == []
+
+
 def test_file_that_was_not_written_is_named(site: Path) -> None:
-    """A second file in a table's folder would be read as part of it."""
+    """A second file in a table's folder is named, because it would be read as part of the table."""
     (site / "tables" / "more.parquet").write_bytes(b"")
     assert "tables/more.parquet is not among those" in _sentences(differing_files(site))[0]
     (site / HASH_LIST).unlink()
@@ -125,7 +179,7 @@ def test_file_that_was_not_written_is_named(site: Path) -> None:
 
 
 def test_removed_run_is_named(site: Path, run: Path, tmp_path: Path) -> None:
-    """A run that the grid names and that is not given; and one that is given and not named."""
+    """A run that the grid names but that is not given is named, and so is the opposite."""
     shutil.move(run, tmp_path / "away")
     write_whole_run(tmp_path / "runs" / "r2", run_id="r2")
     assert _sentences(differing_runs(site, run_folders([tmp_path / "runs"]))) == [
@@ -135,7 +189,7 @@ def test_removed_run_is_named(site: Path, run: Path, tmp_path: Path) -> None:
 
 
 def test_changed_header_is_named(site: Path, run: Path) -> None:
-    """A run whose `run.json` is not the one that the grid was made from."""
+    """A run whose `run.json` is not the one that the grid was made from is named."""
     header = json.loads((run / "run.json").read_text())
     write_header(run, {**header, "tier": "deep"})
     assert _sentences(differing_runs(site, [run])) == [
@@ -144,7 +198,7 @@ def test_changed_header_is_named(site: Path, run: Path) -> None:
 
 
 def test_changed_row_is_named(site: Path, run: Path) -> None:
-    """A row of a run that says something else: its file has not the hash of the footer any more."""
+    """A changed row of a run is found because its file no longer has the hash in the footer."""
     path = run / "examples" / "part-0.parquet"
     rows = pq.read_table(path)
     place = rows.schema.get_field_index("verdict")
@@ -156,7 +210,7 @@ def test_changed_row_is_named(site: Path, run: Path) -> None:
 
 
 def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path) -> None:
-    """A table that carries another hash of its inputs, whatever its rows say."""
+    """A table that carries another hash of its inputs is named, whatever its rows are."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
     for folder, digest in ((site, "0" * 64), (again, "1" * 64)):
         rows = pq.read_table(folder / "tables" / "cells.parquet")
@@ -179,7 +233,7 @@ def _list(folder: Path, *refused: dict[str, str]) -> Path:
 
 
 def test_lists_of_refused_runs_are_compared_by_name(tmp_path: Path) -> None:
-    """Wherever folders lie: one more and one less are named; what a history's earlier nights refused may be missing."""
+    """Additional and missing entries are named, wherever folders are; refusals of earlier nights may be missing."""
     cut_off = {"folder": "/a/r1", "refusal": "cut_off", "reason": "no footer"}
     twice = {"folder": "/a/r2", "refusal": "duplicate_run_id", "reason": "its id is that of /a/r0"}
     moved = [cut_off | {"folder": "/b/r1"}, twice | {"folder": "/b/r2", "reason": "of /b/r0"}]

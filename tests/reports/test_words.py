@@ -1,4 +1,4 @@
-"""Numbers as a reader meets them."""
+"""Numbers as they are shown to readers."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ from reports.words import percent
     ],
 )
 def test_rare_is_not_never(rate: float, text: str) -> None:
-    """A rate is given in whole percent."""
+    """A rate is shown in whole percent, but a small one is never 0 %."""
     assert percent(rate) == text

@@ -12,7 +12,7 @@ from spark_aggregation.session import start_session
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Give the session that the command would start for small runs."""
+    """Return the session that the command starts for small runs."""
     session = start_session(quick=True, interpreted=True)
     yield session
     session.stop()

@@ -19,13 +19,13 @@ from tests.run_folders import example_row, planned_cell, run_header, write_run
 
 FEW_AND_SLOW = settings(
     deadline=None,
-    # A failing history is small already, and making it smaller takes minutes.
+    # A failing history is already small, and shrinking it takes minutes.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-"""For properties whose examples are histories that Spark rolls up; what is drawn, and how many, is the profile's."""
+"""For properties whose examples are histories that Spark rolls up. The profile decides about everything else."""
 WRITTEN_HISTORIES = max(1, settings().max_examples // 33)
-"""Each is rolled up night by night and once more as a whole, which takes half a minute."""
+"""Each is rolled up night by night, and again all at once, which takes half a minute."""
 FOLDED_HISTORIES = max(1, settings().max_examples // 8)
 """Each is folded in memory, which takes some seconds."""
 
@@ -40,14 +40,14 @@ class SmallRun:
     """A run of one or two cells.
 
     Attributes:
-        number: its place among the generated runs, which makes its id.
-        day: on which it began.
-        target: what it judged.
-        tier: how thoroughly.
-        whole: whether all of it.
-        verdicts: one for the example of each cell, None for a cell that no example reached.
-        flaky: whether failures came and went.
-        corrects: number of the run that it takes the place of, if any.
+        number: its number among the generated runs, used in its id.
+        day: the day on which it started.
+        target: the target that it judged.
+        tier: its tier.
+        whole: whether it is a complete run.
+        verdicts: the verdict of each cell's only example; None for a cell that no example reached.
+        flaky: whether failures occurred only in some of the repeats.
+        corrects: number of the run that it replaces, if any.
         broken: whether it was cut off.
     """
 
@@ -63,11 +63,11 @@ class SmallRun:
 
     @property
     def run_id(self) -> str:
-        """Its id."""
+        """The id of the run."""
         return f"run-{self.number}"
 
     def write(self, root: Path) -> Path:
-        """Write its folder."""
+        """Write the run folder."""
         planned = [
             planned_cell(clause, self.target, flaky=FLAKE_RATE if self.flaky else None)
             for clause, _ in zip(CLAUSES, self.verdicts, strict=False)
@@ -104,9 +104,9 @@ _VERDICTS = st.sampled_from(["conforms", "violates", "informational", None])
 
 @st.composite
 def small_runs(draw: st.DrawFn) -> list[SmallRun]:
-    """Runs that collide on purpose: few targets, few days around the limits of the rules.
+    """Draw runs that collide on purpose: few targets, and few days around the limits of the rules.
 
-    The first is older than the second, and neither of them is broken.
+    The first run is older than the second, and neither of them is broken.
     """
     first, second = sorted(draw(st.lists(_DAYS, min_size=2, max_size=2, unique=True)))
     days = [first, second, *draw(st.lists(_DAYS, max_size=5))]
@@ -128,7 +128,7 @@ def small_runs(draw: st.DrawFn) -> list[SmallRun]:
 
 @st.composite
 def nights_of(draw: st.DrawFn, runs: Sequence[SmallRun]) -> list[list[SmallRun]]:
-    """All runs in two to four nights, in any order: the first run comes late, behind the second, and one comes twice."""
+    """Divide all runs into two to four nights, in any order. The first run comes after the second; one comes twice."""
     late, newer, *others = runs
     given = draw(st.permutations(others))
     cuts = draw(st.lists(st.integers(0, len(given)), min_size=1, max_size=3, unique=True))
@@ -145,7 +145,7 @@ Tables = Mapping[str, list[str]]
 
 
 def values_of(tables: Mapping[str, DataFrame]) -> Tables:
-    """Give the rows of tables as texts, sorted; columns in the order of their schema."""
+    """Return the rows of tables as sorted texts, with columns in the order of the schema."""
     return {
         name: sorted(str(row.asDict(True)) for row in table.collect())
         for name, table in tables.items()
@@ -153,7 +153,7 @@ def values_of(tables: Mapping[str, DataFrame]) -> Tables:
 
 
 def roll_up_into(spark: SparkSession, out: Path, *roots: Path, **asked: Any) -> Tables | None:
-    """Roll runs up, and give the tables that are written; None where none are."""
+    """Roll up runs and return the tables that are written; None if none are."""
     aggregate(spark, Request(roots=[str(root) for root in roots], out=str(out), **asked))
     written = out / "tables"
     if not written.exists():

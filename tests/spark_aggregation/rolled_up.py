@@ -1,4 +1,4 @@
-"""Rolls run folders up without writing tables."""
+"""Rolls up run folders without writing tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ingested(spark: SparkSession, root: Path) -> Ingested:
 
 
 def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
-    """Give the refused folders under `root`: name to refusal."""
+    """Return the refusal of each refused folder under `root`, by folder name."""
     judged = ingested(spark, root).judged.collect()
     return {Path(local_path(row.folder)).name: row.refusal for row in judged if row.refusal}
 
@@ -30,7 +30,7 @@ def refused_folders(spark: SparkSession, root: Path) -> Mapping[str, str]:
 def tables_of(
     spark: SparkSession, root: Path, *, keep_days: int | None = None
 ) -> Mapping[str, DataFrame]:
-    """Give the grid's tables of all runs under `root` that count."""
+    """Return the grid's tables, made from all runs under `root` that count."""
     new = facts_of(ingested(spark, root))
     facts = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
     before = empty_state(spark)

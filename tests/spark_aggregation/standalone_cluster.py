@@ -1,4 +1,4 @@
-"""A Spark cluster of processes on this machine: one master, two workers, all on loopback and on free ports."""
+"""A Spark cluster of local processes: one master and two workers, all on loopback and on free ports."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SPARK_CLASS, _SPARK_SUBMIT = (
 )
 _LOOPBACK = "127.0.0.1"
 _START_S = 240
-"""A daemon is there within 4 s on an idle machine; what is waited for is its own line."""
+"""Time limit for the log line in which a daemon reports that it is ready; on an idle machine it takes at most 4 s."""
 _END_S = 30
 WORKERS = 2
 _QUICK_START = f"{SIMPLE_COMPILER} -XX:+UseSerialGC"
 
 
 class ClusterDidNotStart(Exception):
-    """A daemon ended, or did not say in time that it is there; the message has its last lines."""
+    """A daemon ended, or did not report in time that it is ready; the message has its last lines."""
 
 
 def _environment() -> Mapping[str, str]:
@@ -46,7 +46,7 @@ def _environment() -> Mapping[str, str]:
 
 @contextmanager
 def _daemon(role: str, ready: re.Pattern[str], arguments: Sequence[str]) -> Iterator[re.Match[str]]:
-    """Start a daemon, give the line in which it says that it is there, and end it by its id."""
+    """Start a daemon, yield the match in the line that reports it ready, and end it by its process id."""
     command = [
         str(_SPARK_CLASS),
         f"org.apache.spark.deploy.{role}",
@@ -101,10 +101,10 @@ def _awaited(lines: Queue[str | None], ready: re.Pattern[str]) -> re.Match[str]:
 
 @contextmanager
 def standalone_cluster(folder: Path) -> Iterator[str]:
-    """Start a cluster and give its master's URL.
+    """Start a cluster and yield its master's URL.
 
     Args:
-        folder: where workers keep what they are sent.
+        folder: where workers keep the files that they receive.
     """
     free = ("--port", "0", "--webui-port", "0")
     there = re.compile(r"Starting Spark master at (spark://\S+)")
@@ -128,24 +128,24 @@ def submit(
     py_files: Path,
     settings: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Submit a script as a user would, from the folder that it stands in.
+    """Submit a script as a user would, from the script's own folder.
 
     Args:
         master: the cluster's URL.
         script: the script.
         arguments: its arguments.
         py_files: archive of the packages that it imports.
-        settings: further settings of Spark.
+        settings: further Spark settings.
 
     Returns:
-        Status and what was written.
+        Exit status and output.
     """
     given = {
         "spark.driver.host": _LOOPBACK,
         "spark.driver.bindAddress": _LOOPBACK,
         "spark.executor.memory": "512m",
         "spark.sql.shuffle.partitions": "2",
-        # What is submitted here is small: starting would take longer than computing.
+        # The jobs submitted here are small: compiling would take longer than computing.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.driver.extraJavaOptions": _QUICK_START,

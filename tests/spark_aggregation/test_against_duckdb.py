@@ -1,4 +1,4 @@
-"""What is counted of many generated rows equals what DuckDB counts in the same Parquet files."""
+"""The roll-up's counts over many generated rows equal those of DuckDB over the same Parquet files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.spark_aggregation.rolled_up import refused_folders, tables_of
 
 CLAUSES = [f"C.{number}" for number in range(12)]
 ROWS_PER_RUN = 40_000
-# Newest last: later runs hold fewer targets, and each target has runs that do not win.
+# Newest last. Later runs have fewer targets, and each target has runs that the grid does not show.
 RUNS = [
     ("run-1", "2026-11-18T10:00:00+00:00", [f"apache-kafka-{number}.0.0" for number in range(8)]),
     ("run-2", "2026-11-19T10:00:00+00:00", [f"apache-kafka-{number}.0.0" for number in range(5)]),
@@ -59,7 +59,7 @@ COPY (
 
 
 def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
-    """Give a run's planned cells: some do not apply, some violations are declared."""
+    """Return a run's planned cells: some do not apply, and some violations are declared."""
     columns = [(target, "plaintext") for target in targets] + [(targets[0], "controller")]
     return [
         planned_cell(
@@ -76,7 +76,7 @@ def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
 
 
 def _write_runs(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """Write all runs, and leave the planned cells of those that count in the table `planned`."""
+    """Write all runs; fill the table `planned` with the planned cells of the runs that count."""
     counting = []
     for number, (run_id, started_at, targets) in enumerate(RUNS):
         cells = _plan(number, targets)
@@ -105,7 +105,7 @@ def _write_rows(
 ) -> int:
     planned = header["planned_cells"]
     assert isinstance(planned, list)
-    # A third of the places has no rows of its own: those cells are planned and never run.
+    # A third of the cells gets no rows: these are planned but never run.
     _make_planned(connection, [{**cell, "place": n} for n, cell in enumerate(planned) if n % 3])
     path = folder / "examples" / "part-0.parquet"
     connection.execute(
@@ -149,7 +149,7 @@ def test_counted_tables_equal_duckdb_queries_over_the_same_rows(
     }
     found = tables_of(spark, tmp_path)
     assert {name: by_key(name, found[name].toArrow()) for name in COUNTED_TABLES} == expected
-    # Every verdict that a cell gets from examples occurs: the comparison is not about one of them.
+    # Every verdict that a cell can get from examples occurs, so the comparison covers all of them.
     assert {cell["verdict"] for cell in expected["cells"].values()} == {
         *("conforms", "violates", "flaky", "informational", "inconclusive", "known_violation"),
         *("unexpected_pass", "not_applicable", "not_run"),

@@ -1,4 +1,4 @@
-"""Both jobs run on a cluster unchanged: submitted with one archive, over any Hadoop URI, with equal results."""
+"""Both jobs run unchanged on a cluster: submitted with one archive, with any Hadoop URI, and with equal results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.timeout(900)
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Give the URL of a cluster's master."""
+    """Yield the URL of a cluster's master."""
     with standalone_cluster(tmp_path_factory.mktemp("cluster")) as url:
         yield url
 
@@ -57,7 +57,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def local_grid(spark: SparkSession, runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a grid that this process made."""
+    """Return the folder of a grid that this process made."""
     out = tmp_path_factory.mktemp("local")
     aggregate(spark, Request(roots=[str(runs)], out=str(out)))
     return out
@@ -65,14 +65,14 @@ def local_grid(spark: SparkSession, runs: Path, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
-    """Give the job's script in a folder where none of its packages is."""
+    """Return the job's script, copied to a folder that contains none of its packages."""
     return Path(shutil.copy(spark_aggregation.job.__file__, tmp_path / "job.py"))
 
 
 def test_submitted_job_makes_the_same_tables(
     cluster: str, runs: Path, local_grid: Path, job: Path, tmp_path: Path
 ) -> None:
-    """With a history on a `file:` URI and as many executors as workers, each row is that of `local[*]`."""
+    """With a history at a `file:` URI and one executor per worker, each row equals that of `local[*]`."""
     archive = tmp_path / "suite.zip"
     write_archive(archive)
     out, history = tmp_path / "grid", (tmp_path / "history").as_uri()
@@ -89,7 +89,7 @@ def test_submitted_job_makes_the_same_tables(
 def test_history_and_tables_lie_on_any_hadoop_file_system(
     cluster: str, runs: Path, local_grid: Path, job: Path, tmp_path: Path
 ) -> None:
-    """Runs, history and tables may be named by another scheme: here Hadoop's own view of several file systems."""
+    """Runs, history and tables may use another URI scheme: here Hadoop's own view of several file systems."""
     archive = tmp_path / "suite.zip"
     write_archive(archive)
     places = {"runs": runs, "kept": tmp_path / "kept"}
@@ -115,7 +115,7 @@ def test_history_and_tables_lie_on_any_hadoop_file_system(
 
 @pytest.mark.usefixtures("spark")
 def test_submitted_rejudging_finds_the_same_differences(cluster: str, tmp_path: Path) -> None:
-    """What the executors judge by the model in the archive is, byte for byte, what `local[*]` judges."""
+    """Executors that judge with the model in the archive find, byte for byte, what `local[*]` finds."""
     runs, archive = tmp_path / "runs", tmp_path / "suite.zip"
     options = ("--tier", "smoke", "-k", "test_illegal_name_is_refused")
     run_suite("--broker", "reference+names-are-not-checked", *options, runs=runs)

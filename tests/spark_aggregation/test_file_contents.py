@@ -1,4 +1,4 @@
-"""What is taken from a file is what its bytes say, and nothing where they say nothing."""
+"""The summary of a file follows from its bytes; a file that cannot be read has no rows."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def test_latencies_of_generated_examples_are_counted(tmp_path: Path) -> None:
 def test_first_examples_are_those_that_may_be_compared(
     tmp_path: Path, change: dict[str, Any], numbers: list[int]
 ) -> None:
-    """Example 0, those of shrinking and those far on are not what other targets got as well."""
+    """Example 0, shrinking examples and high numbers are left out: other targets did not receive the same."""
     shrunk = {**change, "phase": "shrink"}
     found = _of_rows(tmp_path, change, change, shrunk, *(change for _ in range(MOST_COMPARED)))
     assert [row["example_number"] for row in found["first_examples"]] == numbers
 
 
 def test_row_groups_with_dictionaries_of_their_own_are_one_file(tmp_path: Path) -> None:
-    """A value that has another number in each row group is still one value."""
+    """A value with a different dictionary index in each row group is still one value."""
     rows = [example_row(HEADER, number, outcome=outcome) for number, outcome in enumerate("abba")]
     path = tmp_path / "part.parquet"
     pq.write_table(rows_table(rows), path, row_group_size=2)
@@ -105,7 +105,7 @@ def test_row_groups_with_dictionaries_of_their_own_are_one_file(tmp_path: Path) 
 
 
 def test_what_generated_examples_reached_is_counted(tmp_path: Path) -> None:
-    """By kind of request, outcome and error code; shrinking is left out."""
+    """Examples are counted by kind of request, outcome and error code; shrinking is left out."""
     refused = {"request": "v3-broken", "outcome": "closed", "error_code": None}
     found = _of_rows(tmp_path, {}, {}, refused, {**refused, "phase": "shrink"})
     names = ("request", "outcome", "error_code", "examples")
@@ -116,7 +116,7 @@ def test_what_generated_examples_reached_is_counted(tmp_path: Path) -> None:
 
 
 def test_rows_that_break_the_schema_are_counted_apart(tmp_path: Path) -> None:
-    """A null where none may be is for the roll-up to refuse, and its row is in none of the lists."""
+    """A row with a null in a column that allows none is counted for the roll-up to refuse, and is in no list."""
     table = rows_table([example_row(HEADER), example_row(HEADER, 1)])
     nulls = pa.array(["generate", None])
     lax = table.set_column(table.schema.get_field_index("phase"), "phase", nulls)
@@ -130,7 +130,7 @@ def test_rows_that_break_the_schema_are_counted_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 and then nothing of the kind PAR1"])
 def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
-    """What is no Parquet file is marked, and nothing is taken from it."""
+    """A file that is not Parquet is marked as damaged, and contributes no rows."""
     found = {key: value for key, value in _contents(content).items() if value is not None}
     digest = hashlib.sha256(content).hexdigest()
     name = "examples/part-0.parquet"
@@ -138,7 +138,7 @@ def test_damaged_file_has_no_rows_but_a_hash(content: bytes) -> None:
 
 
 def test_every_byte_of_a_file_may_be_wrong(tmp_path: Path) -> None:
-    """Whichever byte is damaged, reading ends with rows or without, never with an error."""
+    """Whichever byte is damaged, reading returns with or without rows, and never raises."""
     _of_rows(tmp_path, {}, FAILED)
     whole = (tmp_path / "examples" / "part-0.parquet").read_bytes()
     for place in range(0, len(whole), 3):
@@ -160,13 +160,13 @@ def test_early_exchanges_are_handed_on(tmp_path: Path) -> None:
     "name", ["failures/f1/exchange.txt", "answers/a.parquet", "examples/a/b.parquet"]
 )
 def test_other_files_are_hashed_alone(name: str) -> None:
-    """What holds no rows that are counted has a name and a hash."""
+    """A file without rows to count has only a name and a hash."""
     found = {key: value for key, value in _contents(b"bytes", name).items() if value is not None}
     digest = hashlib.sha256(b"bytes").hexdigest()
     assert found == {"folder": "file:/runs/r1", "name": name, "sha256": digest}
 
 
 def test_folder_stays_a_uri_and_a_name_becomes_text() -> None:
-    """Spark names folders by their URI; the footer names files as they are called."""
+    """Spark names folders by their URI; the footer uses the plain names of files."""
     found = _contents(b"", "x%20y/failures/f%2B1/a+b%C3%A4")
     assert (found["folder"], found["name"]) == ("file:/runs/r1/x%20y", "failures/f+1/a+bä")

@@ -1,4 +1,4 @@
-"""Cells are judged by the rule of the records, from the latest run of each target."""
+"""Cells are judged by the same rule as in the records, from the latest run of each target."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _subsets() -> Iterator[tuple[Verdict, ...]]:
 
 
 def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession, tmp_path: Path) -> None:
-    """Every set of example verdicts, applicable, declared, flaky or not, gives the same cell."""
+    """Both rules agree on every set of example verdicts, whether applicable, declared or flaky."""
     cases = {
         f"C.{number}": case
         for number, case in enumerate(
@@ -64,7 +64,7 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession, tmp_pa
 
 
 def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) -> None:
-    """A cell has its counts without shrinking, its failures with it, and its plan where nothing ran; a note is no failure."""
+    """Counts exclude shrinking, failures include it, an unreached cell has its plan, and a note is no failure."""
     planned = [
         planned_cell("C.failed", known_violation="declared"),
         planned_cell("C.left-out", applicable=False, reason="no v3"),
@@ -101,11 +101,11 @@ def test_cells_count_examples_and_failures(spark: SparkSession, tmp_path: Path) 
 
 
 def test_latest_run_gives_the_whole_column(spark: SparkSession, tmp_path: Path) -> None:
-    """By start in true time, then by run id; a target's other runs count for nothing, others' do."""
+    """The latest run is chosen per target, by start in UTC and then by run id; the target's other runs are ignored."""
     new, old = "apache-kafka-4.4.0", "apache-kafka-3.9.2"
     runs = [
         ("r1", "2026-11-21T23:30:00+00:00", [planned_cell("C.a", new), planned_cell("C.b", new)]),
-        # 00:15 in Berlin is 23:15 in UTC: earlier than r1.
+        # 00:15 in Berlin is 23:15 in UTC, which is earlier than r1.
         ("r2", "2026-11-22T00:15:00+01:00", [planned_cell("C.a", new), planned_cell("C.a", old)]),
         ("r3", "2026-11-21T23:30:00+00:00", [planned_cell("C.b", new)]),
     ]
@@ -125,7 +125,7 @@ def test_latest_run_gives_the_whole_column(spark: SparkSession, tmp_path: Path) 
 def test_runs_about_another_role_give_columns_of_their_own(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Client operations tried on a release do not take its place as a broker, however new their run."""
+    """Client operations tried on a release do not replace its column as a broker, however new their run is."""
     operation = "librdkafka-2.12.1.produce"
     for run_id, clause, role in (("r1", "C.a", "broker"), ("r2", operation, "operation")):
         header = run_header(
@@ -167,6 +167,6 @@ def test_releases_sort_by_number(spark: SparkSession) -> None:
 def test_release_order_is_the_leading_numbers(
     spark: SparkSession, release: str, numbers: list[int]
 ) -> None:
-    """What is no number is left out, and nothing that a target says of itself fails the job."""
+    """Anything but the leading numbers is ignored, and no release text of a target fails the job."""
     frame = spark.createDataFrame([(release,)], "release string")
     assert frame.select(release_order("release")).collect()[0][0] == numbers

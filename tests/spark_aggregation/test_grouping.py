@@ -45,7 +45,7 @@ def _columns(rows: list[tuple[Any, ...]]) -> list[pa.Array]:
 def test_groups_are_those_of_distinct_tuples(
     monkeypatch: pytest.MonkeyPatch, most_slots: int, most_counted: int
 ) -> None:
-    """Counts, sums, minima and first rows are right however many numbers are in use."""
+    """Counts, sums, minima and first rows are correct however many group numbers are in use."""
     monkeypatch.setattr(grouping, "_MOST_SLOTS", most_slots)
     monkeypatch.setattr(grouping, "_MOST_COUNTED", most_counted)
 

@@ -1,4 +1,4 @@
-"""A history is the same however its runs came, and whatever was killed on the way."""
+"""A history is the same in whatever order its runs arrived, and whichever roll-ups were killed."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from tests.spark_aggregation.rolled_up import ingested
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: no code of the suite catches it."""
 
 
 def _merged(
     spark: SparkSession, root: Path, nights: list[list[SmallRun]], keep_days: int | None = None
 ) -> tuple[Tables | None, Tables | None]:
-    """Roll nights up one by one, and all runs at once; give the tables of both."""
+    """Roll up nights one by one, and all runs at once; return the tables of both."""
     history = str(root / "history")
     merged = None
     for night in nights:
@@ -70,7 +70,7 @@ def _merged(
 
 
 def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: Path) -> None:
-    """With a late run, a night given again, a corrected run and a cut-off one, table by table."""
+    """Every table is equal with a late run, a night given twice, a corrected run and a cut-off run."""
     first = [SmallRun(number=1, day=0), SmallRun(number=2, day=2, verdicts=("violates", None))]
     late = [SmallRun(number=3, day=1, verdicts=("violates",), flaky=True), first[0]]
     corrected = [
@@ -90,7 +90,7 @@ def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: 
 @given(data=st.data())
 @settings(FEW_AND_SLOW, max_examples=WRITTEN_HISTORIES)
 def test_any_history_equals_the_one_made_anew(spark: SparkSession, data: st.DataObject) -> None:
-    """Shuffled and repeated nights, late, corrected and cut-off runs, with and without retention, as they are written."""
+    """Nights may be shuffled and repeated, runs late, corrected or cut off, with or without retention."""
     nights = data.draw(small_runs().flatmap(nights_of))
     keep_days = data.draw(st.sampled_from([None, 2, 14]))
     with TemporaryDirectory() as folder:
@@ -99,7 +99,7 @@ def test_any_history_equals_the_one_made_anew(spark: SparkSession, data: st.Data
 
 
 def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) -> None:
-    """However many tasks made its rows, a later night opens one file of each table."""
+    """However many tasks made its rows, a later night opens only one file of each table."""
     for number in range(6):
         SmallRun(number=number, day=number % 2, verdicts=("violates", None)).write(tmp_path)
     new = facts_of(ingested(spark, tmp_path))
@@ -114,7 +114,7 @@ def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) ->
 def test_retention_keeps_transitions_and_nothing_else_of_old_days(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A target that was not run for longer leaves the grid; when its verdict changed stays known."""
+    """A target without a run in the kept days leaves the grid; its transitions stay known."""
     old, new = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
     nights = [
         [SmallRun(number=1, day=0, target=old), SmallRun(number=2, day=0, target=new)],
@@ -137,7 +137,7 @@ def _write_two_nights(root: Path) -> tuple[Path, Path]:
 
 
 def test_night_given_again_changes_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """No commit is made of runs that are known, and the tables stay the same."""
+    """Known runs cause no commit, and the tables stay the same."""
     first, second = _write_two_nights(tmp_path)
     history = str(tmp_path / "history")
     before = roll_up_into(spark, tmp_path / "out", first, second, history=history)
@@ -147,7 +147,7 @@ def test_night_given_again_changes_nothing(spark: SparkSession, tmp_path: Path) 
 
 
 def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """It changes nothing, and is listed with the folder of the run that counts."""
+    """The refused run changes nothing, and is listed with the folder of the run that counts."""
     first = SmallRun(number=1, day=1).write(tmp_path / "first")
     other = SmallRun(number=1, day=2, verdicts=("violates",)).write(tmp_path / "second")
     history = str(tmp_path / "history")
@@ -164,7 +164,7 @@ def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: P
 
 @pytest.fixture(scope="module")
 def first_night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with a history of one night, and a second night's runs."""
+    """Return a folder with a history of one night, and the runs of a second night."""
     root = tmp_path_factory.mktemp("nights")
     first, _ = _write_two_nights(root)
     roll_up_into(spark, root / "out", first, history=str(root / "history"))
@@ -173,7 +173,7 @@ def first_night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def never_killed(spark: SparkSession, first_night: Path) -> Tables:
-    """Give the tables of both nights at once."""
+    """Return the tables of both nights rolled up at once."""
     nights = [first_night / "first", first_night / "second"]
     tables = roll_up_into(spark, first_night / "never killed", *nights)
     assert tables is not None
@@ -184,7 +184,7 @@ Arm = Callable[[pytest.MonkeyPatch], None]
 
 
 def _kill_at_write(place: str) -> Arm:
-    """Kill where a table is written into a folder below `place`, with a part of it on disk."""
+    """Kill while a table is written into a folder below `place`, when part of it is on disk."""
 
     def arm(patch: pytest.MonkeyPatch) -> None:
         write = DataFrameWriter.parquet
@@ -212,7 +212,7 @@ def _kill_before(step: str) -> Arm:
 
 
 def _kill_behind_delete(number: int) -> Arm:
-    """Kill behind the n-th folder that retention removes, counted from 1."""
+    """Kill after the n-th folder that retention removes, counted from 1."""
 
     def arm(patch: pytest.MonkeyPatch) -> None:
         drop_days, delete, seen = History.drop_days, Storage.delete, count(1)
@@ -252,7 +252,7 @@ def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
     arm: Arm,
     rebuild: bool,
 ) -> None:
-    """Whatever step it dies in, the next one gives the tables of one that was never killed."""
+    """Whichever step the roll-up dies in, the next one makes the tables of one that was never killed."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     history = str(tmp_path / "history")
     nights = [first_night / "first", first_night / "second"][0 if rebuild else 1 :]
@@ -272,7 +272,7 @@ def test_every_write_before_the_commit_may_be_the_last(
     first_night: Path,
     never_killed: Tables,
 ) -> None:
-    """One attempt dies in each of them; the next roll-up passes over what they left, and removes it."""
+    """One attempt dies in each of these writes; the next roll-up ignores what they left, and removes it."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     uri, second = str(tmp_path / "history"), first_night / "second"
     new = facts_of(ingested(spark, second))
@@ -296,7 +296,7 @@ def _add_to(history: History, facts: Facts) -> None:
 def test_what_a_killed_rebuild_replaced_goes_with_the_next_commit(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
 ) -> None:
-    """It died behind its commit, before it removed anything; the next night does not have to be a rebuild."""
+    """The rebuild died after its commit, before it removed anything; the next night need not be a rebuild."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     first, second = first_night / "first", first_night / "second"
     history = str(tmp_path / "history")
@@ -309,7 +309,7 @@ def test_what_a_killed_rebuild_replaced_goes_with_the_next_commit(
 
 
 def _assert_nothing_is_left_over(storage: Storage, *, batches: int) -> None:
-    """Of each number that was committed there is one state at most, and facts of no attempt."""
+    """Each committed number has at most one state, and no facts of a failed attempt are left."""
     commits = [name.removesuffix(".json") for name in storage.names("commits")]
     states = storage.names("states")
     assert [name.partition("-")[0] for name in states] == commits[-2:]
@@ -317,11 +317,11 @@ def _assert_nothing_is_left_over(storage: Storage, *, batches: int) -> None:
         assert len(storage.names(f"facts/{table}")) == batches
 
 
-@pytest.mark.timeout(1200)  # Spark is started three times
+@pytest.mark.timeout(1200)  # Spark starts three times
 def test_process_that_was_killed_is_as_if_it_never_was(
     spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
 ) -> None:
-    """A roll-up is killed, with Spark's own process, when the first file of its facts, state and tables appears."""
+    """A roll-up is killed with Spark's process when the first file of its facts, state and tables appears."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     history, second, out = tmp_path / "history", first_night / "second", tmp_path / "out"
     places = (
@@ -346,7 +346,7 @@ def _kill_when_there_is(root: Path, pattern: str, *arguments: str | Path) -> Non
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        # Spark's process writes here as well: it is gone when this ends.
+        # Spark's process writes to the same pipe, so it has ended when this returns.
         _, said = process.communicate()
     assert process.returncode == -signal.SIGKILL, said.decode()
 
@@ -354,7 +354,7 @@ def _kill_when_there_is(root: Path, pattern: str, *arguments: str | Path) -> Non
 def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
 ) -> None:
-    """It dies behind the first folder that it removes, and behind one in between."""
+    """Retention dies after the first folder that it removes, and after one in between."""
     shutil.copytree(first_night / "history", tmp_path / "history")
     first, second = first_night / "first", first_night / "second"
     asked: Mapping[str, Any] = {"history": str(tmp_path / "history"), "keep_days": 1}
@@ -372,7 +372,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
 
 
 def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:
-    """Who began with an older state is told so, and nothing of the first writer's is lost."""
+    """The writer that began with an older state gets an error, and nothing of the first writer is lost."""
     first, second = _write_two_nights(tmp_path)
     history = str(tmp_path / "history")
     slow = History(spark, history)
@@ -387,7 +387,7 @@ def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Pat
 def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """What was written in other columns is not read as if it had these; a rebuild takes its place."""
+    """Tables with other columns are not read as if they had today's; a rebuild replaces them."""
     first, second = _write_two_nights(tmp_path)
     history = str(tmp_path / "history")
     before = roll_up_into(spark, tmp_path / "out", first, history=history)
@@ -400,7 +400,7 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
 
 
 def test_file_is_published_whole_and_once(spark: SparkSession, tmp_path: Path) -> None:
-    """What is there already stays, and no draft is left."""
+    """An existing file is not replaced, and no draft is left."""
     storage = Storage(spark, str(tmp_path))
     storage.publish_text("a/one.json", "first", draft="drafts/1")
     with pytest.raises(AlreadyThere):

@@ -1,4 +1,4 @@
-"""Runs are ingested whole or refused by name."""
+"""Runs are ingested completely, or refused by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.spark_aggregation.rolled_up import ingested, refused_folders, tables_
 def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """All faults at once, beside a whole run: each is refused with its own name, the whole run is not."""
+    """Given one folder per fault and a complete run, each fault is refused by its name, the complete run is not."""
     write_whole_run(tmp_path / "whole", run_id="whole")
     for number, fault in enumerate(BROKEN):
         damage, _ = BROKEN[fault]
@@ -35,7 +35,7 @@ def test_every_broken_folder_is_refused_as_the_single_folder_reader_does(
 
 
 def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> None:
-    """Broken runs that are newer than a whole one leave its cell alone."""
+    """Broken runs that are newer than a complete one do not change its cell."""
     header = run_header([planned_cell()], run_id="whole")
     write_run(tmp_path / "whole", header, [example_row(header)])
     newer = run_header([planned_cell()], run_id="newer", started_at="2027-01-01T00:00:00+00:00")
@@ -61,7 +61,7 @@ def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> Non
 def test_run_with_a_wrong_row_is_refused(
     spark: SparkSession, tmp_path: Path, change: dict[str, str]
 ) -> None:
-    """One row that cannot belong to the run costs the run."""
+    """One row that cannot belong to the run is enough to refuse it."""
     header = run_header([planned_cell()])
     rows = [example_row(header, 0), example_row(header, 1, **change)]
     write_run(tmp_path / "run", header, rows)
@@ -72,7 +72,7 @@ def test_run_with_a_wrong_row_is_refused(
 def test_run_with_a_null_where_none_may_be_is_refused(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
-    """One such row of two costs the run, and the reason counts it once."""
+    """One such row out of two is enough to refuse the run, and the reason counts it once."""
     header = run_header([planned_cell()])
     table = rows_table([example_row(header, number) for number in range(2)])
     folder = write_run(tmp_path / "run", header, [example_row(header, 0), example_row(header, 1)])
@@ -94,7 +94,7 @@ def test_run_with_a_null_where_none_may_be_is_refused(
 def test_unknown_clause_or_target_is_named(
     spark: SparkSession, tmp_path: Path, name: str, unknown: str, refusal: Refusal
 ) -> None:
-    """One cell or one row of what the header does not list costs the run, and the reason says which."""
+    """One cell or row of a clause or target that the header does not list refuses the run; the reason names it."""
     header = run_header([planned_cell()], run_id="by-row")
     rows = [example_row(header, 0), example_row(header, 1, **{name: unknown})]
     write_run(tmp_path / "by row", header, rows)
@@ -109,7 +109,7 @@ def test_unknown_clause_or_target_is_named(
 
 
 def test_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    """The reason says which file it is, whatever is wrong with it."""
+    """The reason names the file, whatever is wrong with it."""
     faults = ("rows cut short", "rows of other types", "exchanges that are no Parquet")
     for number, fault in enumerate(faults):
         BROKEN[fault][0](write_whole_run(tmp_path / fault, run_id=f"run-{number}"))
@@ -123,7 +123,7 @@ def test_damaged_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_second_folder_of_a_run_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    """Of two different runs with one run id the first by name counts."""
+    """Of two different runs with the same run id, the first by folder name counts."""
     for seed, name in enumerate(("b", "a", "c")):
         write_run(tmp_path / name, run_header([planned_cell()], seed=seed))
     duplicate = Refusal.DUPLICATE_RUN_ID.value
@@ -131,7 +131,7 @@ def test_second_folder_of_a_run_id_is_refused(spark: SparkSession, tmp_path: Pat
 
 
 def test_copy_of_a_run_is_neither_counted_nor_listed(spark: SparkSession, tmp_path: Path) -> None:
-    """The same run in two folders, to the byte of its header, is one run."""
+    """Two folders with byte-identical headers are one run."""
     for name in ("b", "a", "c"):
         write_whole_run(tmp_path / name)
     assert refused_folders(spark, tmp_path) == {}
@@ -141,7 +141,7 @@ def test_copy_of_a_run_is_neither_counted_nor_listed(spark: SparkSession, tmp_pa
 
 
 def test_broken_folder_does_not_take_its_run_id_away(spark: SparkSession, tmp_path: Path) -> None:
-    """A cut-off copy that comes first by name does not cost the whole one."""
+    """A cut-off copy that comes first by name does not make the complete run be refused."""
     damage, refusal = BROKEN["no footer"]
     damage(write_whole_run(tmp_path / "a"))
     write_whole_run(tmp_path / "b")
@@ -151,7 +151,7 @@ def test_broken_folder_does_not_take_its_run_id_away(spark: SparkSession, tmp_pa
 def test_run_whose_files_are_what_its_footer_says_counts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Hashes are compared whatever the files are called and however empty they are."""
+    """Hashes are compared whatever the files are called, and even if they are empty."""
     folder = write_whole_run(tmp_path / "a b%41+ä")
     for name in ("failures/f1/exchange.txt", "failures/f1/a%20b+ä.bin", "failures/f1/deep/er"):
         path = folder / name
@@ -163,7 +163,7 @@ def test_run_whose_files_are_what_its_footer_says_counts(
 
 
 def test_altered_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    """The reason says which file, and whether it is missing."""
+    """The reason names the file and says whether it is missing."""
     for name, fault in (("changed", "other rows than were written"), ("missing", "no dump")):
         damage, _ = BROKEN[fault]
         damage(write_whole_run(tmp_path / name, run_id=name))
@@ -177,7 +177,7 @@ def test_altered_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
 def test_file_that_is_too_large_costs_its_run(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is not read is counted as missing, whether the footer has hashes or not."""
+    """A file that is not read counts as missing, whether or not the footer has hashes."""
     write_whole_run(tmp_path / "without hashes", run_id="a")
     write_hashes(write_whole_run(tmp_path / "with hashes", run_id="b"))
     assert refused_folders(spark, tmp_path) == {}
@@ -192,14 +192,14 @@ def test_file_that_is_too_large_costs_its_run(
 
 
 def test_files_of_no_run_are_passed_over(spark: SparkSession, tmp_path: Path) -> None:
-    """What lies beside run folders, below a folder with a name of ours, is no run."""
+    """Files next to run folders, in a folder named like one of a run's tables, are not a run."""
     write_whole_run(tmp_path / "examples" / "run")
     (tmp_path / "examples" / "notes.txt").write_text("of no run")
     assert refused_folders(spark, tmp_path) == {}
 
 
 def test_folders_with_odd_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    """Spaces, percent signs and names of our own folders in a path do not confuse rows and headers."""
+    """Spaces, percent signs and names of a run's subfolders in a path do not confuse rows and headers."""
     root = tmp_path / "examples" / "exchanges" / "a b%41+ä"
     write_whole_run(root)
     assert refused_folders(spark, tmp_path) == {}

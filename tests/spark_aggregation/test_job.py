@@ -1,4 +1,4 @@
-"""The command writes tables, lists what it refused, and says by its status whether anything counted."""
+"""The command writes tables, lists refused runs, and reports by its exit status whether any run counted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.spark_aggregation.histories import SmallRun
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: no code of the suite catches it."""
 
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -40,7 +40,7 @@ def _run(*arguments: str | Path) -> int:
 def test_tables_are_written_and_refused_runs_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One whole run and one cut-off run: every table, one line on standard error, one entry in JSON."""
+    """A complete run and a cut-off run yield every table, one line on standard error and one entry in JSON."""
     write_whole_run(tmp_path / "runs" / "whole")
     BROKEN["no footer"][0](write_whole_run(tmp_path / "runs" / "cut off", run_id="r2"))
     assert _run(tmp_path / "runs", "--out", tmp_path / "out") == 0
@@ -60,7 +60,7 @@ def test_tables_are_written_and_refused_runs_listed(
 
 
 def test_run_folders_are_taken_one_by_one_or_together(tmp_path: Path) -> None:
-    """A run folder, and a folder of a folder of runs, can stand side by side."""
+    """A run folder and a folder of folders of runs can be given together."""
     write_whole_run(tmp_path / "alone", run_id="r1")
     write_whole_run(tmp_path / "all" / "nightly" / "r2", run_id="r2")
     assert _run(tmp_path / "alone", tmp_path / "all", "--out", tmp_path / "out") == 0
@@ -68,7 +68,7 @@ def test_run_folders_are_taken_one_by_one_or_together(tmp_path: Path) -> None:
 
 
 def test_tables_carry_the_hash_of_their_inputs(tmp_path: Path) -> None:
-    """Those of runs that of all `run.json`, as the document says it; what was taken over that of its file, if there is one."""
+    """Tables of runs carry the documented hash of all `run.json`; tables of a report carry that report's hash."""
     lines = []
     for run_id in ("r2", "r1"):
         folder = write_whole_run(tmp_path / "runs" / run_id, run_id=run_id)
@@ -88,7 +88,7 @@ def test_tables_carry_the_hash_of_their_inputs(tmp_path: Path) -> None:
 
 
 def test_nothing_valid_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With every run refused no table is written and the status is 1."""
+    """If every run is refused, no table is written and the exit status is 1."""
     BROKEN["half a header"][0](write_whole_run(tmp_path / "run"))
     assert _run(tmp_path / "run", "--out", tmp_path / "out") == 1
     assert not (tmp_path / "out" / "tables").exists()
@@ -103,29 +103,31 @@ def test_empty_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def test_missing_path_is_wrong_usage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A path that does not exist is named and ends the command with status 2."""
+    """A path that does not exist is named, and the command ends with exit status 2."""
     write_whole_run(tmp_path / "run")
     assert _run(tmp_path / "run", tmp_path / "mistyped", "--out", tmp_path / "out") == 2
     assert "mistyped" in capsys.readouterr().err
 
 
 def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path) -> None:
-    """From run folder to page: the violation leads to its bytes."""
+    """From run folder to page: the violation leads to its bytes, and to the declaration that describes it."""
     header = run_header([planned_cell()])
     failing = example_row(header, verdict="violates", failure_signature="0123456789abcdef")
     folder = write_run(tmp_path / "a run", header, [failing])
     failure = folder / "failures" / "0123456789abcdef"
     failure.mkdir(parents=True)
     (failure / "exchange.txt").write_text("00 12 00 03")
+    (failure / "failure.json").write_text(json.dumps({"known_violation": "open as KAFKA-1"}))
     assert _run(tmp_path / "a run", "--out", tmp_path / "out") == 0
     summary = write_grid(tmp_path / "out")
     assert summary.cells == {Verdict.VIOLATES: 1}
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]
     assert any("00 12 00 03" in page for page in pages)
+    assert any("<dt>Expectation entry</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
 
 
 def test_packets_of_a_run_come_to_table_and_site(tmp_path: Path) -> None:
-    """The capture that a run writes is in the roll-up's table and beside the failure's page, byte for byte."""
+    """The capture that a run writes is in the roll-up's table and next to the failure's page, byte for byte."""
     defect = "reference+names-are-not-checked"
     options = ("--broker", defect, "--tier", "smoke", "-k", "test_illegal_name_is_refused")
     (failure,) = run_suite(*options, runs=tmp_path / "runs").failures().values()
@@ -142,7 +144,7 @@ def test_packets_of_a_run_come_to_table_and_site(tmp_path: Path) -> None:
 
 
 def _pages(out: Path) -> dict[str, bytes]:
-    """Give all that is written for a reader, by name; Spark names the files of its tables at random."""
+    """Return all files written for readers, by name, without tables: Spark names their files at random."""
     files = (path for path in out.rglob("*") if path.is_file())
     names = {path: path.relative_to(out) for path in files}
     return {
@@ -155,7 +157,7 @@ def _pages(out: Path) -> dict[str, bytes]:
 def test_site_that_was_killed_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It dies among its pages, those of the night before beside them; the next one is as if it had not."""
+    """Rendering dies between pages, with those of the night before still there; the next one is unaffected."""
     first, second, out = tmp_path / "first", tmp_path / "second", tmp_path / "out"
     SmallRun(number=1, day=1, verdicts=("conforms", "conforms")).write(first)
     SmallRun(number=2, day=2, verdicts=("conforms",)).write(second)

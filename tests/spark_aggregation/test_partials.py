@@ -1,4 +1,4 @@
-"""Partial aggregates lose nothing that a grid asks for, and merge in any order."""
+"""Partial aggregates keep everything that a grid needs, and merge in any order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FAILED = CONFORMS | {"verdict": "violates", "failure_signature": "f1"}
 
 
 def _files(spark: SparkSession, name: str, *files: list[dict[str, Any]]) -> DataFrame:
-    """Give files of one run, of which only the list called `name` is not empty."""
+    """Return files of one run, in which only the list called `name` is not empty."""
     rows = [
         {**dict.fromkeys(CONTENTS.names), "folder": FOLDER, "name": f"part-{part}", name: entries}
         for part, entries in enumerate(files)
@@ -33,7 +33,7 @@ def _files(spark: SparkSession, name: str, *files: list[dict[str, Any]]) -> Data
 
 
 def test_counts_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
-    """What is equal but for the file is added up, with the smallest example of all."""
+    """Entries that differ only in their file are added up, with the smallest example of all."""
     later = CONFORMS | {"examples": 3, "smallest_example": 1}
     found = partial_aggregates(_files(spark, "partials", [CONFORMS, FAILED], [later]))
     measures = found.select("folder", "verdict", "examples", "smallest_example", "first_seen")
@@ -44,7 +44,7 @@ def test_counts_of_one_run_are_merged_over_its_files(spark: SparkSession) -> Non
 
 
 def test_latencies_of_one_run_are_merged_over_its_files(spark: SparkSession) -> None:
-    """Counts of one bucket are added up."""
+    """Counts of the same bucket are added up."""
     entry = dict.fromkeys(LATENCY_KEYS, "same") | {"latency_bucket": 36, "examples": 2}
     slow = entry | {"latency_bucket": 50}
     found = counted_apart(_files(spark, "latencies", [entry, slow], [entry]), "latencies")

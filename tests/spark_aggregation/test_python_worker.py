@@ -1,4 +1,4 @@
-"""Python is awake before files are read, and waking it disturbs nobody."""
+"""The Python process starts before files are read, and starting it disturbs no other query."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spark_aggregation.python_worker import wake_python
 
 
 def test_python_is_woken_beside_other_queries(spark: SparkSession) -> None:
-    """Waking Python does not wait for it, and takes nothing from other queries."""
+    """Starting the process does not wait for it, and leaves other queries unchanged."""
     wake_python(spark)
     assert spark.range(3).count() == 3
 
@@ -18,7 +18,7 @@ def test_python_is_woken_beside_other_queries(spark: SparkSession) -> None:
 def test_session_that_ends_before_python_is_awake_is_no_error(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a thread would complain of what nobody waits for."""
+    """Otherwise a background thread would report an error that concerns no one."""
     asked = []
 
     def count(frame: DataFrame) -> int:

@@ -1,4 +1,4 @@
-"""A small roll-up loads classes from the jars that it needs, and leaves other installations of Spark as they are."""
+"""A small roll-up loads classes only from the jars that it needs, and leaves other Spark installations as they are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FROM_ELSEWHERE = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_DIST_CLASSPATH", "HADOO
 
 @pytest.fixture
 def nothing_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget what this machine says of Spark."""
+    """Remove this machine's environment variables for Spark."""
     for name in (*FROM_ELSEWHERE, "YARN_CONF_DIR"):
         monkeypatch.delenv(name, raising=False)
 
@@ -28,7 +28,7 @@ def _jars() -> list[str]:
 
 @pytest.mark.usefixtures("nothing_set_up")
 def test_class_path_begins_with_what_is_asked_first() -> None:
-    """The planner's classes are found in the first jar, and the machine learning library in none."""
+    """The first jar has the planner's classes, and no jar has the machine learning library."""
     jars = _jars()
     assert jars[0].startswith("spark-catalyst_")
     assert not [jar for jar in jars if jar.startswith("spark-mllib_")]
@@ -40,7 +40,7 @@ def test_class_path_begins_with_what_is_asked_first() -> None:
 
 @pytest.mark.usefixtures("nothing_set_up")
 def test_path_with_a_space_is_one_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark's launcher splits the options into words, and a folder's name may have a space or a quote."""
+    """Spark's launcher splits the options into words, so a folder's name with a space or a quote is quoted."""
     jars = tmp_path / 'a "folder" of mine' / "jars"
     jars.mkdir(parents=True)
     (jars / "spark-core_1.jar").touch()
@@ -53,6 +53,6 @@ def test_path_with_a_space_is_one_word(tmp_path: Path, monkeypatch: pytest.Monke
 def test_other_installation_keeps_its_class_path(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Where Spark or Hadoop is set up by the environment, its own launcher says where classes are."""
+    """If the environment configures Spark or Hadoop, Spark's own launcher sets the class path."""
     monkeypatch.setenv(name, str(tmp_path))
     assert "-cp" not in java_options()

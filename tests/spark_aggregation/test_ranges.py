@@ -1,4 +1,4 @@
-"""Range statements say from which release to which a clause holds."""
+"""Range statements name the range of releases in which a clause holds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STATEMENTS = {
 
 
 def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[str, str]:
-    """Give the statement per clause; a cell is clause, release and verdict, in any order."""
+    """Return the statement of each clause; a cell is (clause, release, verdict), and cells may be in any order."""
     frame = spark.createDataFrame(cells, "clause string, release string, verdict string")
     frame = frame.selectExpr(
         *("clause", "'run-1' AS run_id", "concat('k-', release) AS target"),
@@ -87,12 +87,12 @@ def test_statements_are_as_written_out(spark: SparkSession) -> None:
     ],
 )
 def test_single_release_claims_no_range(spark: SparkSession, verdict: str, statement: str) -> None:
-    """Where one release was judged nothing is said of others."""
+    """If only one release was judged, the statement says nothing about others."""
     assert _statements(spark, [("C.a", "4.4.0", verdict)]) == {"C.a": statement}
 
 
 def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
-    """Where two targets of an implementation have one release they are named by target."""
+    """If two targets of an implementation have the same release, both are named by target."""
     cells = spark.createDataFrame(
         [
             ("C.a", "r1", "ref", "plaintext", "conforms"),
@@ -112,7 +112,7 @@ def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
 def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
     spark: SparkSession,
 ) -> None:
-    """The implementation is not said again, where the id begins with it."""
+    """If the target's id begins with the implementation, the name leaves that part out."""
     verdicts = {"k-2.2.2": "conforms", "k-2.2.2-rack-1": "violates", "own": "violates"}
     cells = spark.createDataFrame(
         [("C.a", "r1", target, "plaintext", verdict) for target, verdict in verdicts.items()],

@@ -1,4 +1,4 @@
-"""Stored exchanges are judged again inside Spark, and what the oracle does not allow is listed."""
+"""Spark judges stored exchanges again, and lists those that the oracle does not allow."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _rejudged(runs: Path, out: Path) -> tuple[int, list[dict[str, object]]]:
 
 
 def test_defect_shows_and_a_clean_run_has_no_difference(tmp_path: Path) -> None:
-    """The reference broker did what is allowed; with a defect it did not, and the bytes say what."""
+    """Everything that the reference broker did is allowed; with a defect it is not, and the bytes are listed."""
     for broker in ("reference", DEFECT):
         options = ("--broker", broker, "--tier", "smoke", "-k", PROPERTY)
         run_suite(*options, runs=tmp_path / broker)

@@ -1,4 +1,4 @@
-"""Spark's schemas are those of the records and of the published JSON Schema."""
+"""Spark's schemas match the records and the published JSON Schema."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_record_schema_equals_the_record_columns(
 
 
 def _as_json_schema(type_: DataType) -> Any:
-    """Reduce a Spark type to what a JSON Schema says of it, in the form of `_reduced`."""
+    """Convert a Spark type to a reduced JSON Schema, in the form of `_reduced`."""
     if isinstance(type_, StructType):
         return {
             field.name: (_as_json_schema(field.dataType), not field.nullable) for field in type_
@@ -76,7 +76,7 @@ def _reduced(schema: Mapping[str, Any]) -> Any:
 
 
 def test_header_schema_equals_the_published_json_schema() -> None:
-    """Keys, types and which of them are required are the same in Spark and in run_schema.json."""
+    """Spark and run_schema.json have the same keys, types and required keys."""
     assert _as_json_schema(HEADER) == _reduced(run_schema())
 
 

@@ -1,4 +1,4 @@
-"""A session is made for a small machine, and says what is wrong where Java is."""
+"""A session fits a small machine, and explains what is wrong with Java if it does not start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_session_is_in_utc_and_listens_nowhere(spark: SparkSession) -> None:
 def test_many_runs_get_more_partitions_and_few_no_fewer(
     spark: SparkSession, runs: int, partitions: str
 ) -> None:
-    """What a task shuffles and hashes fits into its memory, however many nights a rebuild reads."""
+    """The data that a task shuffles and hashes fits into its memory, however many nights a rebuild reads."""
     name = "spark.sql.shuffle.partitions"
     before = spark.conf.get(name)
     assert before is not None
@@ -55,7 +55,7 @@ def test_missing_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_cut_down_runtime_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A runtime without the vector module is called what it is."""
+    """A runtime without the vector module is reported as cut down."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("#!/bin/sh\necho java.base@17.0.15\n")

@@ -1,4 +1,4 @@
-"""What is known of all runs does not depend on how they came."""
+"""The cumulative state of all runs does not depend on the order in which they arrived."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def _known_after(state: State) -> Tables:
 def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(
     spark: SparkSession, data: st.DataObject
 ) -> None:
-    """Shuffled and repeated nights, late, corrected and cut-off runs, with and without retention."""
+    """Nights may be shuffled and repeated, runs late, corrected or cut off, with or without retention."""
     nights = data.draw(small_runs().flatmap(nights_of))
     keep_days = data.draw(st.sampled_from([None, 2, 14]))
     runs = {run.number: run for night in nights for run in night}
     facts = _facts(spark, list(runs.values()))
     state, known = empty_state(spark), set[str]()
     for night in nights:
-        # A run that is known is left out where folders are read.
+        # Known runs are left out when folders are read.
         new = [run.run_id for run in night if run.run_id not in known]
         before = _facts_of(facts, sorted(known)).cells
         batch = _facts_of(facts, new)

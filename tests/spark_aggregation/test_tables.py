@@ -1,4 +1,4 @@
-"""The tables are what the report reads, and each schema holds for what is written."""
+"""The tables have the columns that the report reads, and written rows follow each schema."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ ROW_TYPES: dict[str, type] = {
 
 @pytest.mark.parametrize("name", ROW_TYPES)
 def test_every_column_that_the_report_reads_is_written(name: str) -> None:
-    """A class of the report names columns of its table and no others."""
+    """Each class of the report names only columns of its table."""
     assert {field.name for field in fields(ROW_TYPES[name])} <= set(TABLES[name].fieldNames())
 
 
 def test_columns_that_must_be_there_hold_no_null(spark: SparkSession, tmp_path: Path) -> None:
-    """In the tables of runs with failures, flakes and a target that was never reached."""
+    """This holds for runs with failures, flaky cells and a target that was never reached."""
     runs = [
         SmallRun(number=1, day=0, verdicts=("violates", None), flaky=True),
         SmallRun(number=2, day=1, target="apache-kafka-4.4.0", verdicts=("conforms", "conforms")),
@@ -57,7 +57,7 @@ def test_columns_that_must_be_there_hold_no_null(spark: SparkSession, tmp_path: 
 def test_coverage_counts_what_was_sent_and_what_came_of_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Per kind of request: examples by outcome, and the error codes; shrinking is left out."""
+    """Coverage has examples by outcome and the error codes per kind of request, without shrinking."""
     header = run_header([planned_cell()])
     closed = {"request": "v3-broken", "outcome": "closed", "error_code": None}
     changes: list[Mapping[str, Any]] = [
@@ -84,7 +84,7 @@ def test_coverage_counts_what_was_sent_and_what_came_of_it(
 
 
 def test_runs_of_other_suites_count(spark: SparkSession, tmp_path: Path) -> None:
-    """What an older suite did not record is called so, and what a newer one has beside is left out."""
+    """Fields that an older suite lacks are shown as not recorded; fields that a newer suite adds are ignored."""
     for suite, change in OTHER_SUITES.items():
         change(write_whole_run(tmp_path / suite, run_id=suite))
         kinds = tables_of(spark, tmp_path / suite)["coverage"].select("request", "examples")
@@ -93,7 +93,7 @@ def test_runs_of_other_suites_count(spark: SparkSession, tmp_path: Path) -> None
 
 
 def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    """A verdict that differs from the release before is a step; repeats are summed with their interval."""
+    """A verdict that differs from the release before is a step; repeats are summed, with their interval."""
     old, new = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
     for number in (1, 2):
         SmallRun(number=number, day=number, target=old, verdicts=("violates",), flaky=True).write(
@@ -115,7 +115,7 @@ def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_pat
 def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A whole standard run stands for 14 days against anything less, and not for one more."""
+    """A complete standard run keeps its column for 14 days against lower classes, and not for a day more."""
     young, old = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
     SmallRun(number=1, day=0, target=young).write(tmp_path)
     SmallRun(number=2, day=14, target=young, tier="smoke").write(tmp_path)
@@ -126,7 +126,7 @@ def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(
 
 
 def test_target_has_the_role_that_its_run_judges(spark: SparkSession, tmp_path: Path) -> None:
-    """Brokers and clients come from runs of their own, also where a clause binds both."""
+    """Brokers and clients come from separate runs, even if a clause binds both."""
     for number, (target, role) in enumerate(
         (("apache-kafka-4.4.0", "broker"), ("librdkafka-2.12.1", "client"))
     ):
@@ -144,7 +144,7 @@ def test_target_has_the_role_that_its_run_judges(spark: SparkSession, tmp_path: 
 def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The run is not refused; who reads the grid is told. A client's operation is no clause."""
+    """The run is not refused, and readers of the grid get a notice. A client operation is not a clause."""
     tried = clause_entry("librdkafka-2.12.1.produce", role="operation")
     clauses = [clause_entry("C.a"), clause_entry("C.b"), clause_entry("C.gone"), tried]
     planned = [planned_cell("C.a"), planned_cell("C.b")]
@@ -166,7 +166,7 @@ def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
 
 
 def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: Path) -> None:
-    """The mutation score and the log of changes are taken over row by row."""
+    """The mutation score and the log of changes are copied row by row."""
     (tmp_path / "mutation.json").write_text(
         '{"seeds": 30, "kills": [{"clause": "C.a", "defect": "d", "median": 2, "percentile_95": null,'
         ' "seeds": 30, "survived_seeds": 3, "pinned": true}, {"clause": "C.b", "defect": "d", "median": 1,'
@@ -222,6 +222,6 @@ def test_a_report_that_is_none_is_refused(
 
 
 def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) -> None:
-    """Which is what `--out` of the other command takes."""
+    """The other command's `--out` takes a folder, but the roll-up needs the file in it."""
     with pytest.raises(UnreadableReport, match="is no file"):
         given_tables(spark, changes=str(tmp_path))

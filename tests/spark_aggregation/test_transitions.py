@@ -19,7 +19,7 @@ CLAUSE_OF = {
     pair: f"KIP-1.pair-{number}"
     for number, pair in enumerate(pair for pair in product(Verdict, Verdict) if pair[0] != pair[1])
 }
-"""Every two verdicts that differ, each pair as those of a clause in two runs."""
+"""A clause for each ordered pair of different verdicts, which it has in two runs."""
 FIRST_NIGHT = datetime(2026, 11, 20, 2, tzinfo=UTC)
 
 
@@ -58,14 +58,14 @@ def _kinds_in_comparison(folder: Path) -> dict[str, str]:
 
 
 def test_every_pair_of_verdicts_has_one_name(spark: SparkSession, tmp_path: Path) -> None:
-    """The transitions of two runs, and the comparison of their grids, are of the same kinds, whatever the verdicts."""
+    """Whatever the verdicts, the transitions between two runs and the comparison of their grids have the same kind."""
     kinds = _kinds_in_spark(spark)
     assert kinds.keys() == set(CLAUSE_OF.values())
     assert _kinds_in_comparison(tmp_path) == kinds
 
 
 def test_expectation_that_is_not_needed_any_more_is_a_fix(spark: SparkSession) -> None:
-    """A declared violation that is gone is fixed: the clause holds, and only the declaration is to be mended."""
+    """A declared violation that is gone counts as fixed: the clause holds, and only the declaration is out of date."""
     kinds = _kinds_in_spark(spark)
     assert kinds[CLAUSE_OF[Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS]] == "fixed"
     assert kinds[CLAUSE_OF[Verdict.UNEXPECTED_PASS, Verdict.KNOWN_VIOLATION]] == "changed"

@@ -1,4 +1,4 @@
-"""Every public strategy of requests in strategies/, with what it promises about the frame."""
+"""Every public strategy of requests in strategies/, grouped by what it guarantees about the frame."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ OTHER_APIS: Mapping[str, st.SearchStrategy[Request]] = {
     "bare_requests": bare_requests(),
     "whole_requests": whole_requests(),
 }
-"""Of keys that somebody has; tests/strategies/test_bare_requests.py looks at them."""
+"""Their API keys exist in Kafka; tests/strategies/test_bare_requests.py covers them."""
 EVERY_REQUEST = {**WELL_FORMED, **ODD, **BROKEN_IN_WHOLE_FRAMES, **BROKEN_IN_SIZE}
 
 
 def public_request_strategies() -> set[str]:
-    """Return the names of all public functions in strategies/ that give a strategy of requests."""
+    """Return the names of all public functions in strategies/ that return a strategy of requests."""
     found = set()
     for module_info in pkgutil.iter_modules(strategies.__path__, "strategies."):
         module = importlib.import_module(module_info.name)

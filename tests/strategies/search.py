@@ -1,4 +1,4 @@
-"""Asks a strategy for one value with a property, and for the smallest one."""
+"""Finds one value of a strategy that meets a condition, and the smallest such value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis.errors import HypothesisWarning
 T = TypeVar("T")
 
 REACH = settings(max_examples=2000, derandomize=True, database=None, phases=(Phase.generate,))
-"""Far more than the 100 examples of a property, so that a miss means that a region is not drawn at all."""
+"""Far more than the 100 examples of a property: a miss means that a region is never drawn."""
 SHRINK = settings(REACH, phases=(Phase.generate, Phase.shrink))
 
 
@@ -25,18 +25,18 @@ def find_any(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _a
     """Return a value that meets the condition.
 
     Raises:
-        NoSuchExample: none was drawn.
+        NoSuchExample: no such value was drawn.
     """
     return _find(strategy, condition, REACH)
 
 
 def minimal(strategy: st.SearchStrategy[T], condition: Callable[[T], bool] = _anything) -> T:
-    """Return what a value that meets the condition shrinks to."""
+    """Return the value that a value that meets the condition shrinks to."""
     return _find(strategy, condition, SHRINK)
 
 
 def _find(strategy: st.SearchStrategy[T], condition: Callable[[T], bool], chosen: settings) -> T:
     with warnings.catch_warnings():
-        # What is found is printed for nobody; the longest values are too long for that without a warning.
+        # The longest values trigger a warning about their printed size, but nothing prints them here.
         warnings.simplefilter("ignore", HypothesisWarning)
         return find(strategy, condition, settings=chosen)

@@ -90,7 +90,7 @@ TAGS = (TaggedField(100, b"\xff"), TaggedField(200, b""))
     ],
 )
 def test_request_has_its_literal_bytes(arguments: dict[str, Any], payload: str) -> None:
-    """What is not asked for is plain, and what is asked for stands where the version has it."""
+    """Arguments that are not given have plain values; given ones stand where the version has them."""
     sent = build_request(**arguments)
     assert sent.data == encode_frame(bytes.fromhex(payload))
     assert sent.api_version == arguments["version"]
@@ -98,13 +98,13 @@ def test_request_has_its_literal_bytes(arguments: dict[str, Any], payload: str) 
 
 
 def test_note_of_a_broken_request_is_kept() -> None:
-    """A pinned example that is wrong on purpose says so."""
+    """A pinned example that is wrong on purpose keeps its note."""
     assert build_request(version=3, body=b"", broken="no body").broken == "no body"
 
 
 @given(sent=api_versions_requests(min_version=2, max_version=4))
 def test_requests_keep_to_their_bounds(sent: Request) -> None:
-    """Both bounds are inclusive, and only version and correlation id vary unless more is asked for."""
+    """Both bounds are inclusive, and by default only version and correlation id vary."""
     assert 2 <= sent.api_version <= 4
     plain = build_request(version=sent.api_version, correlation_id=sent.correlation_id)
     assert sent == plain
@@ -112,13 +112,13 @@ def test_requests_keep_to_their_bounds(sent: Request) -> None:
 
 @pytest.mark.parametrize("version", range(6))
 def test_every_known_version_is_reached(version: int) -> None:
-    """Without bounds the requests have all the versions that are known."""
+    """Without bounds the requests have every known version."""
     assert find_any(api_versions_requests(), lambda sent: sent.api_version == version)
 
 
 @given(sent=api_versions_requests(max_version=0, versions=st.just(77)))
 def test_versions_win_over_bounds(sent: Request) -> None:
-    """Where versions are given the bounds do not matter."""
+    """Bounds are ignored when versions are given."""
     assert sent.api_version == 77
 
 
@@ -135,7 +135,7 @@ def test_versions_win_over_bounds(sent: Request) -> None:
     )
 )
 def test_every_dimension_is_drawn_from_what_is_given(sent: Request) -> None:
-    """Each argument reaches the bytes as `build_request` writes it."""
+    """Each argument appears in the bytes as `build_request` writes it."""
     expected = build_request(
         version=sent.api_version,
         correlation_id=-5,
@@ -156,7 +156,7 @@ def test_unknown_version_is_above_the_lowest_maximum(version: int) -> None:
 
 
 def test_version_right_above_each_maximum_is_among_a_hundred() -> None:
-    """In a run of 100 examples each release meets the first version that it does not serve."""
+    """100 examples include, for each release, the first version that it does not support."""
     drawn = set()
 
     @settings(max_examples=100, derandomize=True, database=None)
@@ -194,7 +194,7 @@ def test_negative_versions_reach_the_ends(wanted: int) -> None:
 
 
 def test_versions_and_requests_shrink_to_the_plainest() -> None:
-    """The smallest version is the one nearest to those served, the smallest request is a plain v0."""
+    """Versions shrink to the one nearest to those supported, requests to a plain v0."""
     assert minimal(unknown_versions()) == 6
     assert minimal(unknown_versions(), lambda version: version > 100) == 101
     assert minimal(negative_versions()) == -1
@@ -210,7 +210,7 @@ def test_versions_and_requests_shrink_to_the_plainest() -> None:
     ids=["neither", "node", "cluster", "both"],
 )
 def test_cluster_ids_reach_every_combination(cluster_is_given: bool, node_is_given: bool) -> None:
-    """Requests for a broker give none, one or both of cluster id and node id."""
+    """Requests with cluster ids have neither, one or both of cluster id and node id."""
 
     def is_so(sent: Request) -> bool:
         body = sent.body
@@ -230,14 +230,14 @@ def test_cluster_ids_reach_every_combination(cluster_is_given: bool, node_is_giv
     ],
 )
 def test_cluster_ids_reach(condition: Callable[[ApiVersionsRequest], bool]) -> None:
-    """Cluster ids are empty or up to 22 characters, as many as Kafka's own, and node ids may be negative."""
+    """Cluster ids are empty or up to 22 characters long, as Kafka's own; node ids may be negative."""
     assert find_any(
         requests_with_cluster_ids(), lambda sent: sent.body is not None and condition(sent.body)
     )
 
 
 def test_cluster_ids_shrink_to_none_given() -> None:
-    """The smallest request names no broker; the smallest with both names an empty cluster and node 0."""
+    """The smallest request has neither id; the smallest with both has an empty cluster id and node 0."""
     assert minimal(requests_with_cluster_ids()) == build_request(version=5)
     both = minimal(
         requests_with_cluster_ids(),

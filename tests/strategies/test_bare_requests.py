@@ -25,7 +25,7 @@ PLAIN = "00000007 0011 6b61666b612d636f6e666f726d616e6365"
 
 @given(sent=bare_requests())
 def test_header_says_what_is_meant(sent: Request) -> None:
-    """The bytes hold the plain header of the key and version that are meant."""
+    """The bytes hold the plain header with the intended key and version."""
     header, _ = decode_prefix(RequestHeader, sent.data[SIZE_BYTES:], version=PLAIN_REQUEST_HEADER)
     assert header == sent.header
     assert sent.broken
@@ -39,7 +39,7 @@ def test_header_says_what_is_meant(sent: Request) -> None:
     ],
 )
 def test_whole_requests_have_their_literal_bytes(sent: Request, data: str) -> None:
-    """Both are drawn, whole as Kafka's schemas have them, and nothing is wrong with them."""
+    """Both requests are drawn, match Kafka's schemas, and are not marked as broken."""
     find_any(whole_requests(), lambda drawn: drawn == sent)
     assert sent.data == bytes.fromhex(data)
     assert not sent.broken
@@ -47,13 +47,13 @@ def test_whole_requests_have_their_literal_bytes(sent: Request, data: str) -> No
 
 @pytest.mark.parametrize("keys", [range(4, 8), range(52, 60), range(-9, 0), range(10000, 32768)])
 def test_keys_that_no_broker_listener_has_are_drawn(keys: range) -> None:
-    """Removed keys, the controller's, negative ones and those of vendors are found."""
+    """Removed keys, the controller's, negative ones and those of vendors are drawn."""
     find_any(bare_requests(), lambda sent: sent.api_key in keys)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_distances_lie_on_both_sides(sign: int) -> None:
-    """Versions right beside a range and far from it are drawn, and none inside it."""
+    """Versions just outside a range and far from it are drawn, on both sides."""
     assert minimal(distances(), lambda distance: distance * sign > 0) == sign
     find_any(distances(), lambda distance: distance * sign > 1000)
     assert build_bare_request(3, 1).data.endswith(b"kafka-conformance")

@@ -1,4 +1,4 @@
-"""Requests that are wrong on purpose: each is what it says, reaches its kinds, and shrinks to the plainest."""
+"""Requests that are wrong on purpose: each matches its note, reaches its kinds, and shrinks well."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def payload_of(sent: Request) -> bytes:
 
 
 def error_of(sent: Request, *, header_version: int = FLEXIBLE_REQUEST_HEADER) -> DecodeError:
-    """Return what strict decoding of header and body says, the field path with the part in front."""
+    """Return the error of strict decoding; its field path begins with the part, header or body."""
     payload = payload_of(sent)
     part = "header"
     try:
@@ -59,7 +59,7 @@ def error_of(sent: Request, *, header_version: int = FLEXIBLE_REQUEST_HEADER) ->
 
 @given(sent=requests_with_tag_overrun())
 def test_overrunning_tags_end_with_the_frame(sent: Request) -> None:
-    """Strict decoding runs out of bytes in the tag section that the note names, and no size is large."""
+    """Strict decoding runs out of bytes in the tag section that the note names."""
     error = error_of(sent)
     assert isinstance(error, BufferUnderflow)
     part = error.field_path.removesuffix(f".{TAG_SECTION}")
@@ -78,7 +78,7 @@ def section_of(sent: Request) -> bytes:
 
 @given(sent=requests_with_tag_overrun())
 def test_overrunning_tags_declare_small_sizes(sent: Request) -> None:
-    """A tag's size stays small, whatever the count says, since old releases allocate before they check."""
+    """A tag's size stays small for any count, because old releases allocate before they check."""
     section = memoryview(section_of(sent))
     count, offset = read_unsigned_varint(section, 0)
     assert 1 <= count < 2**31
@@ -104,7 +104,7 @@ def _in(part: str) -> Callable[[Request], bool]:
     ],
 )
 def test_overrunning_tags_reach(condition: Callable[[bytes], bool], part: str) -> None:
-    """The section of header or body lacks a tag, all tags, or bytes of a tag, by little and by much."""
+    """The tag section of header or body lacks one tag, all tags, or a few or many bytes of one."""
     assert find_any(
         requests_with_tag_overrun(),
         lambda sent: part in sent.broken and condition(section_of(sent)),
@@ -113,7 +113,7 @@ def test_overrunning_tags_reach(condition: Callable[[bytes], bool], part: str) -
 
 @given(sent=flexible_requests_with_old_header())
 def test_old_header_reads_with_v1_alone(sent: Request) -> None:
-    """With header v1 header and body decode to what is meant, with the right header nothing does."""
+    """Header and body have the intended values with header v1; with the right header decoding fails."""
     assert error_of(sent)
     payload = payload_of(sent)
     header, offset = decode_prefix(RequestHeader, payload, version=PLAIN_REQUEST_HEADER)
@@ -124,7 +124,7 @@ def test_old_header_reads_with_v1_alone(sent: Request) -> None:
 
 @given(sent=requests_with_compact_client_id())
 def test_compact_client_id_reads_as_such_alone(sent: Request) -> None:
-    """Read with a compact length the client id is the one that is meant, with the right one nothing decodes."""
+    """The client id has its intended value only if read as compact; strict decoding fails."""
     assert error_of(sent)
     assert error_of(sent, header_version=PLAIN_REQUEST_HEADER)
     payload = memoryview(payload_of(sent))
@@ -136,7 +136,7 @@ def test_compact_client_id_reads_as_such_alone(sent: Request) -> None:
 
 @given(sent=requests_with_null_name())
 def test_null_name_is_the_one_that_the_note_names(sent: Request) -> None:
-    """Strict decoding finds null in just the field of the note."""
+    """Strict decoding finds null in exactly the field that the note names."""
     error = error_of(sent)
     assert isinstance(error, UnexpectedNull)
     assert sent.broken == f"null {error.field_path.removeprefix('body.')}"
@@ -144,7 +144,7 @@ def test_null_name_is_the_one_that_the_note_names(sent: Request) -> None:
 
 @given(sent=truncated_requests())
 def test_truncated_request_is_the_beginning_of_a_whole_one(sent: Request) -> None:
-    """The frame is whole, and its payload is so many bytes of a plain request as the note says."""
+    """The payload is a plain request, cut after as many bytes as the note says."""
     whole = payload_of(build_request(version=sent.api_version))
     payload = payload_of(sent)
     assert sent.broken == f"cut after {len(payload)} of {len(whole)} bytes"
@@ -154,11 +154,11 @@ def test_truncated_request_is_the_beginning_of_a_whole_one(sent: Request) -> Non
 
 @given(sent=requests_for_unknown_apis())
 def test_unknown_api_is_the_one_that_the_note_names(sent: Request) -> None:
-    """The header, v1, decodes, and its key is that of the note."""
+    """The v1 header decodes, and its API key is the one in the note."""
     header, _ = decode_prefix(RequestHeader, payload_of(sent), version=PLAIN_REQUEST_HEADER)
     assert header == sent.header
     assert sent.broken == f"unknown api key {header.request_api_key}"
-    # Kafka's own keys lie below, those of vendors begin at 10000.
+    # Kafka's own keys are smaller, and keys of vendors begin at 10000.
     assert header.request_api_key < 0 or 2000 <= header.request_api_key <= 9999
 
 
@@ -177,7 +177,7 @@ MUTATION = re.compile(r"(\d+) bytes at (\d+) replaced by (nothing|[0-9a-f]+)")
 
 @given(sent=mutated_requests())
 def test_mutation_is_the_one_that_the_note_names(sent: Request) -> None:
-    """The note, done to a plain request of the version, gives the payload; the api key is not touched."""
+    """Applying the note to a plain request of the version results in the payload; the API key stays."""
     found = MUTATION.fullmatch(sent.broken)
     assert found is not None
     removed, start = int(found[1]), int(found[2])
@@ -219,6 +219,11 @@ def test_mutation_is_the_one_that_the_note_names(sent: Request) -> None:
             requests_with_compact_client_id(),
             lambda sent: len(sent.header.client_id) > 20,
             id="long-compact-client-id",
+        ),
+        pytest.param(
+            requests_with_compact_client_id(),
+            lambda sent: len(sent.header.client_id) >= 127,
+            id="compact-client-id-length-in-two-bytes",
         ),
         pytest.param(frames_with_wrong_size(), _in("prefix -1 "), id="size-minus-1"),
         pytest.param(frames_with_wrong_size(), _in("prefix -2147483648 "), id="size-minimum"),
@@ -270,7 +275,7 @@ def test_broken_requests_reach(strategy: Any, condition: Callable[[Request], boo
     ],
 )
 def test_broken_request_shrinks_to_its_builder(strategy: Any, smallest: Request) -> None:
-    """The smallest request of a kind is the first flexible version with nothing else odd in it."""
+    """The smallest request of a kind has the first flexible version and no other oddity."""
     assert minimal(strategy) == smallest
 
 
@@ -300,13 +305,13 @@ def test_broken_request_shrinks_to_its_builder(strategy: Any, smallest: Request)
     ],
 )
 def test_broken_frame_shrinks_to_the_fewest_bytes(strategy: Any, data: str, note: str) -> None:
-    """The smallest frame of a kind is the shortest, with the first key, size and place."""
+    """The smallest frame of a kind is the shortest, with the first key, size and position."""
     found = minimal(strategy)
     assert (found.data, found.broken) == (bytes.fromhex(data), note)
 
 
 def test_shrinking_keeps_what_matters() -> None:
-    """A mutation shrinks to the one byte that it needs, a cut to the first byte that is too much."""
+    """A mutation shrinks to the one byte that it needs, a cut to the first byte too many."""
     negative = minimal(mutated_requests(), lambda sent: payload_of(sent)[2] >= 0x80)
     assert negative.broken == "0 bytes at 2 replaced by 80"
     longest = minimal(truncated_requests(), lambda sent: len(payload_of(sent)) > 30)

@@ -1,6 +1,8 @@
-"""Ids: wrong ones are wrong, half-given ones are half given, and node ids stay in an int32."""
+"""Ids: wrong ids differ, half-given ids lack one of two, and node ids fit an int32."""
 
 from __future__ import annotations
+
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
+    EDGES,
     NO_NODE,
     Given,
     Ids,
@@ -15,11 +18,20 @@ from strategies.cluster_ids import (
     ids_given,
     node_id_at,
     node_offsets,
+    requests_with_cluster_ids,
 )
 from tests.strategies.search import find_any
+from wire.api_versions import ApiVersionsRequest
+from wire.exchange import Request
 
 RIGHT = Ids("abcXYZ-0123456789abcdef", 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
+
+
+def ids_of(sent: Request) -> Ids:
+    """Return the ids that a request gives."""
+    body = cast(ApiVersionsRequest, sent.body)
+    return Ids(body.cluster_id, body.node_id)
 
 
 @pytest.mark.parametrize("variant", CLUSTER_ID_VARIANTS)
@@ -30,7 +42,7 @@ def test_variant_is_another_cluster_id(variant: str) -> None:
 
 @pytest.mark.parametrize("given_ids", Given, ids=lambda each: each.name)
 def test_ids_are_given_as_they_are_named(given_ids: Given) -> None:
-    """Ids are right, wrong or missing as their name says."""
+    """Ids are right, wrong or missing, as the name of the case says."""
     ids = ids_given(given_ids, RIGHT)
     missing = (ids.cluster_id is None, ids.node_id == NO_NODE)
     assert missing == {
@@ -43,19 +55,39 @@ def test_ids_are_given_as_they_are_named(given_ids: Given) -> None:
 
 @given(ids=half_given_ids())
 def test_half_given_ids_lack_exactly_one(ids: Ids) -> None:
-    """Of the two ids exactly one is given."""
+    """Exactly one of the two ids is given."""
     assert (ids.cluster_id is None) != (ids.node_id == NO_NODE)
 
 
 @given(node_id=INT32, offset=node_offsets())
 def test_another_node_id_fits_an_int32(node_id: int, offset: int) -> None:
-    """An offset leads to another node id, which wraps round where it has to."""
+    """An offset leads to another node id, which wraps around at the ends of int32."""
     other = node_id_at(node_id, offset)
     assert other != node_id
     assert -(2**31) <= other < 2**31
 
 
-@pytest.mark.parametrize("offset", [-1, 1, 256, 65536])
-def test_offsets_that_matter_are_drawn(offset: int) -> None:
-    """Neighbours, and node ids that agree in their low bytes, are drawn."""
+@pytest.mark.parametrize("offset", [-1, 1])
+def test_neighbours_are_drawn(offset: int) -> None:
+    """The node ids next to the right one are drawn."""
     assert find_any(node_offsets(), lambda drawn: drawn == offset)
+
+
+@pytest.mark.parametrize("edge", [*EDGES, *(-edge for edge in EDGES)])
+def test_node_ids_next_to_a_further_byte_are_drawn(edge: int) -> None:
+    """Offsets and node ids that agree in their low bytes, or take one byte more, are drawn of either sign."""
+    assert find_any(node_offsets(), lambda drawn: drawn == edge)
+    assert find_any(half_given_ids(), lambda drawn: drawn.node_id == edge)
+    assert find_any(requests_with_cluster_ids(), lambda sent: ids_of(sent).node_id == edge)
+
+
+@pytest.mark.parametrize("has_cluster", [True, False])
+@pytest.mark.parametrize("has_node", [True, False])
+def test_requests_give_both_ids_one_or_none(has_cluster: bool, has_node: bool) -> None:
+    """A cluster id and a node id are drawn together, alone and not at all."""
+
+    def gives_just_these(sent: Request) -> bool:
+        ids = ids_of(sent)
+        return (ids.cluster_id is not None, ids.node_id != NO_NODE) == (has_cluster, has_node)
+
+    assert find_any(requests_with_cluster_ids(), gives_just_these)

@@ -20,10 +20,11 @@ from strategies.conversations import (
     Token,
     conversations,
 )
+from wire.exchange import Request
 
 MOST_FOUND = 3
 TRIES = 8
-"""Hypothesis gives up shrinking with one seed in ten or so; each try has a seed of its own."""
+"""About one seed in ten makes Hypothesis give up shrinking, so each try has its own seed."""
 SEARCH = settings(
     max_examples=2000,
     database=None,
@@ -34,14 +35,20 @@ SEARCH = settings(
 
 
 def messages_of(conversation: Conversation) -> list[Message]:
-    """Return everything that is said."""
+    """Return all messages that are sent."""
     return [m for action in conversation if isinstance(action, Say) for m in action.messages]
+
+
+def client_ids_of(action: Action) -> list[str | None]:
+    """Return the client ids of the requests that an action says."""
+    said = action.messages if isinstance(action, Say) else ()
+    return [each.header.client_id for each in said if isinstance(each, Request)]
 
 
 @given(conversation=conversations())
 @settings(max_examples=50)
 def test_conversations_are_short(conversation: Conversation) -> None:
-    """A few steps on a few connections, of which each but the first was there before it is spoken on."""
+    """A conversation has few actions, on few connections."""
     assert len(conversation) <= 2 * STEPS
     assert {action.connection for action in conversation} <= set(range(MAX_CONNECTIONS))
 
@@ -69,10 +76,16 @@ def test_conversations_are_short(conversation: Conversation) -> None:
             lambda action: isinstance(action, Say) and action.ends, None, id="end-of-stream"
         ),
         pytest.param(lambda action: action.connection == 2, None, id="third-connection"),
+        pytest.param(lambda action: None in client_ids_of(action), None, id="null-client-id"),
+        pytest.param(
+            lambda action: any(len(each or "") >= 128 for each in client_ids_of(action)),
+            None,
+            id="long-client-id",
+        ),
     ],
 )
 def test_conversations_reach_and_shrink(wanted: object, minimal: tuple[Action, ...] | None) -> None:
-    """Each kind of action is drawn, and found alone or with little beside it."""
+    """Each kind of action is drawn, and shrinks to a conversation with few other actions or none."""
     assert callable(wanted)
 
     def is_found_small(seed: int) -> bool:
@@ -88,7 +101,7 @@ def test_conversations_reach_and_shrink(wanted: object, minimal: tuple[Action, .
 
 
 def test_tokens_and_broken_requests_meet() -> None:
-    """A right token and something broken come in one conversation."""
+    """One conversation contains both a right token and a broken request."""
     found = find(
         conversations(),
         lambda drawn: (

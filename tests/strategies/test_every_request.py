@@ -1,4 +1,4 @@
-"""What holds for every strategy of requests: safe keys, safe sizes, and how the oracle takes them."""
+"""What holds for every strategy of requests: safe keys, safe sizes, and allowed reactions."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def size_of(request: Request) -> int:
 
 
 def test_every_strategy_of_requests_is_looked_at() -> None:
-    """No public strategy of requests is missing from these tests."""
+    """These tests miss no public strategy of requests."""
     assert {*EVERY_REQUEST, *OTHER_APIS} == public_request_strategies()
 
 
 def test_limits_agree_with_the_model() -> None:
-    """What a strategy takes for too large is too large for the model, and no less."""
+    """The strategies and the model have the same size limit."""
     assert SOCKET_REQUEST_MAX_BYTES == MODEL_MAX_BYTES
 
 
 enough = settings(max_examples=50)
-"""Eleven strategies in several tests each; what one strategy is about has tests of its own."""
+"""Fewer examples, because many strategies share these tests and each has tests of its own."""
 each_strategy = pytest.mark.parametrize("name", EVERY_REQUEST)
 
 
@@ -65,7 +65,7 @@ each_strategy = pytest.mark.parametrize("name", EVERY_REQUEST)
 @given(data=st.data())
 @enough
 def test_api_key_is_that_of_api_versions_or_of_nobody(data: st.DataObject, name: str) -> None:
-    """No generated request can do anything on a broker: its key is 18, or one that nobody has."""
+    """No generated request can change a broker: its key is 18, or a key that no API has."""
     sent = data.draw(EVERY_REQUEST[name])
     payload = payload_of(sent)
     if len(payload) >= 2:
@@ -74,7 +74,7 @@ def test_api_key_is_that_of_api_versions_or_of_nobody(data: st.DataObject, name:
 
 
 def test_no_release_has_a_key_that_nobody_knows() -> None:
-    """Every key that a recorded broker advertises lies below those that nobody has."""
+    """Every key that a recorded broker advertises lies below the keys that no API has."""
     with (FOLDER / "advertised.csv").open() as lines:
         keys = {int(row["api_key"]) for row in csv.DictReader(lines)}
     assert max(keys) <= HIGHEST_KEY_OF_ANYBODY
@@ -84,7 +84,7 @@ def test_no_release_has_a_key_that_nobody_knows() -> None:
 @given(data=st.data())
 @enough
 def test_declared_size_is_small_or_refused_unread(data: st.DataObject, name: str) -> None:
-    """A size prefix is true, or negative, or above the limit, or small: no broker allocates much for it."""
+    """A size prefix is true, negative, above the limit, or small, so no broker allocates much for it."""
     sent = data.draw(EVERY_REQUEST[name])
     size = size_of(sent)
     if name not in BROKEN_IN_SIZE:
@@ -96,7 +96,7 @@ def test_declared_size_is_small_or_refused_unread(data: st.DataObject, name: str
 @given(data=st.data())
 @enough
 def test_well_formed_request_decodes_to_what_is_meant(data: st.DataObject, name: str) -> None:
-    """A valid request says that nothing is broken, and strict decoding gives header and body back."""
+    """A valid request is not marked as broken, and strict decoding returns its header and body."""
     sent = data.draw(WELL_FORMED[name])
     assert sent.broken == ""
     version = request_header_version(API_VERSIONS_KEY, sent.api_version)
@@ -115,7 +115,7 @@ def test_well_formed_request_decodes_to_what_is_meant(data: st.DataObject, name:
 def test_well_formed_request_is_never_closed_by_the_oracle(
     data: st.DataObject, name: str, release: str
 ) -> None:
-    """The oracle answers a valid request on every release; 0.11 alone may fall silent."""
+    """The oracle answers a valid request on every release; only 0.11 may stay silent."""
     sent = data.draw(WELL_FORMED[name])
     for reaction in reactions(payload_of(sent), profile_at(release), IDENTITY):
         silent = release == "0.11.0.3" and reaction.outcome is Outcome.SILENT
@@ -126,7 +126,7 @@ def test_well_formed_request_is_never_closed_by_the_oracle(
 @given(data=st.data())
 @enough
 def test_broken_request_says_what_is_broken(data: st.DataObject, name: str) -> None:
-    """A request that is wrong on purpose carries a note for the reader of a failure."""
+    """A request that is wrong on purpose has a note that says what is wrong."""
     assert data.draw(EVERY_REQUEST[name]).broken
 
 
@@ -139,7 +139,7 @@ NEVER_SERVED = sorted(set(BROKEN_IN_WHOLE_FRAMES) - {"mutated_requests"})
 def test_broken_request_is_never_served_by_the_oracle(
     data: st.DataObject, name: str, release: str
 ) -> None:
-    """The oracle gives a broken request no success, and closes it where its version is served."""
+    """The oracle never serves a broken request; if its version is supported, it is closed or ignored."""
     sent = data.draw(EVERY_REQUEST[name])
     profile = profile_at(release)
     (reaction,) = reactions(payload_of(sent), profile, IDENTITY)
@@ -153,5 +153,5 @@ def test_broken_request_is_never_served_by_the_oracle(
 
 @given(sent=BROKEN_IN_WHOLE_FRAMES["mutated_requests"], release=st.sampled_from(LINES))
 def test_oracle_has_a_word_on_every_mutation(sent: Request, release: str) -> None:
-    """A mutated request stays one of ApiVersions, so that the oracle never declines."""
+    """A mutated request is still an ApiVersions request, so the oracle always has a reaction."""
     assert reactions(payload_of(sent), profile_at(release), IDENTITY)

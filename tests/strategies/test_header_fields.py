@@ -1,4 +1,4 @@
-"""Values of header fields: what each strategy reaches, keeps to, and shrinks to."""
+"""Values of header fields: what each strategy reaches, which bounds it keeps, what it shrinks to."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
 @given(drawn=correlation_ids())
 def test_correlation_id_is_an_int32(drawn: int) -> None:
-    """Unbounded correlation ids fill int32 and nothing more."""
+    """Unbounded correlation ids are int32 numbers."""
     assert INT32_MIN <= drawn <= INT32_MAX
 
 
 @pytest.mark.parametrize("wanted", [INT32_MIN, INT32_MAX, -1, 0], ids=str)
 def test_correlation_ids_reach_the_ends(wanted: int) -> None:
-    """The ends of int32 and the numbers round 0 are drawn."""
+    """The ends of int32 and the numbers around 0 are drawn."""
     assert find_any(correlation_ids(), lambda drawn: drawn == wanted) == wanted
 
 
@@ -44,7 +44,7 @@ def test_correlation_ids_keep_to_their_bounds(drawn: int) -> None:
 
 @given(data=st.data(), max_bytes=st.sampled_from([4, 7, 40, 300, 32767]))
 def test_client_id_keeps_to_its_bytes(data: st.DataObject, max_bytes: int) -> None:
-    """A client id is null or has at most so many bytes of UTF-8."""
+    """A client id is null or at most the given number of bytes of UTF-8."""
     drawn = data.draw(client_ids(max_bytes=max_bytes))
     assert drawn is None or len(drawn.encode()) <= max_bytes
 
@@ -68,38 +68,52 @@ def test_client_id_keeps_to_its_bytes(data: st.DataObject, max_bytes: int) -> No
     ],
 )
 def test_client_ids_reach(condition: Callable[[str | None], bool]) -> None:
-    """Client ids are null, empty, short with any characters, and as long as int16 allows."""
+    """Client ids are null, empty, short with any characters, or as long as int16 allows."""
     assert condition(find_any(client_ids(), condition))
 
 
 @given(drawn=plain_client_ids(max_size=9))
 def test_plain_client_id_is_one_that_every_release_likes(drawn: str | None) -> None:
-    """A plain client id is null or made of letters, digits, dots and hyphens, up to its size."""
+    """A plain client id is null, or letters, digits, dots and hyphens up to its maximum size."""
     trouble = {*traits_of("0.11.0.3").unanswered_client_ids}
     assert drawn is None or (len(drawn) <= 9 and drawn.isascii() and not trouble & {*drawn})
 
 
-def test_plain_client_ids_reach_null_empty_and_full_length() -> None:
-    """Null, the empty one and one of the greatest length are drawn."""
-    assert find_any(plain_client_ids(), lambda drawn: drawn is None) is None
-    assert find_any(plain_client_ids(), lambda drawn: drawn == "") == ""
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda drawn: drawn is None, id="null"),
+        pytest.param(lambda drawn: drawn == "", id="empty"),
+        pytest.param(lambda drawn: drawn and len(set(drawn)) > 3, id="several-characters"),
+        pytest.param(lambda drawn: 128 <= len(drawn or "") < 256, id="more-than-127-bytes"),
+        pytest.param(lambda drawn: 256 <= len(drawn or "") < 300, id="two-byte-length"),
+        pytest.param(lambda drawn: len(drawn or "") == 32767, id="longest"),
+    ],
+)
+def test_plain_client_ids_reach(condition: Callable[[str | None], bool]) -> None:
+    """Null, the empty one, and every length that int16 allows are drawn."""
+    assert condition(find_any(plain_client_ids(), condition))
+
+
+def test_plain_client_ids_reach_their_bound() -> None:
+    """One of the greatest length that is asked for is drawn."""
     assert find_any(plain_client_ids(max_size=8), lambda drawn: len(drawn or "") == 8)
 
 
 @given(drawn=unknown_tagged_fields(max_fields=3, max_bytes=5))
 def test_tagged_fields_are_unknown_and_in_order(drawn: tuple[TaggedField, ...]) -> None:
-    """Tags ascend, each once, are none of ours, and keep to the bounds."""
+    """Tags ascend without repetition, are not Kafka's, and keep to the bounds."""
     tags = [field.tag for field in drawn]
     assert 1 <= len(tags) <= 3
     assert tags == sorted(set(tags))
     assert tags[0] >= FIRST_TAG_NOBODY_KNOWS
-    # 2.4 to 2.7 read a tag of a body as a signed number that has to ascend.
+    # 2.4 to 2.7 read a tag in a body as a signed number that must ascend.
     assert tags[-1] < 2**31
     assert all(len(field.data) <= 5 for field in drawn)
 
 
 def test_no_known_tag_is_as_large_as_the_first_unknown_one() -> None:
-    """The tags of every message and header of this project lie below the unknown ones."""
+    """The tags of this project's messages and headers lie below the unknown ones."""
     messages = (ApiVersionsRequest, ApiVersionsResponse, RequestHeader, ResponseHeader)
     known = [field.tag or 0 for message in messages for field in message.FIELDS]
     assert max(known) < FIRST_TAG_NOBODY_KNOWS
@@ -116,15 +130,17 @@ def test_no_known_tag_is_as_large_as_the_first_unknown_one() -> None:
         pytest.param(lambda drawn: drawn[-1].tag == 2**31 - 1, id="largest-number"),
         pytest.param(lambda drawn: drawn[0].data == b"", id="no-data"),
         pytest.param(lambda drawn: len(drawn[0].data) >= 20, id="much-data"),
+        pytest.param(lambda drawn: len(drawn[0].data) >= 128, id="size-in-two-bytes"),
+        pytest.param(lambda drawn: len(drawn[0].data) == 1000, id="most-data"),
     ],
 )
 def test_tagged_fields_reach(condition: Callable[[tuple[TaggedField, ...]], bool]) -> None:
-    """Numbers of every varint width, several fields, and fields with and without data are drawn."""
+    """Tags of every varint width, several fields, and fields with and without data are drawn."""
     assert condition(find_any(unknown_tagged_fields(), condition))
 
 
 def test_values_shrink_to_the_plainest() -> None:
-    """The smallest values are 0, null, the empty text and one empty field with the first tag."""
+    """The smallest values are 0, null, the empty string, and one empty field with the first tag."""
     assert minimal(correlation_ids()) == 0
     assert minimal(correlation_ids(), lambda drawn: drawn < 0) == -1
     assert minimal(client_ids()) is None
@@ -132,6 +148,7 @@ def test_values_shrink_to_the_plainest() -> None:
     assert minimal(client_ids(), lambda drawn: bool(drawn)) == "0"
     assert minimal(plain_client_ids()) is None
     assert minimal(plain_client_ids(), lambda drawn: bool(drawn)) == "0"
+    assert minimal(plain_client_ids(), lambda drawn: len(drawn or "") >= 1000) == "a" * 1000
     assert minimal(unknown_tagged_fields()) == (TaggedField(100, b""),)
     assert minimal(unknown_tagged_fields(), lambda drawn: len(drawn) == 2) == (
         TaggedField(100, b""),

@@ -1,4 +1,4 @@
-"""Minimal requests: one for each version of each API, and a data file without a word too much."""
+"""Minimal requests: one for each version of each API, from a data file without superfluous entries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_every_version_has_a_request_that_reads(api: Api) -> None:
 
 
 def test_layout_may_be_that_of_another_version() -> None:
-    """A version that no schema describes is asked for in the layout of one that is."""
+    """A request for a version without a schema uses the layout of a version that has one."""
     api = described_api(3, 0)
     asked, written = minimal_request(api, 99, layout=0).data, minimal_request(api, 0).data
     assert asked[6:8] == b"\0\x63"
@@ -39,7 +39,7 @@ def test_layout_may_be_that_of_another_version() -> None:
 
 
 def test_data_file_names_apis_and_fields_that_exist() -> None:
-    """Every API and every field of the data file is one of a schema."""
+    """Every API and every field in the data file is in a schema."""
     values = minimal_values()
     assert values.by_api.keys() | values.destructive.keys() <= NAMES
     top_level = {field.name for api in APIS for field in api.request.FIELDS}
@@ -50,14 +50,14 @@ def test_data_file_names_apis_and_fields_that_exist() -> None:
 
 
 def test_apis_that_delete_or_remove_are_listed() -> None:
-    """No API whose name says that it takes something away is missing among the destructive ones."""
+    """No API whose name suggests a destructive change is missing from the destructive ones."""
     words = ("Delete", "Remove", "Unregister", "Alter", "Shutdown", "Expire", "Stop")
     alarming = {name for name in NAMES if any(word in name for word in words)}
     assert alarming <= minimal_values().destructive.keys()
 
 
 def test_nothing_is_asked_of_names_that_exist() -> None:
-    """Every group, transaction and cluster of the data file has the name that nobody has, or none."""
+    """Groups, transactions, clusters and members in the data file have an unused name, or null."""
     absent = "kafka-conformance-absent"
     values = minimal_values()
     for table in (values.everywhere, *values.by_api.values()):

@@ -1,4 +1,4 @@
-"""Odd requests: each is odd in what it says, reaches its kinds, and shrinks to the plainest."""
+"""Odd requests: each is odd in the way it claims, reaches every kind, and shrinks well."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from wire.primitives import UINT32_MAX, read_int16, read_unsigned_varint
 
 @given(data=negative_client_id_lengths())
 def test_client_id_length_is_below_null(data: bytes) -> None:
-    """A negative length is two bytes and below that of null."""
+    """A negative length is two bytes long and less than the length of null."""
     length, end = read_int16(memoryview(data), 0)
     assert (length < -1, end) == (True, len(data))
 
 
 @given(data=client_ids_that_are_not_utf_8())
 def test_client_id_is_not_utf_8(data: bytes) -> None:
-    """The length is that of the bytes behind it, and these do not decode."""
+    """The length matches the bytes after it, and these are not UTF-8."""
     length, start = read_int16(memoryview(data), 0)
     assert length == len(data) - start
     with pytest.raises(UnicodeDecodeError):
@@ -39,14 +39,14 @@ def test_client_id_is_not_utf_8(data: bytes) -> None:
 
 @given(data=long_varints(5))
 def test_long_varint_has_the_same_value(data: bytes) -> None:
-    """A longer form than needed reads as the same value."""
+    """A varint that is longer than needed reads as the same value."""
     assert len(data) > 1
     assert read_unsigned_varint(memoryview(data), 0) == (5, len(data))
 
 
 @given(data=varints_with_bits_to_drop(5))
 def test_dropped_bits_lie_above_the_32nd(data: bytes) -> None:
-    """Without the bits that have no room the value is the one that was asked for."""
+    """Without the bits above the 32nd, the value is the requested one."""
     value = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(data))
     assert value > UINT32_MAX
     assert value & UINT32_MAX == 5
@@ -54,7 +54,7 @@ def test_dropped_bits_lie_above_the_32nd(data: bytes) -> None:
 
 @given(data=six_byte_varints(5))
 def test_six_bytes_are_too_many(data: bytes) -> None:
-    """A varint whose fifth byte says that another one follows does not read."""
+    """A varint whose fifth byte announces a sixth does not decode."""
     assert len(data) == 6
     with pytest.raises(VarintTooLong):
         read_unsigned_varint(memoryview(data), 0)
@@ -62,7 +62,7 @@ def test_six_bytes_are_too_many(data: bytes) -> None:
 
 @given(data=negative_varints())
 def test_negative_varint_has_its_highest_bit(data: bytes) -> None:
-    """A value that is negative as a signed number reads as one from 2**31 on."""
+    """A varint that is negative as a signed number reads as 2**31 or more."""
     assert read_unsigned_varint(memoryview(data), 0)[0] >= 2**31
 
 
@@ -78,5 +78,5 @@ def test_odd_tags_reach_header_and_body(place: str) -> None:
 
 
 def test_tags_out_of_order_shrink_to_one_tag_twice() -> None:
-    """The plainest section out of order has two fields of the lowest unknown tag."""
+    """The plainest section out of order has the lowest unknown tag twice."""
     assert bytes.fromhex("02 64 01 00 64 01 00") in minimal(requests_with_tags_out_of_order()).data

@@ -1,4 +1,4 @@
-"""Client software names: what each strategy reaches, keeps to, and shrinks to."""
+"""Client software names: what each strategy reaches, which bounds it keeps, what it shrinks to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies.software_names import (
+    KNOWN_CLIENTS,
     PLAIN_SOFTWARE,
     Software,
     edge_punctuation_texts,
     illegal_software_texts,
+    legal_software,
     legal_software_texts,
     software,
     software_with_one,
@@ -26,21 +28,35 @@ TEXT_OF_THE_KIP = re.compile(r"[.\-a-zA-Z0-9]+")
 
 @given(text=legal_software_texts())
 def test_legal_text_is_one_that_kafka_accepts(text: str) -> None:
-    """A legal text matches Kafka's expression and has at most 200 characters."""
+    """A legal text matches Kafka's regular expression and has at most 200 characters."""
     assert KAFKAS_EXPRESSION.fullmatch(text)
     assert len(text) <= 200
 
 
+@given(drawn=legal_software())
+def test_legal_software_is_one_that_kafka_accepts(drawn: Software) -> None:
+    """Name and version of legal software match Kafka's expression, also those of well-known clients."""
+    assert KAFKAS_EXPRESSION.fullmatch(drawn.name)
+    assert KAFKAS_EXPRESSION.fullmatch(drawn.version)
+
+
+@pytest.mark.parametrize("known", KNOWN_CLIENTS, ids="-".join)
+def test_well_known_clients_are_drawn(known: Software) -> None:
+    """Legal software is often what a well-known client sends, and is unknown software too."""
+    assert find_any(legal_software(), lambda drawn: drawn == known)
+    assert find_any(legal_software(), lambda drawn: drawn.name != known.name)
+
+
 @given(text=edge_punctuation_texts())
 def test_edge_punctuation_is_what_text_and_code_differ_on(text: str) -> None:
-    """A text with punctuation at an edge is legal by the KIP's expression and not by Kafka's."""
+    """A text with punctuation at an edge matches the KIP's regular expression but not Kafka's."""
     assert TEXT_OF_THE_KIP.fullmatch(text)
     assert not KAFKAS_EXPRESSION.fullmatch(text)
 
 
 @given(text=illegal_software_texts())
 def test_illegal_text_is_one_that_nobody_accepts(text: str) -> None:
-    """An illegal text matches neither expression, and can be written as UTF-8."""
+    """An illegal text matches neither regular expression, and can be encoded as UTF-8."""
     assert not TEXT_OF_THE_KIP.fullmatch(text)
     text.encode()
 
@@ -59,7 +75,7 @@ def test_illegal_text_is_one_that_nobody_accepts(text: str) -> None:
     ],
 )
 def test_legal_texts_reach(condition: Callable[[str], bool]) -> None:
-    """Legal texts cover short and long ones, and both marks inside."""
+    """Legal texts are short or long, and contain dots and hyphens."""
     assert condition(find_any(legal_software_texts(), condition))
 
 
@@ -74,7 +90,7 @@ def test_legal_texts_reach(condition: Callable[[str], bool]) -> None:
     ],
 )
 def test_edge_punctuation_reaches(condition: Callable[[str], bool]) -> None:
-    """Punctuation stands alone, at the beginning, at the end and at both."""
+    """Punctuation stands alone, at the beginning, at the end and at both ends."""
     assert condition(find_any(edge_punctuation_texts(), condition))
 
 
@@ -92,12 +108,12 @@ def test_edge_punctuation_reaches(condition: Callable[[str], bool]) -> None:
     ],
 )
 def test_illegal_texts_reach(condition: Callable[[str], bool]) -> None:
-    """Illegal texts are empty, or hold control characters, marks and letters of other scripts anywhere."""
+    """Illegal texts are empty, or have control characters, symbols or letters of other scripts."""
     assert condition(find_any(illegal_software_texts(), condition))
 
 
 def test_texts_shrink_to_one_character() -> None:
-    """The smallest texts are a letter, a mark and nothing; a reason to be longer keeps just that."""
+    """Texts shrink to a letter, a punctuation mark or nothing, unless a condition needs more."""
     assert minimal(legal_software_texts()) == "a"
     assert minimal(legal_software_texts(), lambda text: "." in text) == "a.a"
     assert minimal(edge_punctuation_texts()) == "."
@@ -108,12 +124,12 @@ def test_texts_shrink_to_one_character() -> None:
 
 @given(drawn=software(names=st.just("a"), versions=st.just("1")))
 def test_software_takes_names_and_versions_apart(drawn: Software) -> None:
-    """Name and version come from their own strategies where both are given."""
+    """Name and version come from their own strategies if both are given."""
     assert drawn == Software("a", "1")
 
 
 def test_software_draws_both_from_names_where_versions_are_not_given() -> None:
-    """Without versions, name and version are drawn from the same texts, each for itself."""
+    """Without a strategy for versions, both name and version are drawn from the same texts."""
     drawn = find_any(
         software(names=st.sampled_from("xy")), lambda found: found.name != found.version
     )
@@ -122,12 +138,12 @@ def test_software_draws_both_from_names_where_versions_are_not_given() -> None:
 
 @given(drawn=software_with_one(st.just("odd text")))
 def test_exactly_one_of_name_and_version_is_odd(drawn: Software) -> None:
-    """One of the two is drawn and the other one is plain."""
+    """Exactly one of name and version is drawn, and the other is plain."""
     assert drawn in {("odd text", PLAIN_SOFTWARE.version), (PLAIN_SOFTWARE.name, "odd text")}
 
 
 def test_either_of_name_and_version_is_odd() -> None:
-    """Both places are reached, and the smallest example has the odd text as the name."""
+    """Either can be the odd one, and the smallest example has the odd text as the name."""
     texts = software_with_one(st.just("odd text"))
     assert find_any(texts, lambda found: found.version == "odd text").name == PLAIN_SOFTWARE.name
     assert minimal(texts) == Software("odd text", PLAIN_SOFTWARE.version)

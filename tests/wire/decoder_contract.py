@@ -1,4 +1,4 @@
-"""What every decoder promises, whatever it decodes: checked whole, byte by byte and with trailing bytes."""
+"""The contract of every decoder: checked on complete bytes, on every prefix and with trailing bytes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Decoder = Callable[[memoryview, int], tuple[Any, int]]
 """Takes the data and an offset; returns the value and the offset after it."""
 
 AROUND = b"\x80\xff\x00\x01"
-"""Bytes of other values: they read as long varints, as negative lengths and as small counts."""
+"""Surrounding bytes that read as long varints, negative lengths and small counts."""
 
 
 def attempt(decoder: Decoder, data: bytes, offset: int = 0) -> tuple[Any, int] | DecodeError:
-    """Decode what need not be right: the value and the offset after it, or the error."""
+    """Decode bytes that may be wrong; return the value and the offset after it, or the error."""
     try:
         return decoder(memoryview(data), offset)
     except DecodeError as error:
@@ -25,7 +25,7 @@ def attempt(decoder: Decoder, data: bytes, offset: int = 0) -> tuple[Any, int] |
 def contract_breaches(decoder: Decoder, encoded: bytes, value: object) -> list[str]:
     """Return how a decoder breaks its contract on the bytes of one value; empty if it does not.
 
-    The contract: the whole bytes give the value and their end; bytes before and behind change neither;
+    The contract: the complete bytes decode to the value and their end, whatever bytes surround them;
     every proper prefix is a `BufferUnderflow` that blames bytes inside the prefix, up to its end.
     """
     return [

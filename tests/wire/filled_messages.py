@@ -1,4 +1,4 @@
-"""Messages of any schema with a value in every field, so that no field is at its default unseen."""
+"""Messages of any schema with a non-default value in every field."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _VALUES: Mapping[FieldType, Any] = {
 
 
 def filled_message(message: type[Any], version: int) -> Any:
-    """Return a message in which every field that the version has differs from its type's zero."""
+    """Return a message in which every field of the version differs from its type's zero."""
     return message(
         **{
             field.name: _filled(field, version)

@@ -1,4 +1,4 @@
-"""Generated messages of every class and version, from the field tables alone.
+"""Generated messages of every class and version, built from the field tables alone.
 
 Independent of `strategies/`, so that neither can hide the other's faults.
 """
@@ -31,7 +31,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """An element of `EveryType`, with a tagged field of its own."""
+    """An element of `EveryType` with its own tagged field."""
 
     left: int
     right: bool = True
@@ -47,7 +47,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EveryType:
-    """A message with every field type and every option, also those that no Kafka message here has."""
+    """A message with every field type and every option, including those that no Kafka message here has."""
 
     a_boolean: bool
     an_int8: int
@@ -115,7 +115,7 @@ class Layout(NamedTuple):
     version: int
 
     def read(self, data: memoryview, offset: int) -> tuple[Any, int]:
-        """Decode one message at an offset: the decoder of this layout."""
+        """Decode one message at an offset; this is the layout's decoder."""
         return decode_prefix(self.message, data, version=self.version, offset=offset)
 
     def __str__(self) -> str:
@@ -133,7 +133,7 @@ LAYOUTS = (*KAFKA_LAYOUTS, *(Layout(EveryType, version) for version in range(3))
 
 @functools.cache
 def messages(layout: Layout, *, unknown_tags: bool = True) -> st.SearchStrategy[Any]:
-    """Messages that only have what their version has."""
+    """Messages that only have the fields of their version."""
     message, version = layout
     values = {
         each.name: _values(each, version, unknown_tags)

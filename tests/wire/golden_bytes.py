@@ -1,4 +1,4 @@
-"""Loads tests/vectors/: bytes that another codec wrote, and the values in them."""
+"""Loads tests/vectors/: bytes that another codec wrote, and their values."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MESSAGES: Mapping[str, type[Any]] = {
 
 
 def load_vectors(name: str) -> dict[str, Any]:
-    """Return what a file of tests/vectors/ holds."""
+    """Return the content of a file in tests/vectors/."""
     loaded: dict[str, Any] = json.loads((_FOLDER / name).read_text("utf-8"))
     return loaded
 
 
 def message_of(message: type[Any], fields: Mapping[str, Any]) -> Message:
-    """Make a message from the plain values of a vector; fields that it does not name keep their default."""
+    """Return a message with the plain values of a vector; fields that it does not name have defaults."""
     values = dict(fields)
     unknown = values.pop("unknown_tagged_fields", [])
     for each in message.FIELDS:
@@ -43,7 +43,7 @@ def message_of(message: type[Any], fields: Mapping[str, Any]) -> Message:
 
 
 def plain_fields(message: Any, version: int) -> dict[str, Any]:
-    """Return the plain values of the fields that a version has."""
+    """Return the plain values of a message's fields in a version."""
     values = {}
     for each in type(message).FIELDS:
         if version not in each.versions:

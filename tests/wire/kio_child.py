@@ -1,6 +1,6 @@
-"""A program that reads and writes messages with kio: one JSON case per line in, one answer per line out.
+"""A program that reads and writes messages with kio: one JSON case per input line, one answer per output line.
 
-It runs in a process of its own because kio's native reader may abort. The first line it writes names the
+It runs in its own process because kio's native reader may abort. The first line it writes lists the
 error codes that kio knows.
 """
 
@@ -53,7 +53,7 @@ def _result(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entity(entity_class: Any, fields: Mapping[str, Any]) -> Any:
-    """Make kio's entity from plain values."""
+    """Build kio's entity from plain values."""
     values: dict[str, Any] = {}
     for name, hint in _attributes(entity_class).items():
         if name == "throttle_time":
@@ -69,7 +69,7 @@ def _entity(entity_class: Any, fields: Mapping[str, Any]) -> Any:
 
 
 def _plain(entity: Any) -> dict[str, Any]:
-    """Give the plain values of kio's entity, in its order."""
+    """Return the plain values of kio's entity, in its order."""
     values: dict[str, Any] = {}
     for name in _attributes(type(entity)):
         value = getattr(entity, name)

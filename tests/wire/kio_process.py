@@ -1,4 +1,4 @@
-"""kio in a process of its own, as its native reader may abort: a line of JSON in, a line of JSON out."""
+"""kio in its own process, because its native reader may abort: JSON lines in, JSON lines out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 
 class KioProcess:
-    """A running program of this folder, in which kio answers.
+    """A running program of this folder that uses kio to answer.
 
     Attributes:
-        greeting: what it says before anything is asked.
+        greeting: its first line, written before any case.
     """
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
@@ -27,7 +27,7 @@ class KioProcess:
         self.greeting = self._answer()
 
     def ask(self, case: object) -> dict[str, Any]:
-        """Return what the program answers to a case."""
+        """Return the program's answer to a case."""
         self._cases.write(json.dumps(case) + "\n")
         self._cases.flush()
         answer: dict[str, Any] = self._answer()
@@ -42,7 +42,7 @@ class KioProcess:
 
 @contextmanager
 def kio_process(program: str) -> Iterator[KioProcess]:
-    """Run a program of this folder inside the block."""
+    """Run a program of this folder for the duration of the block."""
     with subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name(program))],
         stdin=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""A program that reads messages of any API with kio and writes them again: one JSON case per line in and out.
+"""A program that reads messages of any API with kio and writes them again: JSON lines in and out.
 
-It runs in a process of its own because kio's native reader may abort. The first line it writes lists every
-message that kio knows: API, version, "request" or "response", and class.
+It runs in its own process because kio's native reader may abort. The first line it writes lists every
+message that kio knows: API key, version, "request" or "response", and module.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _messages() -> Iterator[tuple[int, int, str, str]]:
 
 
 def _message_class(module: Any, half: str) -> Any:
-    """Find the class of the whole message, which is named after the API; None where there is none."""
+    """Return a message's class, which is named after the API; None if there is none."""
     api = module.__name__.split(".")[-3]
     return getattr(module, f"{api.title().replace('_', '')}{half.title()}", None)
 

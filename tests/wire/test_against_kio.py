@@ -1,6 +1,6 @@
-"""Our bytes and our reading against kio, an independent codec, for valid messages of v0-v4.
+"""Our codec compared with kio, an independent one, for valid messages of v0-v4.
 
-kio refuses unknown tags (0.6.5), so the messages here have none; the golden bytes have them.
+kio refuses unknown tags (0.6.5), so these messages have none. The golden bytes have some.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def kio() -> Iterator[KioProcess]:
 def test_kio_reads_and_writes_the_same(
     kio: KioProcess, layout: Layout, data: st.DataObject
 ) -> None:
-    """Kio reads our bytes as our values up to their end, and writes our bytes for our values."""
+    """Kio decodes our bytes to the same values and end, and encodes our values to the same bytes."""
     message = data.draw(messages(layout, unknown_tags=False))
     if isinstance(message, ApiVersionsResponse):
         code = data.draw(st.sampled_from(sorted(kio.greeting["error_codes"].values())))

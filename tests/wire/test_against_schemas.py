@@ -1,4 +1,4 @@
-"""The field tables against the message schemas that the kafka-clients jar of release 4.4.0 carries."""
+"""The field tables compared with the message schemas in the kafka-clients jar of release 4.4.0."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ EACH_MESSAGE = pytest.mark.parametrize("message", MESSAGES, ids=lambda each: eac
 Schema = Mapping[str, Any]
 
 _NO_DEFAULT = {"bool": False, "string": "", "array": ()}
-"""What a field without a default in its schema has; numbers have 0."""
+"""Defaults of fields without one in their schema; numbers have 0."""
 
 _KEYS_OF_A_FIELD = {
     *("name", "type", "versions", "nullableVersions", "taggedVersions", "tag", "default"),
     *("flexibleVersions", "fields", "about", "ignorable", "mapKey"),
 }
-"""The last three say nothing about bytes."""
+"""The last three do not affect the bytes."""
 
 
 @pytest.fixture(scope="module")
 def read_schema() -> Callable[[type[Any]], Schema]:
-    """Give a function that reads a message's schema from the pinned jar."""
+    """Return a function that reads a message's schema from the pinned jar."""
     target = load_target(BROKERS_FOLDER / f"{RELEASE}.toml")
     if target.artefacts is None:
         raise ArtefactUnavailable(f"{RELEASE} pins no jars")
@@ -49,7 +49,7 @@ def read_schema() -> Callable[[type[Any]], Schema]:
     def read(message: type[Any]) -> Schema:
         with zipfile.ZipFile(jar) as archive:
             text = archive.read(f"common/message/{message.__name__}.json").decode()
-        # The schemas are JSON with comments on lines of their own.
+        # The schemas are JSON with comments on separate lines.
         schema: Schema = json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE))
         return schema
 
@@ -61,7 +61,7 @@ def _snake_case(name: str) -> str:
 
 
 def _default(schema: Schema) -> Any:
-    """The default in the attribute's type: the schema's, which may be a text, or its type's."""
+    """Return the schema's default in the attribute's type, or the type's own default."""
     kind = "array" if schema["type"].startswith("[]") else schema["type"]
     if "default" not in schema:
         return _NO_DEFAULT.get(kind, 0)
@@ -74,7 +74,7 @@ def _default(schema: Schema) -> Any:
 
 
 def _row_of_schema(schema: Schema) -> dict[str, Any]:
-    """What a schema says of one field, under the names of our table."""
+    """Return what a schema says about one field, under the names of our table."""
     kind = schema["type"]
     return {
         "name": _snake_case(schema["name"]),
@@ -100,7 +100,7 @@ def _row_of_table(each: Field) -> dict[str, Any]:
 
 
 def _structs(message: type[Any], schema: Schema) -> list[tuple[type[Any], Schema]]:
-    """A message and the elements of its arrays, each with its part of the schema."""
+    """Return a message and the elements of its arrays, each with its part of the schema."""
     found = [(message, schema)]
     for each, part in zip(message.FIELDS, schema["fields"], strict=True):
         if each.type is FieldType.ARRAY:
@@ -112,7 +112,7 @@ def _structs(message: type[Any], schema: Schema) -> list[tuple[type[Any], Schema
 def test_table_is_the_schema(
     read_schema: Callable[[type[Any]], Schema], message: type[Any]
 ) -> None:
-    """Names, types, order, versions, null, tags and flexible versions are those of the schema."""
+    """Names, types, order, versions, nullability, tags and flexible versions match the schema."""
     schema = read_schema(message)
     for struct, part in _structs(message, schema):
         assert [_row_of_table(each) for each in struct.FIELDS] == [
@@ -125,7 +125,7 @@ def test_table_is_the_schema(
 def test_defaults_are_those_of_the_schema(
     read_schema: Callable[[type[Any]], Schema], message: type[Any]
 ) -> None:
-    """What a message has without being told is what Kafka's class has."""
+    """The default of every optional attribute matches the schema's."""
     for struct, part in _structs(message, read_schema(message)):
         attributes = {each.name: each.default for each in dataclasses.fields(struct)}
         defaults = {_snake_case(each["name"]): _default(each) for each in part["fields"]}
@@ -141,7 +141,7 @@ def test_defaults_are_those_of_the_schema(
 def test_tagged_fields_are_tagged_in_all_their_versions(
     read_schema: Callable[[type[Any]], Schema], message: type[Any]
 ) -> None:
-    """A tagged field of these messages is tagged wherever it exists, as our table takes for granted."""
+    """A tagged field of these messages is tagged in all its versions, as our table assumes."""
     for _, part in _structs(message, read_schema(message)):
         for each in part["fields"]:
             assert each.get("taggedVersions") == (each["versions"] if "tag" in each else None)
@@ -151,7 +151,7 @@ def test_tagged_fields_are_tagged_in_all_their_versions(
 def test_schema_says_nothing_else(
     read_schema: Callable[[type[Any]], Schema], message: type[Any]
 ) -> None:
-    """The schema has no key that these tests do not compare or know to mean nothing here."""
+    """The schema has no keys except those that these tests compare or know to be irrelevant."""
     schema = read_schema(message)
     for _, part in _structs(message, schema):
         for each in part["fields"]:
@@ -164,7 +164,7 @@ def test_schema_says_nothing_else(
 def test_api_key_and_newest_version_are_those_of_the_schemas(
     read_schema: Callable[[type[Any]], Schema],
 ) -> None:
-    """Request and response carry our key and have the versions up to our newest one."""
+    """Request and response have our API key, and versions up to our newest one."""
     for message in (ApiVersionsRequest, ApiVersionsResponse):
         schema = read_schema(message)
         assert schema["apiKey"] == api_versions.API_VERSIONS_KEY

@@ -1,4 +1,4 @@
-"""ApiVersions: literals of every version, the constants beside the tables, and the lookup of a range."""
+"""ApiVersions: literal bytes of every version, the constants next to the tables, and range lookup."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_request_has_its_literal_bytes(version: int, expected: str) -> None:
     ],
 )
 def test_response_has_its_literal_bytes(version: int, expected: str) -> None:
-    """An answer has the throttle time from v1 and the features, maximum level first, from v3."""
+    """A response has the throttle time from v1, and the features, maximum level first, from v3."""
     assert encode(RESPONSE, version=version) == bytes.fromhex(expected)
     if version >= api_versions.FIRST_FLEXIBLE_VERSION:
         assert decode(ApiVersionsResponse, bytes.fromhex(expected), version=version) == RESPONSE
@@ -66,13 +66,13 @@ def test_response_has_its_literal_bytes(version: int, expected: str) -> None:
 
 @pytest.mark.parametrize("code", [0, 35, 129, 4242])
 def test_error_code_is_read_as_its_member(code: int) -> None:
-    """What is read is a member of the error codes, known or not, not a bare number."""
+    """An error code decodes to a member of the error codes, known or not, not to a bare number."""
     decoded = decode(ApiVersionsResponse, code.to_bytes(2) + bytes(4), version=0)
     assert decoded.error_code is ErrorCode(code)
 
 
 def test_constants_agree_with_the_tables() -> None:
-    """The named versions are those of the field tables."""
+    """The constants for versions agree with the field tables."""
     fields = {each.name: each for each in (*ApiVersionsRequest.FIELDS, *ApiVersionsResponse.FIELDS)}
     first = api_versions.FIRST_VERSION_WITH_CLUSTER_CHECK
     assert fields["cluster_id"].versions.first == fields["node_id"].versions.first == first
@@ -85,7 +85,7 @@ def test_constants_agree_with_the_tables() -> None:
 
 
 def test_range_of_an_api_is_its_first_entry() -> None:
-    """A lookup gives the first entry of an API, and none where it is not listed."""
+    """A lookup returns the first entry of an API, and None if the API is not listed."""
     first = ApiVersion(api_key=18, min_version=0, max_version=5)
     second = ApiVersion(api_key=18, min_version=1, max_version=2)
     other = ApiVersion(api_key=0, min_version=3, max_version=13)

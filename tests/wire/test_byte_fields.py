@@ -1,4 +1,4 @@
-"""Bytes, wide numbers and the byte in front of a nullable struct."""
+"""Bytes, wide numbers and the byte before a nullable struct."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WRITTEN: tuple[tuple[Decoder, Any, Any, str], ...] = (
 
 @pytest.mark.parametrize(("read", "write", "value", "written"), WRITTEN)
 def test_value_has_one_form(read: Decoder, write: Any, value: Any, written: str) -> None:
-    """A value is written as the protocol guide says, and read from nothing else."""
+    """A value is encoded as in the protocol guide, and no other bytes decode to it."""
     encoded = bytes.fromhex(written)
     assert write(value) == encoded
     assert contract_breaches(read, encoded, value) == []
@@ -50,12 +50,12 @@ def test_value_has_one_form(read: Decoder, write: Any, value: Any, written: str)
     ],
 )
 def test_other_bytes_are_refused(read: Decoder, data: bytes, error: type[Exception]) -> None:
-    """A length below -1, and any other byte in front of a struct, is a typed error."""
+    """A length below -1, and a wrong byte before a struct, raise a typed error."""
     assert isinstance(attempt(read, data), error)
 
 
 @pytest.mark.parametrize("write", [primitives.write_uint16, primitives.write_uint32])
 def test_negative_numbers_do_not_fit(write: Any) -> None:
-    """Unsigned numbers are not written from negative ones."""
+    """Unsigned types refuse negative numbers."""
     with pytest.raises(EncodeError):
         write(-1)

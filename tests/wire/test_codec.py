@@ -31,7 +31,7 @@ def _encoded(layout: Layout, data: st.DataObject) -> tuple[Any, bytes]:
 @EACH_LAYOUT
 @given(data=st.data())
 def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject) -> None:
-    """Every message reads back as it was written, and no part of it reads as a message."""
+    """Every message decodes to itself, and no part of its bytes decodes to a message."""
     message, encoded = _encoded(layout, data)
     assert contract_breaches(layout.read, encoded, message) == []
 
@@ -41,7 +41,7 @@ def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject)
 def test_bytes_behind_a_message_are_refused(
     layout: Layout, data: st.DataObject, behind: bytes
 ) -> None:
-    """Decoding exactly one message accepts its bytes and blames those that follow."""
+    """Decoding exactly one message accepts its bytes and blames any that follow."""
     message, encoded = _encoded(layout, data)
     assert decode(layout.message, encoded, version=layout.version) == message
     with pytest.raises(TrailingBytes) as caught:
@@ -58,7 +58,7 @@ def _damaged(encoded: bytes, data: st.DataObject) -> bytes:
 
 
 def _sorted_tags(message: Any) -> Any:
-    """The same message with its unknown tags ascending, as they are written."""
+    """Return the message with its unknown tags ascending, as they are written."""
     values = {}
     for each in message.FIELDS:
         value = getattr(message, each.name)
@@ -74,7 +74,7 @@ def _sorted_tags(message: Any) -> Any:
 def test_damaged_message_is_refused_inside_its_bytes_or_understood(
     layout: Layout, data: st.DataObject
 ) -> None:
-    """Bytes with a damage give an error that blames some of them, or a message that can be written."""
+    """Damaged bytes raise an error that blames some of them, or decode to a message that can be encoded."""
     damaged = _damaged(_encoded(layout, data)[1], data)
     outcome = attempt(layout.read, damaged)
     if isinstance(outcome, DecodeError):
@@ -88,14 +88,14 @@ def test_damaged_message_is_refused_inside_its_bytes_or_understood(
 
 
 def _value_at(message: Any, path: str) -> Any:
-    """The value that a span's path names in the decoded message."""
+    """Return the value at a span's path in the decoded message."""
     for step in re.findall(r"[a-z0-9_]+|\[\d+\]", path):
         message = message[int(step[1:-1])] if step[0] == "[" else getattr(message, step)
     return message
 
 
 def _span_differences(message: Any, spans: list[Span]) -> list[str]:
-    """Spans that name another value than the message has at their path."""
+    """Return the spans whose value differs from the message's value at their path."""
     differences = []
     for span in spans:
         owner, _, name = span.field_path.rpartition(".")
@@ -118,7 +118,7 @@ def _span_differences(message: Any, spans: list[Span]) -> list[str]:
 @EACH_LAYOUT
 @given(data=st.data())
 def test_trace_covers_every_byte_once(layout: Layout, data: st.DataObject) -> None:
-    """The spans of a trace follow each other from the first byte to the last and name each value."""
+    """The spans of a trace cover the bytes from first to last without a gap, and name each value."""
     message, encoded = _encoded(layout, data)
     spans: list[Span] = []
     decoded = decode(layout.message, encoded, version=layout.version, trace=spans)
@@ -131,7 +131,7 @@ def test_trace_covers_every_byte_once(layout: Layout, data: st.DataObject) -> No
 
 
 def test_trace_has_its_literal_spans() -> None:
-    """The trace of one answer is the list written out here."""
+    """The trace of one response is the list written out here."""
     encoded = bytes.fromhex(
         "0023 02 0012 0000 0005 00 00000001 02 01 08 0000000000000009 8001 02 abcd"
     )
@@ -154,7 +154,7 @@ def test_trace_has_its_literal_spans() -> None:
 
 
 def test_trace_of_wrong_bytes_ends_before_them() -> None:
-    """What was read before an error stands in the trace."""
+    """The trace has everything that was read before an error."""
     spans: list[Span] = []
     with pytest.raises(DecodeError):
         decode(ApiVersionsResponse, bytes.fromhex("0000 00000001 0012 00"), version=0, trace=spans)
@@ -168,7 +168,7 @@ def test_trace_of_wrong_bytes_ends_before_them() -> None:
 @pytest.mark.parametrize("layout", FLEXIBLE_LAYOUTS, ids=str)
 @given(data=st.data())
 def test_tags_are_understood_in_any_order(layout: Layout, data: st.DataObject) -> None:
-    """A tag section in another order gives the same known fields, the unknown ones and its order."""
+    """Tags in any order decode to the same fields, and `tag_order` keeps the order."""
     message, encoded = _encoded(layout, data)
     spans: list[Span] = []
     decode(layout.message, encoded, version=layout.version, trace=spans)
@@ -190,7 +190,7 @@ def test_tags_are_understood_in_any_order(layout: Layout, data: st.DataObject) -
 
 
 def test_unknown_tags_are_kept_and_written_back_ascending() -> None:
-    """Unknown tags of a message and of its elements survive, with their bytes."""
+    """Unknown tags of a message and of its elements are kept, with their bytes."""
     encoded = bytes.fromhex("0000 02 0012 0000 0005 02 09 01 aa 03 00 00000000 02 30 02 0001 05 00")
     decoded = decode(ApiVersionsResponse, encoded, version=4)
     assert decoded.unknown_tagged_fields == (TaggedField(48, b"\0\1"), TaggedField(5, b""))
@@ -206,7 +206,7 @@ def test_unknown_tags_are_kept_and_written_back_ascending() -> None:
 
 
 def test_default_that_stands_in_a_tag_is_read_and_not_written() -> None:
-    """A tagged field may carry its default; the order tells that it stood there."""
+    """A tagged field that carries its default is read but not written; `tag_order` shows it was there."""
     encoded = bytes.fromhex("0000 01 00000000 01 03 01 00")
     decoded = decode(ApiVersionsResponse, encoded, version=3)
     assert decoded == ApiVersionsResponse(error_code=ErrorCode.NONE)
@@ -215,7 +215,7 @@ def test_default_that_stands_in_a_tag_is_read_and_not_written() -> None:
 
 
 def test_fields_that_a_version_lacks_are_left_out() -> None:
-    """A message that has more than the version is written without the rest."""
+    """A message with more fields than the version has is written without the others."""
     request = ApiVersionsRequest(
         client_software_name="a",
         client_software_version="b",
@@ -265,7 +265,7 @@ FULL = ApiVersionsResponse(
     ],
 )
 def test_raw_replaces_the_bytes_of_a_field(raw: dict[str, bytes], expected: str) -> None:
-    """Raw bytes stand in the place of a field, and the caller's mapping is left as it was."""
+    """Raw bytes replace a field's bytes, and the caller's mapping is not changed."""
     given_raw = dict(raw)
     assert encode(FULL, version=3, raw=raw) == bytes.fromhex(expected)
     assert raw == given_raw
@@ -276,7 +276,7 @@ def test_raw_replaces_the_bytes_of_a_field(raw: dict[str, bytes], expected: str)
 def test_raw_replaces_exactly_one_untagged_field(
     layout: Layout, data: st.DataObject, junk: bytes
 ) -> None:
-    """Raw bytes of a field change no byte before and none behind it."""
+    """Raw bytes of a field change no byte before or after it."""
     message, encoded = _encoded(layout, data)
     names = [
         each.name
@@ -302,6 +302,6 @@ def test_raw_replaces_exactly_one_untagged_field(
     ],
 )
 def test_raw_without_a_place_is_refused(version: int, raw: dict[str, bytes]) -> None:
-    """Raw bytes for what the version does not have are an error that names it."""
+    """Raw bytes for a field that the version lacks raise an error that names the field."""
     with pytest.raises(EncodeError, match=sorted(raw)[-1]):
         encode(FULL, version=version, raw=raw)

@@ -1,4 +1,4 @@
-"""The contract check itself: a decoder that breaks the contract is found out."""
+"""The contract check itself: it detects a decoder that breaks the contract."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def _reads_another_value(data: memoryview, offset: int) -> tuple[Any, int]:
     ],
 )
 def test_broken_decoder_is_found_out(decoder: Decoder, breach: str) -> None:
-    """Each way to break the contract is named."""
+    """Each way to break the contract is reported."""
     assert breach in "\n".join(contract_breaches(decoder, b"\x07\x08", 1800))
 
 
 def test_right_decoder_breaks_nothing() -> None:
-    """A decoder that keeps the contract gives no complaint."""
+    """A decoder that keeps the contract causes no report."""
     assert contract_breaches(read_int16, b"\x07\x08", 1800) == []

@@ -1,4 +1,4 @@
-"""Error codes: the table, and codes that it does not know."""
+"""Error codes: the table, and codes that it lacks."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ UNKNOWN = st.integers(-(2**15), 2**15 - 1).filter(lambda code: code not in CODES
 
 
 def test_table_is_that_of_the_clients_library() -> None:
-    """Names and numbers are those of release 4.4.0, in its order, and no others."""
+    """Names and numbers are exactly those of release 4.4.0, in its order."""
     assert list({each.name: int(each) for each in ErrorCode}.items()) == list(CODES.items())
 
 
 @given(UNKNOWN)
 def test_unknown_code_is_kept_with_its_number(code: int) -> None:
-    """A code that the table lacks is one and the same member each time, and equal to its number."""
+    """A code that the table lacks is always the same member, and equals its number."""
     member = ErrorCode(code)
     assert member is ErrorCode(code)
     assert member == code
@@ -43,13 +43,13 @@ def test_unknown_code_survives_copies_and_processes(code: int) -> None:
 
 @given(UNKNOWN)
 def test_unknown_code_does_not_enter_the_table(code: int) -> None:
-    """Iterating and counting the table is the same after an unknown code was seen."""
+    """An unknown code leaves iteration over the table and its length unchanged."""
     assert ErrorCode(code) not in list(ErrorCode)
     assert len(ErrorCode) == len(CODES)
 
 
 @pytest.mark.parametrize("value", ["NONE", None, 0.5])
 def test_what_is_no_number_is_no_code(value: Any) -> None:
-    """Only numbers are codes."""
+    """Only numbers are accepted as codes."""
     with pytest.raises(ValueError, match="is not a valid ErrorCode"):
         ErrorCode(value)

@@ -1,4 +1,4 @@
-"""Every kind of decode error, with the field and the bytes that it blames; and what errors carry."""
+"""Every kind of decode error, with the field and the bytes that it blames, and the data of errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from wire.headers import RequestHeader, ResponseHeader
 from wire.primitives import TaggedField
 
 _TAGGED = "0000 01 00000000 "
-"""An answer of a flexible version up to its tag section, which begins at offset 7."""
+"""A response of a flexible version up to its tag section, which begins at offset 7."""
 
 REFUSED: tuple[tuple[str, type[Any], int, str, type[DecodeError], str, int, int], ...] = (
     ("nothing", ApiVersionsResponse, 0, "", BufferUnderflow, "error_code", 0, 0),
@@ -339,21 +339,21 @@ def test_wrong_bytes_are_blamed_on_their_field(
     ],
 )
 def test_sentence_of_a_decode_error_has_the_figures(data: str, problem: str) -> None:
-    """The sentence says what the bytes announce and what is there."""
+    """The message says what the bytes announce and how many bytes are left."""
     with pytest.raises(DecodeError) as caught:
         decode(ApiVersionsResponse, bytes.fromhex(data), version=0)
     assert caught.value.problem == problem
 
 
 def test_sentence_about_a_tag_has_both_sizes() -> None:
-    """The sentence says how many bytes the tag has and how many its value."""
+    """The message says how many bytes the tag declares and how many its value has."""
     with pytest.raises(TrailingBytes) as caught:
         decode(ApiVersionsResponse, bytes.fromhex(_TAGGED + "01 03 03 010000"), version=3)
     assert caught.value.problem == "tag 3 names 3 bytes, its value has 1"
 
 
 def test_every_kind_of_decode_error_is_provoked() -> None:
-    """The table above misses no kind but that of frames, which test_frames.py has."""
+    """The table above covers every kind except that of frames, which test_frames.py covers."""
     provoked = {kind for _, _, _, _, kind, _, _, _ in REFUSED}
     assert provoked == set(DecodeError.__subclasses__()) - {FrameTooLarge}
 
@@ -450,7 +450,7 @@ def test_path_grows_from_the_inside(fields: list[str], path: str) -> None:
 
 
 def test_sentence_of_a_decode_error_has_everything() -> None:
-    """The sentence names the field where there is one, the problem and the bytes."""
+    """The message names the field, if there is one, the problem and the bytes."""
     assert str(DecodeError("wrong", start=1, end=2)) == "wrong (bytes 1 to 2)"
     named = DecodeError("wrong", start=1, end=2, field_path="api_keys[0]")
     assert str(named) == "api_keys[0]: wrong (bytes 1 to 2)"
@@ -458,7 +458,7 @@ def test_sentence_of_a_decode_error_has_everything() -> None:
 
 @pytest.mark.parametrize("kind", DecodeError.__subclasses__(), ids=lambda kind: kind.__name__)
 def test_decode_error_survives_copies_and_processes(kind: type[DecodeError]) -> None:
-    """A copied or pickled error has the same kind, sentence and data."""
+    """A copied or pickled error has the same kind, message and data."""
     error = kind("wrong", start=1, end=2, field_path="node_id")
     for again in (copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
         assert type(again) is kind

@@ -1,4 +1,4 @@
-"""Requests as bytes, right and wrong on purpose, and what an exchange says."""
+"""Requests as bytes, correct and wrong on purpose, and what an exchange holds."""
 
 from __future__ import annotations
 
@@ -104,21 +104,21 @@ def test_request_is_that_of_the_clients_library(vector: dict[str, Any]) -> None:
 def test_wrong_request_has_its_literal_bytes(
     api_version: int, wrong: dict[str, Any], expected: str
 ) -> None:
-    """What is wrong on purpose stands in the bytes; what is meant stands beside them."""
+    """What is wrong on purpose is in the bytes; the intended header and body stay available."""
     sent = encode_request(_header(api_version), BODY, broken="said so", **wrong)
     assert sent.data == bytes.fromhex(expected)
     assert (sent.header, sent.body, sent.broken) == (_header(api_version), BODY, "said so")
 
 
 def test_body_of_bytes_is_written_as_it_is() -> None:
-    """Bytes stand in the place of a body, which then is not known; any API may be asked so."""
+    """Bytes replace a body, which then is None; this works for any API."""
     sent = encode_request(_header(9, api_key=3), b"\xca\xfe", header_version=1)
     assert sent.data == bytes.fromhex("00000011 0003 0009 00000007 0005 70726f6265 cafe")
     assert sent.body is None
 
 
 def test_header_version_of_another_api_has_to_be_given_once() -> None:
-    """The header version of a request to another API is not guessed, and has one source."""
+    """The header version for another API is required, and must have a single source."""
     layout = Layout(request=ApiVersionsRequest, response=ApiVersionsRequest, version=0)
     with pytest.raises(ValueError, match="give one of them"):
         encode_request(_header(9, api_key=3), b"", header_version=1, layout=layout)
@@ -127,20 +127,20 @@ def test_header_version_of_another_api_has_to_be_given_once() -> None:
 
 
 def test_raw_for_a_field_that_is_not_there_is_refused() -> None:
-    """A body of v0 has no field that could be wrong."""
+    """Raw bytes for a field that v0 does not have are refused."""
     with pytest.raises(EncodeError):
         encode_request(_header(0), BODY, raw_body={"client_software_name": b""})
 
 
 def test_raw_for_a_body_of_bytes_is_refused() -> None:
-    """A body that is bytes has no field that could be wrong."""
+    """Raw bytes for a field of a body that is bytes are refused."""
     with pytest.raises(EncodeError):
         encode_request(_header(3), b"", raw_body={"client_software_name": b""})
 
 
 @given(api_version=st.integers(-(2**15), 2**15 - 1), name=TEXT, trailing=st.binary(max_size=3))
 def test_request_reads_back_as_meant(api_version: int, name: str, trailing: bytes) -> None:
-    """A request's frame holds its header, its body and what trails, for every version."""
+    """A request's frame holds its header, body and trailing bytes, in every version."""
     body = ApiVersionsRequest(client_software_name=name)
     sent = encode_request(_header(api_version), body, trailing=trailing)
     reader = FrameReader()
@@ -160,7 +160,7 @@ def test_request_reads_back_as_meant(api_version: int, name: str, trailing: byte
 
 @pytest.mark.parametrize("correlation_id", [0, SENTINEL_CORRELATION_ID, -1])
 def test_sentinel_is_a_v0_request_with_another_correlation_id(correlation_id: int) -> None:
-    """The sentinel is well-formed and cannot be taken for the request before it."""
+    """The sentinel is well-formed, and its correlation id differs from that of the request before it."""
     sentinel = sentinel_for(correlation_id)
     header = decode(RequestHeader, sentinel.data[4:], version=1)
     assert header == sentinel.header
@@ -169,7 +169,7 @@ def test_sentinel_is_a_v0_request_with_another_correlation_id(correlation_id: in
 
 
 def test_sentinel_has_its_literal_bytes() -> None:
-    """The sentinel behind an ordinary request is always the same."""
+    """The sentinel after an ordinary request is always the same."""
     assert sentinel_for(7).data == bytes.fromhex(
         "00000012 0012 0000 05e471e1 0008 73656e74696e656c"
     )
@@ -187,14 +187,14 @@ def test_sentinel_has_its_literal_bytes() -> None:
 def test_received_is_everything_that_came(
     payload: bytes | None, stray: bytes, received: str
 ) -> None:
-    """An exchange gives what came for it as it stood on the connection."""
+    """`received` returns all bytes of an exchange, as they came."""
     request = Request(data=b"", header=_header(0))
     exchange = Exchange(request=request, outcome=Outcome.CLOSED, payload=payload, stray=stray)
     assert exchange.received == bytes.fromhex(received)
 
 
 def test_exchange_claims_nothing_that_was_not_seen() -> None:
-    """An exchange of which only the outcome is known has no answer, no life and no time."""
+    """An exchange with only an outcome has no response, no latency and no usable connection."""
     exchange = Exchange(request=sentinel_for(7), outcome=Outcome.SILENT)
     assert not exchange.usable
     assert (exchange.payload, exchange.framing_error, exchange.latency_us) == (None, None, None)
@@ -202,14 +202,14 @@ def test_exchange_claims_nothing_that_was_not_seen() -> None:
 
 
 def test_request_is_printed_by_its_values() -> None:
-    """Hypothesis prints a request as its representation, without the field tables of its classes."""
+    """Hypothesis prints a request as its repr, without the field tables of its classes."""
     sent = encode_request(_header(3), BODY)
     assert pretty(sent) == repr(sent)
     assert "FIELDS" not in pretty(sent)
 
 
 def test_outcome_is_printed_as_its_word() -> None:
-    """An outcome stands in a failure's message as the word that records use."""
+    """The repr of an outcome, as failures print it, is the word that records use."""
     assert [repr(outcome) for outcome in Outcome] == ["answer", "closed", "ignored", "silent"]
 
 
@@ -227,6 +227,6 @@ def test_outcome_is_printed_as_its_word() -> None:
 def test_kind_of_a_request_is_one_of_few(
     api_key: int, api_version: int, broken: str, kind: str
 ) -> None:
-    """It names known versions of ApiVersions, and says where the bytes are wrong on purpose."""
+    """`kind` names known versions of ApiVersions, and marks bytes that are wrong on purpose."""
     header = _header(api_version, api_key)
     assert encode_request(header, b"", header_version=1, broken=broken).kind == kind

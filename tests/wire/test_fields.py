@@ -42,13 +42,13 @@ EACH_TABLE = pytest.mark.parametrize("message", TABLES, ids=lambda each: each.__
     ],
 )
 def test_notation_is_read_and_written(text: str, expected: Versions) -> None:
-    """Kafka's notation is read, and written back as it stood."""
+    """Kafka's notation is parsed, and formatted as it was."""
     assert versions(text) == expected
     assert str(expected) == text
 
 
 def test_range_of_one_version_is_written_as_that_version() -> None:
-    """A range with equal ends needs no dash."""
+    """A range with equal ends is written without a dash."""
     assert str(versions("4-4")) == "4"
 
 
@@ -57,7 +57,7 @@ def test_range_of_one_version_is_written_as_that_version() -> None:
     ["", "+", "-", "3-", "-3", "-1+", "5-3", "3+4", "1-2+", "0x1", " 3+", "3 +", "None", "\u0663"],
 )
 def test_other_notation_is_refused(text: str) -> None:
-    """What Kafka's schemas would not write is an error."""
+    """Notation that Kafka's schemas do not use is an error."""
     with pytest.raises(ValueError, match=r"begins|range"):
         versions(text)
 
@@ -68,7 +68,7 @@ def test_other_notation_is_refused(text: str) -> None:
 @example(first=3, length=None, version=2)
 @given(first=st.integers(0, 9), length=st.none() | st.integers(0, 9), version=st.integers(-2, 25))
 def test_both_ends_belong_to_a_range(first: int, length: int | None, version: int) -> None:
-    """A range holds its ends and what is between, and an open one all that follows."""
+    """A range contains its ends and everything between; an open one contains everything that follows."""
     last = None if length is None else first + length
     expected = version >= first if last is None else version in range(first, last + 1)
     assert (version in Versions(first, last)) is expected
@@ -76,14 +76,14 @@ def test_both_ends_belong_to_a_range(first: int, length: int | None, version: in
 
 
 def test_only_numbers_belong_to_a_range() -> None:
-    """A text is in no range."""
+    """No range contains a string."""
     text: object = "3"
     assert not versions("0+").__contains__(text)
 
 
 @EACH_TABLE
 def test_table_names_the_attributes_in_order(message: Any) -> None:
-    """A table's names are the attributes of its message, in order, before the two about tags."""
+    """A table's names are the message's attributes, in order, without the last two about tags."""
     attributes = [each.name for each in dataclasses.fields(message)]
     names = [each.name for each in message.FIELDS]
     assert attributes == [*names, "unknown_tagged_fields", "tag_order"]
@@ -105,7 +105,7 @@ def test_default_of_the_table_is_that_of_the_attribute(message: Any) -> None:
 
 @EACH_TABLE
 def test_tags_are_numbered_in_order_without_gap(message: Any) -> None:
-    """The tagged fields of a table stand last, with the tags 0, 1, 2 ..."""
+    """The tagged fields of a table are last, with tags 0, 1, 2 and so on."""
     tags = [each.tag for each in message.FIELDS if each.tag is not None]
     assert tags == list(range(len(tags)))
     assert all(each.tag is None for each in message.FIELDS[: len(message.FIELDS) - len(tags)])
@@ -113,14 +113,14 @@ def test_tags_are_numbered_in_order_without_gap(message: Any) -> None:
 
 @EACH_TABLE
 def test_arrays_and_only_arrays_name_their_element(message: Any) -> None:
-    """A field has an element class exactly if it is an array."""
+    """A field has an element class if and only if it is an array."""
     for each in message.FIELDS:
         assert (each.element is not None) is (each.type is FieldType.ARRAY)
 
 
 @EACH_TABLE
 def test_messages_cannot_be_changed(message: Any) -> None:
-    """A message is frozen, has slots only and is made by names only."""
+    """A message is frozen, has slots, and accepts keyword arguments only."""
     assert message.__dataclass_params__.frozen
     assert "__slots__" in vars(message)
     assert all(each.kw_only for each in dataclasses.fields(message))
@@ -128,6 +128,6 @@ def test_messages_cannot_be_changed(message: Any) -> None:
 
 @EACH_TABLE
 def test_only_the_order_of_tags_is_not_compared(message: Any) -> None:
-    """Messages with the same values are equal and look the same, whatever the order of their tags was."""
+    """Messages with the same values are equal and have the same repr, whatever their tag order."""
     for each in dataclasses.fields(message):
         assert (each.compare, each.repr) == (each.name != "tag_order", each.name != "tag_order")

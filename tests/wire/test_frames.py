@@ -1,4 +1,4 @@
-"""Frames, whole and in any pieces."""
+"""Frames, complete and in pieces."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def _taken(reader: FrameReader) -> list[bytes]:
     ],
 )
 def test_frame_has_its_literal_bytes(payload: bytes, size: int | None, expected: str) -> None:
-    """A frame is the size, the true or the asked one, and the payload."""
+    """A frame is its true size, or the given one, and the payload."""
     assert encode_frame(payload, size=size) == bytes.fromhex(expected)
 
 
 def test_size_that_is_no_int32_is_refused() -> None:
-    """A wrong size still is an int32."""
+    """A wrong size must still fit an int32."""
     with pytest.raises(EncodeError):
         encode_frame(b"", size=2**31)
 
 
 @given(payloads=PAYLOADS, behind=st.binary(max_size=3))
 def test_stream_is_cut_into_its_payloads(payloads: list[bytes], behind: bytes) -> None:
-    """A stream fed whole gives its payloads and keeps what follows them."""
+    """A stream fed at once returns its payloads and keeps the bytes after them."""
     stream = b"".join(encode_frame(payload) for payload in payloads)
     reader = FrameReader()
     reader.receive_data(stream + behind)
@@ -52,7 +52,7 @@ def test_stream_is_cut_into_its_payloads(payloads: list[bytes], behind: bytes) -
 
 @given(payloads=PAYLOADS)
 def test_stream_fed_byte_by_byte_gives_the_same(payloads: list[bytes]) -> None:
-    """A payload comes with its last byte, and not before."""
+    """A payload is returned with its last byte, and not before."""
     reader = FrameReader()
     for payload in payloads:
         frame = encode_frame(payload)
@@ -69,7 +69,7 @@ def test_stream_fed_byte_by_byte_gives_the_same(payloads: list[bytes]) -> None:
 def test_stream_fed_in_any_pieces_gives_the_same(
     payloads: list[bytes], data: st.DataObject
 ) -> None:
-    """Where the pieces end does not matter."""
+    """The sizes of the pieces do not matter."""
     stream = b"".join(encode_frame(payload) for payload in payloads)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=4)))
     reader = FrameReader()
@@ -94,7 +94,7 @@ def test_stream_fed_in_any_pieces_gives_the_same(
 def test_wrong_size_is_refused_with_its_four_bytes(
     prefix: str, kind: type[DecodeError], problem: str
 ) -> None:
-    """A size out of bounds is refused as soon as it is there, again and again."""
+    """A size out of bounds is refused as soon as its four bytes are there, and every time after."""
     reader = FrameReader(max_frame_bytes=8)
     reader.receive_data(encode_frame(b"before") + bytes.fromhex(prefix)[:3])
     assert _taken(reader) == [b"before"]
@@ -111,14 +111,14 @@ def test_wrong_size_is_refused_with_its_four_bytes(
 
 
 def test_size_at_the_bound_is_accepted() -> None:
-    """The bound itself is allowed."""
+    """A frame as large as the bound is accepted."""
     reader = FrameReader(max_frame_bytes=8)
     reader.receive_data(encode_frame(b"12345678"))
     assert reader.next_payload() == b"12345678"
 
 
 def test_default_bound_is_sixteen_mebibytes() -> None:
-    """A reader without a bound of its own refuses frames above 16 MiB and awaits those up to it."""
+    """A reader without its own bound refuses frames above 16 MiB and waits for those up to it."""
     assert DEFAULT_MAX_FRAME_BYTES == 16777216
     reader = FrameReader()
     reader.receive_data(bytes.fromhex("01000000"))

@@ -1,4 +1,4 @@
-"""Our bytes and our reading against bytes that Kafka's own classes wrote (tests/vectors/README.md)."""
+"""Our codec compared with bytes that Kafka's own classes wrote (tests/vectors/README.md)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWERS = load_vectors("broker-error-answers.json")["answers"]
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 def test_message_has_the_bytes_of_the_clients_library(vector: dict[str, Any]) -> None:
-    """A message is written as Kafka's class writes it, and read from there in every way of feeding."""
+    """A message is encoded as by Kafka's class, and decoded from its bytes as the contract requires."""
     layout = Layout(MESSAGES[vector["message"]], vector["version"])
     expected = message_of(layout.message, vector["fields"])
     encoded = bytes.fromhex(vector["hex"])
@@ -28,7 +28,7 @@ def test_message_has_the_bytes_of_the_clients_library(vector: dict[str, Any]) ->
 
 
 def test_vectors_have_every_message_and_version() -> None:
-    """No version of a message or header that release 4.4.0 can write is without a vector."""
+    """Every version of a message or header that release 4.4.0 can write has a vector."""
     assert {(vector["message"], vector["version"]) for vector in VECTORS} == {
         *(("ApiVersionsRequest", version) for version in range(6)),
         *(("ApiVersionsResponse", version) for version in range(6)),
@@ -39,7 +39,7 @@ def test_vectors_have_every_message_and_version() -> None:
 
 @pytest.mark.parametrize("vector", ANSWERS, ids=lambda vector: vector["id"])
 def test_error_answer_has_the_bytes_of_the_broker(vector: dict[str, Any]) -> None:
-    """An answer with an error is header v0 and the body, and is read as that error."""
+    """An error response is header v0 and the body, and decodes to that error."""
     expected = message_of(ApiVersionsResponse, vector["fields"])
     header = ResponseHeader(correlation_id=7)
     payload = bytes.fromhex(vector["hex"])

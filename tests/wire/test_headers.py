@@ -1,4 +1,4 @@
-"""Headers: literals, and which header a request has."""
+"""Headers: literal bytes, and which header a request has."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ HEADER = RequestHeader(
     ],
 )
 def test_request_header_has_its_literal_bytes(version: int, expected: str) -> None:
-    """The client id keeps its two-byte length, also where the header is flexible."""
+    """The client id has a two-byte length, even in a flexible header."""
     assert encode(HEADER, version=version) == bytes.fromhex(expected)
 
 
 def test_request_header_without_client_id_reads_as_the_default() -> None:
-    """Version 0 has no client id; what is read has Kafka's default, the empty string."""
+    """Version 0 has no client id; decoding returns Kafka's default, the empty string."""
     assert decode(RequestHeader, bytes.fromhex("0012 0000 00000007"), version=0).client_id == ""
 
 
@@ -38,7 +38,7 @@ def test_request_header_without_client_id_reads_as_the_default() -> None:
     [pytest.param(None, "ffff", id="null"), pytest.param("", "0000", id="empty")],
 )
 def test_null_and_empty_client_id_differ(client_id: str | None, expected: str) -> None:
-    """A null client id is -1 on the wire, an empty one is 0."""
+    """A null client id is -1 on the wire, an empty one 0."""
     header = RequestHeader(
         request_api_key=0, request_api_version=0, correlation_id=0, client_id=client_id
     )
@@ -62,12 +62,12 @@ def test_response_header_has_its_literal_bytes(version: int, expected: str) -> N
     [(-32768, 1), (-1, 1), (0, 1), (2, 1), (3, 2), (5, 2), (6, 2), (32767, 2)],
 )
 def test_header_version_follows_from_the_api_version(api_version: int, header_version: int) -> None:
-    """An ApiVersions request has a flexible header from version 3 on, known or not."""
+    """An ApiVersions request has a flexible header from version 3 on, even in an unknown version."""
     assert request_header_version(18, api_version) == header_version
 
 
 @given(st.integers(-(2**15), 2**15 - 1).filter(lambda key: key != 18))
 def test_header_version_of_other_apis_is_not_guessed(api_key: int) -> None:
-    """Only ApiVersions is known."""
+    """The header version of any other API is an error."""
     with pytest.raises(ValueError, match=str(api_key)):
         request_header_version(api_key, 0)

@@ -1,4 +1,4 @@
-"""Classes made from schemas: every type and option, defaults, header versions and which source counts."""
+"""Classes made from schemas: every type and option, defaults, header versions, and source order."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from wire.message_schemas import Api, ApiCatalogue, message_class, snake_case
 
 
 def field(name: str, type_: str, versions: str = "0+", **others: Any) -> dict[str, Any]:
-    """One field of a schema."""
+    """Return one field of a schema."""
     return {"name": name, "type": type_, "versions": versions, **others}
 
 
 def schema(*fields: dict[str, Any], **others: Any) -> dict[str, Any]:
-    """A schema of version 0, which is plain, and version 1, which is flexible."""
+    """Return a schema of version 0, which is not flexible, and version 1, which is."""
     return {
         "name": "SomeRequest",
         "validVersions": "0-1",
@@ -55,7 +55,7 @@ EVERY_TYPE = message_class(
 
 
 def value_of_every_type() -> Any:
-    """A message that uses all there is."""
+    """Return a message with a value in every field."""
     fields = {each.name: each for each in EVERY_TYPE.FIELDS}
     pair, other = fields["a_struct"].element, fields["absent"].element
     return EVERY_TYPE(
@@ -88,7 +88,7 @@ def value_of_every_type() -> Any:
     ],
 )
 def test_every_type_is_written_in_its_place(version: int, written: str) -> None:
-    """Each type has its plain and its compact form, and a tagged struct stands in the tag section."""
+    """Each type has its plain and its compact form, and a tagged struct is in the tag section."""
     message = value_of_every_type()
     encoded = encode(message, version=version)
     assert encoded.hex() == written.replace(" ", "")
@@ -101,7 +101,7 @@ def test_every_type_is_written_in_its_place(version: int, written: str) -> None:
 
 
 def test_null_struct_is_one_byte() -> None:
-    """A struct that is null is written as -1, and nothing follows."""
+    """A null struct is written as -1, with nothing after it."""
     only = message_class(schema(field("Absent", "Other", fields=[field("Deep", "int8")], **NULL)))
     assert encode(only(), version=0) == b"\xff"
     assert decode(only, b"\xff", version=0) == only(absent=None)
@@ -110,7 +110,7 @@ def test_null_struct_is_one_byte() -> None:
 
 
 def test_missing_values_are_the_defaults_of_the_schema() -> None:
-    """What is not given has the schema's default, in its own type, and a type's zero where there is none."""
+    """Missing values are the schema's defaults, in the field's type, or the type's zero."""
     made = message_class(
         schema(
             field("Hex", "int32", default="0x7fffffff"),
@@ -135,7 +135,7 @@ def test_missing_values_are_the_defaults_of_the_schema() -> None:
     ],
 )
 def test_wrong_bytes_are_blamed_by_path(data: str, error: type[DecodeError], path: str) -> None:
-    """What does not fit is a typed error with the field's path; a count is checked before anything is made."""
+    """Bytes that do not fit raise a typed error with the field's path; counts are checked first."""
     made = message_class(schema(field("Numbers", "[]int32"), field("Names", "[]string")))
     with pytest.raises(error) as caught:
         decode(made, bytes.fromhex(data), version=0)
@@ -158,19 +158,19 @@ def test_value_that_does_not_fit_is_not_written() -> None:
     ],
 )
 def test_names_are_snake_cased(name: str, snake: str) -> None:
-    """A name's words are told apart by their capitals."""
+    """Capital letters separate the words of a name."""
     assert snake_case(name) == snake
 
 
 def api_schemas(key: int, name: str, valid: str, flexible: str = "1+") -> list[dict[str, Any]]:
-    """Request and response of an API."""
+    """Return request and response schemas of an API."""
     common = {"apiKey": key, "validVersions": valid, "flexibleVersions": flexible, "fields": []}
     halves = ("Request", "Response")
     return [{**common, "name": f"{name}{half}", "type": half.lower()} for half in halves]
 
 
 def test_earlier_source_counts_where_two_describe_a_version() -> None:
-    """Each version comes from the first source that has it; a removed API comes from the older one alone."""
+    """Each version comes from the first source that has it; a removed API from the older one."""
     newer = [*api_schemas(3, "New", "2-4"), *api_schemas(5, "Gone", "none")]
     older = [*api_schemas(3, "Old", "0-2"), *api_schemas(5, "Gone", "0"), {"name": "Data"}]
     catalogue = ApiCatalogue([newer, older])
@@ -190,7 +190,7 @@ def test_earlier_source_counts_where_two_describe_a_version() -> None:
     ("asked", "name", "found"), [(-5, "Old", 0), (99, "New", 4), (3, "New", 3)]
 )
 def test_nearest_version_is_found(asked: int, name: str, found: int) -> None:
-    """A version that nobody describes has a nearest one that somebody does."""
+    """The nearest version is the described one closest to the requested version."""
     catalogue = ApiCatalogue([api_schemas(3, "New", "2-4"), api_schemas(3, "Old", "0-2")])
     nearest = catalogue.nearest(3, asked)
     assert nearest is not None
@@ -211,7 +211,7 @@ def test_nearest_version_is_found(asked: int, name: str, found: int) -> None:
 def test_header_versions_follow_from_flexibility(
     key: int, version: int, request_header: int, response_header: int
 ) -> None:
-    """Headers are flexible where bodies are, but for two exceptions."""
+    """Headers are flexible if bodies are, with two exceptions."""
     api = Api(*api_schemas(key, "Some", "0-1"))
     assert api.request_header_version(version) == request_header
     assert api.response_header_version(version) == response_header

@@ -1,4 +1,4 @@
-"""The primitive types: literals, the decoder contract, and every way to be wrong."""
+"""The primitive types: literal bytes, the decoder contract, and every way to be wrong."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from wire.primitives import UINT32_MAX, RawTaggedField, TaggedField
 
 
 class Primitive(NamedTuple):
-    """A pair of functions, the values they are for, and one literal."""
+    """A reader, a writer, a strategy for their values, and literal encodings."""
 
     name: str
     read: Decoder
@@ -134,7 +134,7 @@ EACH_PRIMITIVE = pytest.mark.parametrize("primitive", PRIMITIVES, ids=lambda eac
 @EACH_PRIMITIVE
 @given(data=st.data())
 def test_reader_keeps_the_decoder_contract(primitive: Primitive, data: st.DataObject) -> None:
-    """A reader gives back what the writer wrote, and nothing for any part of it."""
+    """A reader returns what the writer wrote, and refuses any part of it."""
     value = data.draw(primitive.values)
     assert contract_breaches(primitive.read, primitive.write(value), value) == []
 
@@ -148,7 +148,7 @@ def test_reader_keeps_the_decoder_contract(primitive: Primitive, data: st.DataOb
     ],
 )
 def test_value_has_its_literal_bytes(primitive: Primitive, value: Any, encoded: str) -> None:
-    """A value is written as, and read from, bytes that are written out here."""
+    """A value is encoded to, and decoded from, the bytes written out here."""
     assert primitive.write(value).hex() == encoded
     assert contract_breaches(primitive.read, bytes.fromhex(encoded), value) == []
 
@@ -158,7 +158,7 @@ def test_value_has_its_literal_bytes(primitive: Primitive, value: Any, encoded: 
 def test_reader_blames_only_bytes_that_it_read(
     primitive: Primitive, data: bytes, offset: int
 ) -> None:
-    """A reader of any bytes gives a value inside them, or an error inside them."""
+    """A reader of arbitrary bytes returns a value within them or blames bytes within them."""
     offset = min(offset, len(data))
     outcome = attempt(primitive.read, data, offset)
     if isinstance(outcome, DecodeError):
@@ -223,7 +223,7 @@ def test_wrong_bytes_are_blamed_exactly(
     ],
 )
 def test_sentence_of_an_error_has_the_figures(read: Decoder, data: str, problem: str) -> None:
-    """The sentence says what was expected at the offset and what is there."""
+    """The message says how many bytes were expected and are left, or the wrong length."""
     with pytest.raises(DecodeError) as caught:
         read(memoryview(bytes.fromhex(data)), 1)
     assert caught.value.problem == problem
@@ -269,7 +269,7 @@ def test_longest_string_fits() -> None:
 
 @given(value=st.integers(0, UINT32_MAX), size=st.integers(2, 5))
 def test_padded_varint_reads_as_its_value(value: int, size: int) -> None:
-    """A varint that is longer than needed has its asked size and reads as the same value."""
+    """A varint that is longer than needed has the requested size and reads as the same value."""
     value %= 1 << 7 * size
     padded = primitives.write_long_unsigned_varint(value, size)
     assert len(padded) == size
@@ -286,13 +286,13 @@ def test_padded_varint_has_its_literal_bytes(value: int, size: int, encoded: str
 
 @pytest.mark.parametrize(("value", "size"), [(128 * 128, 2), (-1, 5)])
 def test_padded_varint_that_is_too_short_is_refused(value: int, size: int) -> None:
-    """A padded varint refuses a value that its size cannot hold."""
+    """A padded varint refuses a value that does not fit its size."""
     with pytest.raises(EncodeError):
         primitives.write_long_unsigned_varint(value, size)
 
 
 def _section_breaches(section: bytes, fields: tuple[RawTaggedField, ...]) -> list[str]:
-    """Feed a tag section in every way; its offsets are brought back to where it begins."""
+    """Check the decoder contract on a tag section, with offsets relative to its start."""
 
     def read(data: memoryview, offset: int) -> tuple[tuple[RawTaggedField, ...], int]:
         found, end = primitives.read_raw_tagged_fields(data, offset)
@@ -303,7 +303,7 @@ def _section_breaches(section: bytes, fields: tuple[RawTaggedField, ...]) -> lis
 
 
 def test_tag_section_names_where_each_field_stands() -> None:
-    """A tag section is read without its meaning, in the order in which the fields stand."""
+    """A tag section is read without interpretation, in the order of its fields."""
     section = bytes.fromhex("03 05 02 abcd 8001 00 00 01 ff")
     fields = (
         RawTaggedField(tag=5, offset=1, start=3, end=5),
@@ -321,7 +321,7 @@ def test_tag_section_names_where_each_field_stands() -> None:
 @example(())
 @example((TaggedField(UINT32_MAX, b"\x00" * 200), TaggedField(0, b"")))
 def test_tag_section_keeps_order_and_data(fields: tuple[TaggedField, ...]) -> None:
-    """A tag section is written in the order given and read back with the same data."""
+    """A tag section is written in the given order and read back with the same data."""
     section = primitives.write_raw_tagged_fields(fields)
     found, end = primitives.read_raw_tagged_fields(memoryview(section), 0)
     assert tuple(TaggedField(each.tag, section[each.start : each.end]) for each in found) == fields

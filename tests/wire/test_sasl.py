@@ -1,4 +1,4 @@
-"""SASL requests: the bytes of handshake and tokens."""
+"""SASL requests: the bytes of handshakes and tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CLIENT_ID = b"\x00\x11kafka-conformance"
 
 
 def test_handshake_names_the_mechanism() -> None:
-    """Key 17, the version, a header v1 and the mechanism as a string with an int16 length."""
+    """The handshake has key 17, the version, a v1 header, and the mechanism with an int16 length."""
     sent = handshake_request(version=1, mechanism="PLAIN", correlation_id=7)
     payload = b"\x00\x11\x00\x01\x00\x00\x00\x07" + CLIENT_ID + b"\x00\x05PLAIN"
     assert sent.data == len(payload).to_bytes(4) + payload
@@ -36,14 +36,14 @@ def test_handshake_names_the_mechanism() -> None:
 
 
 def test_token_is_wrapped_with_an_int32_length() -> None:
-    """SaslAuthenticate v0 carries the token as bytes."""
+    """SaslAuthenticate v0 carries the token as bytes with an int32 length."""
     sent = authenticate_request(b"\x00a\x00b", correlation_id=8)
     payload = b"\x00\x24\x00\x00\x00\x00\x00\x08" + CLIENT_ID + b"\x00\x00\x00\x04\x00a\x00b"
     assert sent.data == len(payload).to_bytes(4) + payload
 
 
 def test_bare_token_is_a_frame_and_nothing_more() -> None:
-    """Behind SaslHandshake v0 a token has no request header."""
+    """After SaslHandshake v0, a token is sent without a request header."""
     sent = bare_token(plain_token("me", "secret"))
     assert sent.data == b"\x00\x00\x00\x0a\x00me\x00secret"
     assert (sent.api_key, sent.api_version) == (SASL_AUTHENTICATE_KEY, BARE_TOKEN)
@@ -60,7 +60,7 @@ def test_bare_token_is_a_frame_and_nothing_more() -> None:
 def test_messages_are_those_of_the_schemas(
     api_key: int, version: int, request_: type[Any], response: type[Any]
 ) -> None:
-    """With a value in every field they have the same bytes, and what is cut off is told from what is whole."""
+    """The messages have the same bytes as those of the schemas, and truncated bytes are refused."""
     api = described_api(api_key, version)
     for ours, theirs in ((request_, api.request), (response, api.response)):
         message = filled_message(ours, version)

@@ -1,4 +1,4 @@
-"""Messages made from the schemas against kio, an implementation that shares no code with ours."""
+"""Messages made from the schemas compared with kio, which shares no code with ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.wire.kio_process import KioProcess, kio_process
 from wire.codec import encode
 
 FEWEST_MESSAGES = 500
-"""kio 0.6 knows some 600 requests and responses that the jars describe too."""
+"""kio 0.6 and the jars have some 600 requests and responses in common."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def kio() -> Iterator[KioProcess]:
 
 @pytest.mark.parametrize("filled", [False, True], ids=["defaults", "every-field"])
 def test_kio_reads_our_bytes_and_writes_them_again(kio: KioProcess, filled: bool) -> None:
-    """Of each message that both know, kio reads our bytes to their end and writes the same for what it read."""
+    """Of each common message, kio reads our bytes to their end and writes the same bytes again."""
     compared, different = 0, {}
     for api_key, version, half, path in kio.greeting:
         api = api_catalogue().find(api_key, version)

@@ -1,4 +1,4 @@
-"""A `gh` that answers from a script and keeps what it was asked."""
+"""A fake `gh` that returns scripted output and records its calls."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ print(answers[name])
 
 
 class FakeGh:
-    """The program, first on the PATH."""
+    """The fake program, which can be put first on PATH."""
 
     def __init__(self, folder: Path, answers: Mapping[str, Any]) -> None:
-        """Write it.
+        """Write the program.
 
         Args:
-            folder: where; it must be new.
-            answers: the first two arguments to what is printed, as JSON unless it is a text; others fail.
+            folder: its folder, which must be new.
+            answers: what to print, by the first two arguments; JSON unless it is a text. Other calls fail.
         """
         folder.mkdir()
         texts = {k: v if isinstance(v, str) else json.dumps(v) for k, v in answers.items()}
@@ -42,11 +42,11 @@ class FakeGh:
         self.folder = folder
 
     def put_on_path(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let it be found first."""
+        """Put the program first on PATH."""
         monkeypatch.setenv("PATH", str(self.folder), prepend=":")
 
     @property
     def calls(self) -> list[list[str]]:
-        """What it was called with."""
+        """Return the arguments of each call."""
         path = self.folder / "calls.jsonl"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

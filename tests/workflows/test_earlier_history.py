@@ -1,4 +1,4 @@
-"""The history comes from the newest artefact of this branch of this repository, and from no other."""
+"""The history comes from the newest artefact of this repository's own branch, and from no other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workflows.earlier_history import main, newest_run
 
 
 def artefact(run: int, day: int, **changes: Any) -> dict[str, Any]:
-    """Give one entry of GitHub's list; changes are of the entry or of its run."""
+    """Return one entry of GitHub's list; `changes` apply to the entry or to its run."""
     origin = {"id": run, "head_branch": "main", "head_repository_id": 1, "repository_id": 1}
     entry = {"expired": False, "created_at": f"2026-11-{day:02}T02:00:00Z"}
     entry |= {name: changes.pop(name) for name in list(changes) if name in entry}
@@ -21,7 +21,7 @@ def artefact(run: int, day: int, **changes: Any) -> dict[str, Any]:
 
 
 def test_newest_usable_one_is_taken() -> None:
-    """Neither the order of the list nor a newer but expired one changes that."""
+    """Neither the order of the list nor a newer but expired artefact changes the choice."""
     listed = [artefact(2, 12), artefact(3, 13), artefact(1, 11), artefact(4, 14, expired=True)]
     assert newest_run(listed, "main") == 3
 
@@ -38,7 +38,7 @@ def test_foreign_ones_do_not_count(changes: dict[str, Any]) -> None:
 
 
 def test_an_artefact_without_a_run_does_not_count() -> None:
-    """GitHub gives none where the run was deleted."""
+    """GitHub lists no run if it was deleted."""
     assert newest_run([{**artefact(1, 11), "workflow_run": None}], "main") is None
 
 
@@ -54,7 +54,7 @@ def test_command_fetches_what_there_is(
     words: str,
     downloads: int,
 ) -> None:
-    """The first night ends well with an empty folder; later ones download."""
+    """The first night succeeds with an empty folder; later nights download the artefact."""
     answers = {
         "api repos/some/one/actions/artifacts?name=history&per_page=100": {"artifacts": listed},
         "run download": "",

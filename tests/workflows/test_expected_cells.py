@@ -1,4 +1,4 @@
-"""What other brokers violate is compared with a list: neither more nor less, and by whole runs alone."""
+"""The violations of other brokers match a list exactly, and only complete runs are compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workflows.expected_cells import main
 
 
 def compare(tmp_path: Path, *, verdict: str, expected: list[str], whole: bool = True) -> str:
-    """Write a run of one cell and compare it; returns what was said, empty where nothing differs."""
+    """Write a run of one cell, compare it and return the output, which is empty if nothing differs."""
     header = run_header([planned_cell(target="a")], run_id="run-a")
     folder = write_run(tmp_path / "runs" / "run-a", header, [example_row(header, verdict=verdict)])
     if not whole:
@@ -37,11 +37,11 @@ def compare(tmp_path: Path, *, verdict: str, expected: list[str], whole: bool = 
 def test_neither_more_nor_less(
     tmp_path: Path, verdict: str, expected: list[str], said: str
 ) -> None:
-    """A red cell that is gone is as much news as a new one."""
+    """A red cell that is gone is reported like a new one."""
     assert compare(tmp_path, verdict=verdict, expected=expected) == said
 
 
 def test_a_run_without_a_footer_is_none(tmp_path: Path) -> None:
-    """A traceback leaves one, with the same exit status as a violation."""
+    """A run that ended with a traceback has no footer, but the same exit status as one with a violation."""
     said = compare(tmp_path, verdict="violates", expected=[DEFAULT_CLAUSE], whole=False)
     assert said.startswith("a: no whole run")

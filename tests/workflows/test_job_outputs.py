@@ -11,7 +11,7 @@ from workflows.job_outputs import write_outputs, write_summary
 
 
 def test_a_value_cannot_set_another_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A value with line ends stays one value: the line that ends it is chosen by chance."""
+    """A value with line breaks stays one value, because its delimiter is random."""
     path = tmp_path / "outputs"
     monkeypatch.setenv("GITHUB_OUTPUT", str(path))
     write_outputs({"name": "one\nother<<end\nstolen\nend"})
@@ -21,7 +21,7 @@ def test_a_value_cannot_set_another_output(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_texts_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an earlier step wrote stays."""
+    """Text that an earlier step wrote is kept."""
     path = tmp_path / "summary"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
     write_summary("one")

@@ -1,4 +1,4 @@
-"""What `action.yml` runs: its inputs become the suite's options, and a run its outputs."""
+"""The program that `action.yml` runs turns inputs into the suite's options, and a run into outputs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def options(**inputs: str) -> list[str]:
     ids=["address", "ids", "image", "options", "expectations"],
 )
 def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:
-    """Each input is one option of the suite, and paths are those of the project's workspace."""
+    """Each input is one option of the suite, and paths are relative to the project's workspace."""
     assert options(**inputs) == expected
 
 
@@ -60,13 +60,13 @@ def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> N
     ids=["nothing", "two-targets", "no-boolean"],
 )
 def test_inputs_that_do_not_fit_are_refused(inputs: dict[str, str]) -> None:
-    """Nothing is judged by guessing."""
+    """The action does not guess what to judge."""
     with pytest.raises(WrongInput):
         options(**inputs)
 
 
 def test_an_image_becomes_a_registry_entry(tmp_path: Path) -> None:
-    """The registry reads what the inputs about an image say, quotes and line ends included."""
+    """The registry reads the inputs about an image unchanged, including quotes and line breaks."""
     inputs = {
         "INPUT_IMAGE": 'some/broker:"1"',
         "INPUT_IMAGE_PORT": "19092",
@@ -84,7 +84,7 @@ def test_an_image_becomes_a_registry_entry(tmp_path: Path) -> None:
 
 
 def test_an_image_alone_is_enough() -> None:
-    """Port 9092 is the default, and nothing else is set."""
+    """The default port is 9092, and nothing else is set."""
     table = tomllib.loads(image_entry({"INPUT_IMAGE": "some/broker"}))["container"]
     assert table == {"image": "some/broker", "port": 9092}
 
@@ -102,7 +102,7 @@ def test_a_wrong_input_about_an_image_is_refused(inputs: dict[str, str]) -> None
 
 @pytest.mark.parametrize(("ref", "commit"), [("a" * 40, "a" * 40), ("v1", None), ("", None)])
 def test_commit_in_the_records_is_the_suites_own(ref: str, commit: str | None) -> None:
-    """GITHUB_SHA is the project's commit; the suite's is known only where the action is pinned by one."""
+    """GITHUB_SHA is the project's commit; the suite's is known only if the action is pinned by a commit."""
     environment = {"GITHUB_SHA": "b" * 40, "GITHUB_ACTION_REF": ref}
     assert suite_environment(environment).get("GITHUB_SHA") == commit
 
@@ -111,7 +111,7 @@ def test_commit_in_the_records_is_the_suites_own(ref: str, commit: str | None) -
     ("target", "status"), [("reference", 0), ("reference+tags-descend", 1), ("nothing-1", 4)]
 )
 def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, status: int) -> None:
-    """The step ends with the suite's status and leaves outputs and a summary, also where it judged nothing."""
+    """The step ends with the suite's exit status and leaves outputs and a summary, even if it judged nothing."""
     outputs, summary = tmp_path / "outputs", tmp_path / "summary"
     environment = {
         **os.environ,

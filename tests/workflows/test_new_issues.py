@@ -28,7 +28,7 @@ MARKER = f"<!-- kafka-conformance: {CLAUSE} on {TARGET} -->"
 
 
 def transition(from_verdict: str | None, *, clause: str = CLAUSE) -> dict[str, Any]:
-    """Give the step to `violates` in the run that the grid shows."""
+    """Return the transition to `violates` in the run that the grid shows."""
     return {
         "clause": clause,
         "target": TARGET,
@@ -43,7 +43,7 @@ def transition(from_verdict: str | None, *, clause: str = CLAUSE) -> dict[str, A
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A site on which one clause is violated on two listeners, another one is known and a third holds."""
+    """A site: one clause is violated on two listeners, one has a known violation, and one holds."""
     return write_site(tmp_path / "site", transition(None))
 
 
@@ -77,7 +77,7 @@ def run(site: Path, gh: FakeGh, monkeypatch: pytest.MonkeyPatch, *options: str) 
 
 
 def github(tmp_path: Path, *issues: dict[str, Any]) -> FakeGh:
-    """Give a GitHub with these issues."""
+    """Return a fake GitHub with these issues."""
     answers = {
         "issue list": list(issues),
         "label create": "",
@@ -90,7 +90,7 @@ def github(tmp_path: Path, *issues: dict[str, Any]) -> FakeGh:
 def test_a_new_violation_gets_one_issue(
     tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two listeners of a target are one issue, with the sentence, the listeners and links to the evidence."""
+    """Two listeners of a target share one issue, with the sentence, the listeners and links to the evidence."""
     gh = github(tmp_path)
     result = run(site, gh, monkeypatch)
     assert result.exit_code == 0, result.output
@@ -107,7 +107,7 @@ def test_a_new_violation_gets_one_issue(
 def test_what_has_an_issue_gets_no_second_one(
     tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    """Whether it is open, or somebody closed it, although the violation is still there."""
+    """This holds if the issue is open, and if it was closed although the violation remains."""
     gh = github(tmp_path, {"number": 3, "state": state, "body": f"{MARKER}\nedited"})
     result = run(site, gh, monkeypatch)
     assert result.exit_code == 0, result.output
@@ -117,7 +117,7 @@ def test_what_has_an_issue_gets_no_second_one(
 def test_a_violation_that_came_back_opens_its_issue_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A closed issue is opened again where the newest run broke what held before, once for two listeners."""
+    """A closed issue is opened again if the newest run violates a clause that held before, once for two listeners."""
     site = write_site(tmp_path / "site", transition("conforms"))
     gh = github(tmp_path, {"number": 3, "state": "CLOSED", "body": MARKER})
     result = run(site, gh, monkeypatch)
@@ -127,8 +127,24 @@ def test_a_violation_that_came_back_opens_its_issue_again(
     assert not any(call[:2] == ["issue", "create"] for call in gh.calls)
 
 
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_an_open_issue_counts_for_more_than_a_closed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest_first: bool
+) -> None:
+    """A newer issue of the same violation that was closed, as a duplicate for example, is not opened again."""
+    site = write_site(tmp_path / "site", transition("conforms"))
+    issues = [
+        {"number": 9, "state": "CLOSED", "body": MARKER},
+        {"number": 3, "state": "OPEN", "body": MARKER},
+    ]
+    gh = github(tmp_path, *(issues if newest_first else reversed(issues)))
+    result = run(site, gh, monkeypatch)
+    assert result.exit_code == 0, result.output
+    assert [call[:2] for call in gh.calls] == [["issue", "list"]]
+
+
 def test_issues_of_a_night_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many new violations some are opened, and the rest are named for the next night."""
+    """Only some of many new violations get an issue; the rest are named for the next night."""
     clauses = [f"KIP-511.clause-{number}" for number in range(5)]
     site = write_tables(
         tmp_path / "site",
@@ -146,7 +162,7 @@ def test_issues_of_a_night_are_bounded(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_refusal_by_github_is_said(
     tmp_path: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What GitHub answers ends the step with its words."""
+    """An error from GitHub ends the step, with GitHub's message."""
     result = run(site, FakeGh(tmp_path / "bin", {}), monkeypatch)
     assert result.exit_code == 1
     assert "gh issue failed: HTTP 403" in result.output

@@ -1,4 +1,4 @@
-"""A night's plan has every target that can be judged, each in exactly one job."""
+"""A night's plan contains every target that can be judged, each in exactly one job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REGISTRY = load_targets()
 
 @pytest.mark.parametrize("shards", [1, 3, 8, 200])
 def test_jobs_are_a_partition_of_what_was_tried(shards: int) -> None:
-    """Every target that somebody has run is judged once, whatever the number of shards, and no job is empty."""
+    """For any number of shards, every target that was ever run is judged once, and no job is empty."""
     targets = nightly_targets(REGISTRY, ())
     rows = matrix_rows(targets, shards)
     judged = Counter(target for row in rows for target in row["judged"].split())
@@ -26,7 +26,7 @@ def test_jobs_are_a_partition_of_what_was_tried(shards: int) -> None:
 
 
 def test_images_are_insisted_on_where_there_are_any() -> None:
-    """Targets with an image run as containers; the others as what they are."""
+    """Targets with an image run as containers; for the others no launcher is required."""
     has_image = {target.id: "container" in target.launchers for target in REGISTRY}
     for row in matrix_rows(nightly_targets(REGISTRY, ()), 4):
         assert row["launcher"] in ("container", "auto")
@@ -35,14 +35,14 @@ def test_images_are_insisted_on_where_there_are_any() -> None:
 
 
 def test_a_target_that_nobody_tried_is_judged_if_it_is_named() -> None:
-    """`--also` takes its id."""
+    """`--also` accepts its id."""
     untried = next(target.id for target in REGISTRY if target.not_tried)
     assert untried not in [target.id for target in nightly_targets(REGISTRY, ())]
     assert untried in [target.id for target in nightly_targets(REGISTRY, (untried,))]
 
 
 def test_an_unknown_target_is_refused() -> None:
-    """A slip in `--also` ends the plan."""
+    """A mistyped id in `--also` ends the plan."""
     result = CliRunner().invoke(main, ["--also", "redpanda-0"])
     assert result.exit_code == 2
     assert "no target is named redpanda-0" in result.output

@@ -1,4 +1,4 @@
-"""A night whose targets were not all judged is red, and says which were not."""
+"""A night in which some target was not judged is red, and names the target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workflows.night_result import main
 
 
 def write(runs: Path, target: str, status: int, *, run: str = "1") -> Path:
-    """Write one whole run of a target."""
+    """Write one complete run of a target."""
     header = run_header([planned_cell(target=target)], run_id=f"run-{target}-{run}")
     header["footer"]["exit_status"] = status
     return write_run(runs / header["run_id"], header)
@@ -20,7 +20,7 @@ def write(runs: Path, target: str, status: int, *, run: str = "1") -> Path:
 
 @pytest.mark.parametrize("status", [0, 1, 12])
 def test_whatever_was_found_out_is_a_result(tmp_path: Path, status: int) -> None:
-    """A violation and a stale expectation are results: the night is whole."""
+    """A violation and a stale expectation are results, so the night is complete."""
     write(tmp_path, "a", status)
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a"])
     assert result.exit_code == 0
@@ -29,7 +29,7 @@ def test_whatever_was_found_out_is_a_result(tmp_path: Path, status: int) -> None
 
 @pytest.mark.parametrize("status", [2, 3, 10, 11, -9])
 def test_a_run_that_could_not_tell_is_named(tmp_path: Path, status: int) -> None:
-    """A harness error, an incomplete run and a crash are not."""
+    """A harness error, an incomplete run and a crash are not results."""
     write(tmp_path, "a", 0)
     write(tmp_path, "b", status)
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
@@ -38,7 +38,7 @@ def test_a_run_that_could_not_tell_is_named(tmp_path: Path, status: int) -> None
 
 
 def test_a_target_without_a_whole_run_is_named(tmp_path: Path) -> None:
-    """Neither a folder that was cut off nor a missing one is a run."""
+    """Neither a cut-off folder nor a missing one counts as a run."""
     cut_off = write(tmp_path, "a", 0)
     (cut_off / "run.json").write_text("{")
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
@@ -48,14 +48,14 @@ def test_a_target_without_a_whole_run_is_named(tmp_path: Path) -> None:
 
 
 def test_a_later_run_of_the_same_target_counts(tmp_path: Path) -> None:
-    """Where a shard was run again, its newest whole run does."""
+    """If a shard was run again, its newest complete run counts."""
     write(tmp_path, "a", 10, run="1")
     write(tmp_path, "a", 0, run="2")
     assert CliRunner().invoke(main, [str(tmp_path), "--targets", "a"]).exit_code == 0
 
 
 def test_a_violation_hides_no_cell_that_could_not_be_judged(tmp_path: Path) -> None:
-    """The status of such a run is that of the violation."""
+    """The exit status of such a run is that of the violation."""
     header = run_header([planned_cell(target="a")], run_id="run-a")
     header["footer"]["exit_status"] = 1
     write_run(tmp_path / "run-a", header, [example_row(header, verdict="inconclusive")])

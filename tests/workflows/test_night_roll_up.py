@@ -1,19 +1,21 @@
-"""The archive of the history is whole whenever it is there."""
+"""Whenever the archive of the history exists, it is complete."""
 
 from __future__ import annotations
 
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from workflows.night_roll_up import pack, unpack
+from workflows.night_roll_up import ARCHIVE, main, pack, unpack
 
 
 class Killed(BaseException):
-    """Stands for the end of the process: nothing of ours catches it."""
+    """Simulates the end of the process: no code of the suite catches it."""
 
 
 def _write_history(kept: Path, text: str) -> None:
@@ -28,7 +30,7 @@ def _texts(history: Path) -> list[str]:
 
 
 def test_packed_history_is_unpacked_as_it_was(tmp_path: Path) -> None:
-    """Nothing but the archive is needed, and nothing else is left beside it."""
+    """Only the archive is needed, and nothing else is left next to it."""
     _write_history(tmp_path, "first night")
     pack(tmp_path)
     shutil.rmtree(tmp_path / "history")
@@ -39,7 +41,7 @@ def test_packed_history_is_unpacked_as_it_was(tmp_path: Path) -> None:
 def test_packing_that_was_killed_leaves_the_earlier_archive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next night finds the whole history of the night before, and can pack over what was left."""
+    """The next night finds the complete history of the night before, and overwrites what was left."""
     _write_history(tmp_path, "first night")
     pack(tmp_path)
     _write_history(tmp_path, "second night")
@@ -58,3 +60,23 @@ def test_packing_that_was_killed_leaves_the_earlier_archive(
     assert _texts(unpack(tmp_path)) == ["first night"] * 2
     pack(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["history", "history.tar"]
+
+
+def test_history_of_a_failed_roll_up_is_not_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The archive keeps its bytes, whatever the roll-up left behind, and the step ends with its status."""
+    kept, runs = tmp_path / "kept", tmp_path / "runs"
+    runs.mkdir()
+    _write_history(kept, "first night")
+    pack(kept)
+    archived = (kept / ARCHIVE).read_bytes()
+
+    def fail(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        _write_history(kept, "half a night")
+        return subprocess.CompletedProcess(command, 3, stdout="")
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    arguments = [str(runs), "--kept", str(kept), "--out", str(tmp_path / "site")]
+    assert CliRunner().invoke(main, arguments).exit_code == 3
+    assert (kept / ARCHIVE).read_bytes() == archived

@@ -1,4 +1,4 @@
-"""The shell steps of `nightly.yml`, run here as they stand there: two jobs judge, one rolls up, issues are opened."""
+"""The shell steps of `nightly.yml` run here unchanged: two jobs judge, one rolls up, issues are opened."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VIOLATED = "KIP-482.tags-ascending-in-answers"
 
 
 def step_of(job: str, words: str) -> str:
-    """Return the script of a job's step, by something in it."""
+    """Return the script of the job's step that contains some words."""
     content: Mapping[str, Any] = YAML(typ="safe").load(NIGHTLY)
     scripts = [step.get("run", "") for step in content["jobs"][job]["steps"]]
     (found,) = [str(script) for script in scripts if words in script]
@@ -33,14 +33,14 @@ def step_of(job: str, words: str) -> str:
 
 
 class Runner:
-    """A hosted runner, as far as the steps see it: a folder to work in, variables and programs."""
+    """A hosted runner as the steps see it: a working folder, variables and programs."""
 
     def __init__(self, folder: Path, gh: FakeGh) -> None:
         """Start in an empty folder.
 
         Args:
-            folder: it is made.
-            gh: what stands for GitHub's client.
+            folder: the folder, which is created.
+            gh: the fake of GitHub's client.
         """
         self.folder = folder
         folder.mkdir()
@@ -88,7 +88,7 @@ def runner(tmp_path: Path) -> Runner:
 
 
 def judge(runner: Runner, shard: str) -> None:
-    """Run one job of the matrix; the join of the artefacts is that all write below one folder."""
+    """Run one job of the matrix. All jobs write below one folder, which stands in for merging their artefacts."""
     script = step_of("judge", "kafka-conformance matrix")
     runner.run(script, TARGETS=TARGETS, SHARD=shard, TIER="smoke", LAUNCHER="auto")
 
@@ -101,9 +101,9 @@ def test_a_night_is_planned(runner: Runner) -> None:
     assert "apache-kafka-4.4.0" in outputs["targets"]
 
 
-@pytest.mark.timeout(1200)  # Spark is started twice; on a busy machine that took four minutes
+@pytest.mark.timeout(1200)  # Spark starts twice; on a busy machine that took four minutes
 def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
-    """Two shards, roll-up, a second night on top of it, hashes, issues: each step takes what the one before left."""
+    """Two shards, roll-up, a second night on top, hashes, issues: each step uses the output of the one before."""
     judge(runner, "1/2")
     judge(runner, "2/2")
     runner.run(step_of("whole", "night_result"), TARGETS=TARGETS)
@@ -115,7 +115,7 @@ def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
     first = {path.name for path in (runner.folder / "runs").iterdir()}
     assert_history_knows(runner, first)
 
-    # The next night gets the archive alone, as the artefact gives it, and nothing new: it tells the same.
+    # The next night gets only the archive, as downloaded from the artefact, and no new runs: its grid is the same.
     before = (runner.folder / "site" / "grid.csv").read_text()
     runner.run("rm -r kept/history site")
     runner.run(step_of("roll-up", "night_roll_up"))
@@ -129,7 +129,7 @@ def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
 
 
 def assert_history_knows(runner: Runner, runs: set[str]) -> None:
-    """The archive holds a history, and the site shows the night's runs."""
+    """The archive contains a history, and the site shows the night's runs."""
     with tarfile.open(runner.folder / "kept" / "history.tar") as archive:
         assert any(name.startswith("history/") for name in archive.getnames())
     shown = (runner.folder / "site" / "grid.json").read_text()

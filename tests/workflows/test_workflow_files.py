@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from ruamel.yaml import YAML
 
 from reference_model.listeners import LISTENERS
 from tests.conformance.suite_runs import REPOSITORY
+from tests.programs import require_program
 from workflows.night_roll_up import KEEP_DAYS
 
 GITHUB = REPOSITORY / ".github"
@@ -33,7 +33,7 @@ WRITES = {
     ("nightly.yml", "publish"): {"id-token", "pages"},
     ("nightly.yml", "issues"): {"issues"},
 }
-"""Job to the permissions to write that it has; no other job has any."""
+"""The write permissions of each job; no other job has any."""
 
 WRONG_WORKFLOW = """
 name: wrong
@@ -49,7 +49,7 @@ jobs:
 
 
 def name_of(path: Path) -> str:
-    """Give a file's place in the repository, for the test's id."""
+    """Return a file's path in the repository, as the id of a test."""
     return path.relative_to(REPOSITORY).as_posix()
 
 
@@ -60,56 +60,51 @@ def read(path: Path) -> Mapping[str, Any]:
 
 
 def check_schema(path: Path, schema: str) -> subprocess.CompletedProcess[str]:
-    """Check a file against one of the schemas that check-jsonschema brings along."""
+    """Check a file against one of the schemas that come with check-jsonschema."""
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def lint(*paths: Path) -> subprocess.CompletedProcess[str]:
-    """Run actionlint, without the shell checker that not every machine has."""
+    """Run actionlint without shellcheck, which not every machine has."""
     command = ["go", "-C", str(ACTIONLINT), "tool", "actionlint", "-shellcheck=", "-no-color"]
     return subprocess.run([*command, *map(str, paths)], capture_output=True, text=True, check=False)
 
 
 def unpinned(text: str) -> list[str]:
-    """Return the lines that use an action of somebody else without a commit and its version beside it."""
+    """Return the lines that use a third-party action without a commit and a comment with its version."""
     uses = [line.strip().removeprefix("- ") for line in text.splitlines() if "uses: " in line]
     return [line for line in uses if not line.startswith("uses: ./") and not PINNED.match(line)]
 
 
 def steps_of(content: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Give every step of a workflow or an action."""
+    """Yield every step of a workflow or an action."""
     for job in content["jobs"].values() if "jobs" in content else [content["runs"]]:
         yield from job["steps"]
 
 
 @pytest.mark.parametrize(("path", "schema"), SCHEMAS.items(), ids=map(name_of, SCHEMAS))
 def test_file_follows_its_schema(path: Path, schema: str) -> None:
-    """Each file has the form that GitHub reads."""
+    """Each file has the form that GitHub expects."""
     checked = check_schema(path, schema)
     assert checked.returncode == 0, checked.stdout
 
 
-needs_go = pytest.mark.skipif(
-    shutil.which("go") is None, reason="actionlint is built with Go; CI's machines have it"
-)
-
-
-@needs_go
 def test_actionlint_finds_nothing() -> None:
     """Expressions, job dependencies and outputs of the workflows fit together."""
+    require_program("go")
     checked = lint(*WORKFLOWS)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=name_of)
 def test_what_is_used_is_pinned(path: Path) -> None:
-    """Every action of somebody else is pinned by its commit, with the version beside it."""
+    """Every third-party action is pinned by its commit, with the version in a comment."""
     assert unpinned(path.read_text()) == []
 
 
 def test_one_action_has_one_pin() -> None:
-    """No file is left behind at another version."""
+    """All files use the same version of an action."""
     pins: dict[str, set[str]] = {}
     for path in (*WORKFLOWS, *ACTIONS):
         for action, pin in re.findall(r"uses: ([^\s@.]\S*)@(\S+ # \S+)", path.read_text()):
@@ -120,7 +115,7 @@ def test_one_action_has_one_pin() -> None:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=name_of)
 def test_each_job_states_what_it_may(path: Path) -> None:
-    """A workflow grants nothing, each job what it needs, and only the three that must may write."""
+    """A workflow grants nothing, each job only what it needs, and only three jobs may write."""
     content = read(path)
     assert content["permissions"] == {}
     for name, job in content["jobs"].items():
@@ -132,21 +127,21 @@ def test_each_job_states_what_it_may(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=name_of)
 def test_no_expression_stands_in_a_script(path: Path) -> None:
-    """What comes from outside reaches a shell as a variable, never as part of its script."""
+    """External values reach a shell as variables, never as part of its script."""
     for step in steps_of(read(path)):
         assert not FROM_OUTSIDE.search(step.get("run", "")), step
 
 
 @pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=name_of)
 def test_no_checkout_leaves_its_token(path: Path) -> None:
-    """The suite starts other people's programs; none of them finds a token in the checkout."""
+    """The suite starts third-party programs; none of them finds a token in the checkout."""
     for step in steps_of(read(path)):
         if step.get("uses", "").startswith("actions/checkout@"):
             assert step["with"]["persist-credentials"] is False
 
 
 def test_every_variable_of_the_action_is_an_input() -> None:
-    """The action hands on each of its inputs that the suite reads, by its name."""
+    """The action passes on each input that the suite reads, under its own name."""
     content = read(REPOSITORY / "action.yml")
     judge = next(step for step in content["runs"]["steps"] if step.get("id") == "judge")
     handed_on = {
@@ -159,7 +154,7 @@ def test_every_variable_of_the_action_is_an_input() -> None:
 
 
 def test_a_wrong_workflow_is_caught(tmp_path: Path) -> None:
-    """The checks are awake: a planted workflow fails each of them."""
+    """The checks work: a planted workflow fails each of them."""
     path = tmp_path / "wrong.yml"
     path.write_text(WRONG_WORKFLOW)
     assert unpinned(WRONG_WORKFLOW) == ["uses: actions/checkout@v5"]
@@ -170,9 +165,9 @@ def test_a_wrong_workflow_is_caught(tmp_path: Path) -> None:
     assert check_schema(path, "vendor.github-workflows").returncode == 1
 
 
-@needs_go
 def test_actionlint_catches_a_wrong_workflow(tmp_path: Path) -> None:
-    """It sees the job that nobody waits for, and the title that anybody may write into a script."""
+    """It finds a needed job that does not exist, and an issue title that anyone can use to inject into a script."""
+    require_program("go")
     path = tmp_path / "wrong.yml"
     path.write_text(WRONG_WORKFLOW)
     checked = lint(path)
@@ -182,7 +177,7 @@ def test_actionlint_catches_a_wrong_workflow(tmp_path: Path) -> None:
 
 
 def test_log_of_changes_is_of_every_listener() -> None:
-    """A listener that somebody adds is compared, too."""
+    """A listener that is added later is compared too."""
     (command,) = (
         step["run"]
         for step in read(GITHUB / "workflows" / "nightly.yml")["jobs"]["changes"]["steps"]
@@ -192,6 +187,6 @@ def test_log_of_changes_is_of_every_listener() -> None:
 
 
 def test_runs_are_kept_as_long_as_the_tables_show_them() -> None:
-    """What the nightly workflow keeps of a night lives for the days that its roll-up keeps."""
+    """The nightly workflow keeps the runs of a night for as many days as its roll-up does."""
     days = re.findall(r"retention-days: (\d+)", (GITHUB / "workflows" / "nightly.yml").read_text())
     assert {int(number) for number in days} == {KEEP_DAYS}

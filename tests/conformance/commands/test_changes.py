@@ -1,4 +1,4 @@
-"""The change log names what two releases treat differently, and whether their profiles foresaw it."""
+"""The change log names what two releases treat differently, and whether their profiles predict it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ ENTRIES = {
 
 
 def seen(word: str, *allowed: str) -> Seen:
-    """Return one frame's fate, and what was allowed for it."""
+    """Return what a release did with one input, and what its profile allows."""
     prediction = Prediction((frozenset(allowed),), frozenset(["C.a"]))
     return Seen(observation=(word,), prediction=prediction)
 
 
 def compare(old: Seen, new: Seen) -> list[tuple[str, str, bool, int, str]]:
-    """Return the changes between two releases that treat two inputs alike."""
+    """Return the changes between two releases with two inputs."""
     releases = [("1", dict.fromkeys(ENTRIES, old)), ("2", dict.fromkeys(ENTRIES, new))]
     return [
         (change.was, change.became, change.predicted, change.inputs, change.example)
@@ -43,36 +43,36 @@ def compare(old: Seen, new: Seen) -> list[tuple[str, str, bool, int, str]]:
 
 
 def test_predicted_change_is_one_group_with_its_shortest_input() -> None:
-    """Inputs that change alike are one group, shown by the shortest."""
+    """Inputs that change in the same way are one group, represented by the shortest."""
     assert compare(seen("x", "x"), seen("y", "y")) == [("x", "y", True, 2, "b")]
 
 
 def test_unpredicted_change_is_news() -> None:
-    """A change is predicted only where each release does what its own profile says."""
+    """A change is predicted only if each release does what its own profile says."""
     assert compare(seen("x", "x"), seen("y", "x"))[0][2] is False
     assert compare(seen("x", "y"), seen("y", "y"))[0][2] is False
 
 
 def test_awaited_change_that_does_not_come_is_news() -> None:
-    """Profiles that predict a change where nothing changes are wrong, too."""
+    """Profiles that predict a change are also wrong if nothing changes."""
     assert compare(seen("x", "x"), seen("x", "y")) == [("x", "x", False, 2, "b")]
 
 
 def test_what_both_releases_may_do_is_no_change() -> None:
-    """Where the model leaves both the choice, a difference is chance."""
+    """If the model allows both releases either response, a difference is chance."""
     assert compare(seen("x", "x", "y"), seen("y", "x", "y")) == []
     assert compare(seen("x", "x"), seen("x", "x")) == []
 
 
 def test_lost_answers_are_predicted_where_the_release_may_lose_them() -> None:
-    """An answer that did not come is predicted by a release that loses some, and by no other."""
+    """A missing answer is predicted only for a release that may lose answers."""
     losing = Prediction((frozenset(["x"]),), frozenset(), losses=frozenset(["closed"]))
     assert losing.covers(("closed",))
     assert not Prediction((frozenset(["x"]),), frozenset()).covers(("closed",))
 
 
 def test_drawn_inputs_are_the_same_for_a_seed() -> None:
-    """Two logs with one seed are about the same bytes, and another seed draws others."""
+    """Two logs with the same seed use the same bytes, and another seed draws others."""
     first, again, other = (generated_inputs(30, seed) for seed in (1, 1, 2))
     assert first == again
     assert [entry.data for entry in first] != [entry.data for entry in other]
@@ -81,13 +81,13 @@ def test_drawn_inputs_are_the_same_for_a_seed() -> None:
 
 @pytest.fixture
 def equal_releases(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Let two reference brokers that differ in no word of their answers count as two releases."""
+    """Make two reference brokers with identical answers count as two releases."""
     monkeypatch.setattr(commands_changes, "comparable", list)
     return ["reference", "reference+tags-descend"]
 
 
 def test_log_is_written_in_all_forms(tmp_path: Path, equal_releases: list[str]) -> None:
-    """Releases that treat everything alike have no change; the log is a table, JSON and Markdown."""
+    """Releases that treat everything alike have no changes; the log is a table, JSON and Markdown."""
     result = CliRunner().invoke(
         changes, [*equal_releases, "--generated", "20", "--out", str(tmp_path / "log")]
     )
@@ -102,7 +102,7 @@ def test_log_is_written_in_all_forms(tmp_path: Path, equal_releases: list[str]) 
 def test_what_is_not_compared_is_counted_and_named(
     tmp_path: Path, equal_releases: list[str]
 ) -> None:
-    """TLS cannot take an input that ends one side of the stream: each release says so, in all forms."""
+    """TLS cannot carry an input that ends one side of the stream; all forms of the log say so per release."""
     options = ["--listener", "ssl", "--generated", "0", "--out", str(tmp_path)]
     result = CliRunner().invoke(changes, [*equal_releases, *options])
     assert result.exit_code == 0, result.output
@@ -120,7 +120,7 @@ def test_what_is_not_compared_is_counted_and_named(
 def test_what_changes_before_authentication_is_seen(
     tmp_path: Path, equal_releases: list[str]
 ) -> None:
-    """A broker that departs there alone, in a second ApiVersions, differs there and not once it serves the connection."""
+    """A broker that differs only before authentication, in a second ApiVersions, differs only there."""
     releases = [equal_releases[0], "reference+versions-are-told-again-before-the-handshake"]
     options = ["--listener", "sasl_plaintext", "--generated", "0", "--out", str(tmp_path)]
     result = CliRunner().invoke(changes, [*releases, *options])
@@ -133,7 +133,7 @@ def test_what_changes_before_authentication_is_seen(
 
 
 def test_groups_that_releases_leave_out_alike_are_one_line() -> None:
-    """Long lists of names are cut for people."""
+    """They are listed in one line, and long lists of names are shortened."""
     names = tuple(f"i{number}" for number in range(7))
     left_out = [
         LeftOut(listener="ssl", release=release, reason="so", inputs=names) for release in "12"
@@ -148,7 +148,7 @@ def test_groups_that_releases_leave_out_alike_are_one_line() -> None:
 def test_release_that_cannot_be_asked_loses_no_other(
     tmp_path: Path, equal_releases: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others are in the log, the reason is told, and the status is that of a doubt."""
+    """The others are in the log, the reason is reported, and the status is that of an inconclusive run."""
     healthy = commands_changes.launch
 
     def launch(target: Target, launcher: str) -> AbstractContextManager[RunningBroker]:
@@ -174,7 +174,7 @@ def test_listener_of_one_release_alone_is_refused(tmp_path: Path) -> None:
 
 
 def test_wrong_corpus_is_named(monkeypatch: pytest.MonkeyPatch, equal_releases: list[str]) -> None:
-    """A file of the corpus that does not follow the format gives its message and no traceback."""
+    """A corpus file with a wrong format causes an error message and no traceback."""
 
     def load_corpus() -> None:
         raise InvalidCorpus("some.toml: is wrong")
@@ -186,7 +186,7 @@ def test_wrong_corpus_is_named(monkeypatch: pytest.MonkeyPatch, equal_releases: 
 
 
 def test_markdown_says_what_is_not_predicted() -> None:
-    """News stands out, with its bytes."""
+    """Unpredicted changes stand out, with their bytes."""
     releases = [("1", {"b": seen("x", "x")}), ("2", {"b": seen("y", "x")})]
     text = change_markdown(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")), [])
     assert "- x → y (1 input, plaintext; **not predicted**)" in text

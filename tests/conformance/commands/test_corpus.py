@@ -1,4 +1,4 @@
-"""`corpus pin` replaces its file as a whole, or not at all."""
+"""`corpus pin` replaces its file completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENTRIES = tuple(Entry(name=name, origin="o", data=name.encode()) for name in ("a
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a corpus with a pinned file; two examples are pinned now."""
+    """Return a corpus with a pinned file; the source now pins two examples."""
     monkeypatch.setattr(commands_corpus, "CORPUS_FOLDER", tmp_path)
     monkeypatch.setattr(commands_corpus, "pinned_entries", lambda: ENTRIES)
     (tmp_path / PINNED_FILE).write_text(format_entry(Entry(name="old", origin="o", data=b"old")))
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_pinned_examples_that_others_store_are_left_out(folder: Path) -> None:
-    """What is not pinned any more goes, and bytes that another file has stay there."""
+    """Entries that are no longer pinned are removed, and bytes that another file has are not added."""
     (folder / "found.toml").write_text(format_entry(Entry(name="x", origin="o", data=b"a")))
     result = CliRunner().invoke(corpus, ["pin"])
     assert result.exit_code == 0, result.output
@@ -42,7 +42,7 @@ def test_pinned_examples_that_others_store_are_left_out(folder: Path) -> None:
     ],
 )
 def test_wrong_corpus_keeps_its_pinned_file(folder: Path, other: str) -> None:
-    """Nothing is lost where another file is wrong."""
+    """If another file is wrong, the pinned file is unchanged."""
     (folder / "found.toml").write_text(other)
     before = (folder / PINNED_FILE).read_bytes()
     result = CliRunner().invoke(corpus, ["pin"])

@@ -1,4 +1,4 @@
-"""`diff` and `summary` read run folders and grids, end with a status that means something, and refuse bad input by name."""
+"""`diff` and `summary` read run folders and grids, exit with a meaningful status, and refuse bad input by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _invoke(command: Any, *arguments: object) -> Result:
 
 
 def _run(folder: Path, *verdicts: str, **planned: Any) -> Path:
-    """Write a run of one cell with an example of each verdict; a violation has its failure's folder."""
+    """Write a run of one cell with an example of each verdict; a violation gets its failure's folder."""
     header = run_header([planned_cell(**planned)], run_id=folder.name)
     rows = [
         example_row(
@@ -79,7 +79,7 @@ def _write_failure(place: Path) -> None:
 def test_status_says_whether_it_got_worse(
     before: list[str], after: list[str], status: int, said: str, tmp_path: Path
 ) -> None:
-    """0 is equal or better, 1 a regression, 10 a clause of which nobody can tell any more; the sentence is last."""
+    """0 is equal or better, 1 a regression, 10 a clause that has become inconclusive; the sentence is last."""
     result = _invoke(diff, _run(tmp_path / "a", *before), _run(tmp_path / "b", *after))
     assert result.exit_code == status, result.output
     assert said in result.output.splitlines()[-1]
@@ -87,7 +87,7 @@ def test_status_says_whether_it_got_worse(
 
 
 def test_piped_text_is_plain(tmp_path: Path) -> None:
-    """Without a terminal there is no colour, and a change stands on one line."""
+    """Without a terminal there is no colour, and each change is one line."""
     result = _invoke(diff, _run(tmp_path / "a", "conforms"), _run(tmp_path / "b", "violates"))
     (line,) = (line for line in result.output.splitlines() if line.startswith(DEFAULT_CLAUSE))
     assert line.split() == [
@@ -99,7 +99,7 @@ def test_piped_text_is_plain(tmp_path: Path) -> None:
 
 
 def test_json_has_the_changes_and_the_new_violations(tmp_path: Path) -> None:
-    """The violations are those to open issues from: what is violated now and was not before."""
+    """The listed violations, those to open issues for, are the new ones."""
     old, new = _run(tmp_path / "a", "conforms"), _run(tmp_path / "b", "violates")
     result = _invoke(diff, old, new, "--format", "json", "--pages", "https://pages.example/grid")
     document = json.loads(result.stdout)
@@ -114,7 +114,7 @@ def test_json_has_the_changes_and_the_new_violations(tmp_path: Path) -> None:
 
 
 def test_two_nights_are_compared(tmp_path: Path) -> None:
-    """Grid folders are compared as runs are, also with one another."""
+    """Grid folders are compared like runs, also with a run."""
     grid = small_tables(tmp_path / "night")
     result = _invoke(diff, grid, grid, "--format", "markdown")
     assert result.exit_code == 0
@@ -126,7 +126,7 @@ def test_two_nights_are_compared(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_hostile_names_do_not_act(form: str, tmp_path: Path) -> None:
-    """Whatever a target is called, nothing of it acts on the terminal that shows it."""
+    """No target name can send escape sequences to the terminal."""
     run, grid = _run(tmp_path / "run", "conforms"), hostile_tables(tmp_path / "grid")
     result = _invoke(diff, run, grid, "--format", form)
     assert result.exit_code == 0
@@ -135,7 +135,7 @@ def test_hostile_names_do_not_act(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", [diff, summary])
 def test_bad_input_is_refused_by_name(command: Any, tmp_path: Path) -> None:
-    """Status 4 and a sentence: for no run, several runs, a cut-off run, and tables that are damaged."""
+    """The exit status is 4 for no run, several runs, an incomplete run, and damaged tables."""
     good = _run(tmp_path / "runs" / "good", "conforms")
     several = _run(tmp_path / "several" / "one", "conforms").parent
     _run(several / "two", "conforms")
@@ -162,14 +162,14 @@ def test_bad_input_is_refused_by_name(command: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pages", ["javascript:alert(1)", "https://a.example/)", "ftp://a.example"])
 def test_pages_are_an_address(pages: str, tmp_path: Path) -> None:
-    """What would not be a link to a page is refused."""
+    """A value that cannot be a link to a page is refused."""
     result = _invoke(summary, _run(tmp_path / "run", "conforms"), "--pages", pages)
     assert result.exit_code == 2
     assert "is not the address of a web page" in result.output
 
 
 def test_summary_of_a_run_shows_the_bytes(tmp_path: Path) -> None:
-    """A run's summary has the sentence of a grid, the violated clause and its bytes, and no links."""
+    """A run's summary has the same sentence as a grid's, the violated clause and its bytes, but no links."""
     result = _invoke(summary, _run(tmp_path / "run", "violates", "conforms"))
     assert result.exit_code == 0
     assert "**✕ 1 MUST clause is violated on 1 of 1 target.**" in result.stdout
@@ -178,7 +178,7 @@ def test_summary_of_a_run_shows_the_bytes(tmp_path: Path) -> None:
 
 
 def test_summary_as_json_lists_every_violation(tmp_path: Path) -> None:
-    """For programs: the sentence, the counts, and each violation with the text of an issue."""
+    """It has the sentence, the counts, and each violation with the text of an issue."""
     document = json.loads(
         _invoke(summary, small_tables(tmp_path / "grid"), "--format", "json").stdout
     )

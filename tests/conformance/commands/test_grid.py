@@ -1,4 +1,4 @@
-"""`grid` rolls runs up in a process of its own, and ends as that ends."""
+"""`grid` does the roll-up in a separate process and exits with its status."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _write_violation(root: Path) -> None:
 def test_wrong_usage_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
 ) -> None:
-    """The roll-up gets what was asked for, and its word and status 2 come through; nothing is written."""
+    """The roll-up's message and status 2 are passed on, and nothing is written."""
     ended = _grid(*arguments, "--out", tmp_path / "grid")
     assert ended.exit_code == 2
     assert said in capfd.readouterr().err
@@ -42,7 +42,7 @@ def test_wrong_usage_is_told(
 
 
 def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Before anything is written, with the command that makes it."""
+    """Before anything is written, the error names the command that makes the report."""
     _write_violation(tmp_path / "run")
     missing = tmp_path / "mutation.json"
     ended = _grid(tmp_path / "run", "--out", tmp_path / "grid", "--mutation", missing)
@@ -52,7 +52,7 @@ def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[st
 
 
 def test_violation_without_evidence_is_no_page(tmp_path: Path) -> None:
-    """A red cell that nobody can look into is an error that names it, not a page."""
+    """A red cell without evidence is an error that names the cell, and no page is written."""
     _write_violation(tmp_path / "run")
     ended = _grid(tmp_path / "run", "--out", tmp_path / "grid")
     assert ended.exit_code == 1

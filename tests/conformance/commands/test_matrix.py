@@ -1,4 +1,4 @@
-"""`matrix` runs what has no finished run, one process each, and leaves nothing behind."""
+"""`matrix` runs every target without a finished run, one process each, and leaves nothing running."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,21 @@ STARTED_WITHIN_S = 60
 
 
 def write_finished_run(
-    runs: Path, target: str, *, status: int = 0, tier: str = "smoke", **changes: Any
+    runs: Path,
+    target: str,
+    *,
+    status: int = 0,
+    tier: str = "smoke",
+    verdicts: Sequence[str] = ("conforms",),
+    **changes: Any,
 ) -> Path:
-    """Write the folder of a whole run of this suite against one target; changes are of its header."""
-    cell = planned_cell(target=target)
+    """Write the folder of a whole run of this suite against one target; changes are of its header.
+
+    The first cell has an example for each of `verdicts`; "not_run" stands for a second cell without one.
+    """
+    not_run = [planned_cell("KIP-35.v0-always-served", target)] * ("not_run" in verdicts)
     header = run_header(
-        [cell],
+        [planned_cell(target=target), *not_run],
         run_id=f"20261121T143000Z-{target.replace('+', '.')}",
         **{
             "suite": dict(suite_facts(catalogue())),
@@ -48,20 +57,25 @@ def write_finished_run(
         | changes,
     )
     header["footer"]["exit_status"] = status
-    return write_run(runs / header["run_id"], header, [example_row(header)])
+    rows = [
+        example_row(header, number, verdict=verdict)
+        for number, verdict in enumerate(verdicts)
+        if verdict != "not_run"
+    ]
+    return write_run(runs / header["run_id"], header, rows)
 
 
 def finished(
     runs: Path, *targets: str, seed: int | None = None, launcher: str = "auto"
 ) -> Mapping[str, TargetRun]:
-    """Return the runs of the smoke tier that need not be repeated."""
+    """Return the targets whose run in the smoke tier need not be repeated."""
     wanted = selection.selected_targets(targets)
     return finished_runs(runs, wanted, tier="smoke", seed=seed, launcher=launcher)
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 11, 12])
 def test_shards_are_a_partition(shards: int) -> None:
-    """Every target is in exactly one shard, and no shard has two targets more than another."""
+    """Every target is in exactly one shard, and the sizes of shards differ by one at most."""
     parts = [shard_of(TARGETS, number, shards) for number in range(1, shards + 1)]
     assert Counter(target for part in parts for target in part) == Counter(TARGETS)
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
@@ -80,12 +94,12 @@ def test_shards_are_a_partition(shards: int) -> None:
     ],
 )
 def test_gravest_status_wins(statuses: list[int], worst: int) -> None:
-    """A violation weighs more than a doubt, and a crash, which is a harness error, more than both."""
+    """A violation outweighs an inconclusive run, and a crash, as a harness error, outweighs both."""
     assert worst_status(statuses) == worst
 
 
 def test_finished_runs_are_not_run_again(tmp_path: Path) -> None:
-    """With a whole run of every target there, only the table is printed, with the statuses of those runs."""
+    """If every target has a complete run, only the table is printed, with the statuses of those runs."""
     write_finished_run(tmp_path, "reference")
     write_finished_run(tmp_path, "reference+tags-descend", status=1)
     arguments = ["reference", "reference+tags-descend", "--tier", "smoke", "--runs", str(tmp_path)]
@@ -105,6 +119,12 @@ SUITE_FACTS = dict(suite_facts(catalogue()))
     [
         pytest.param({}, True, id="equal"),
         pytest.param({"status": 1}, True, id="violated"),
+        pytest.param(
+            {"status": 1, "verdicts": ("inconclusive",)}, False, id="violated-and-inconclusive"
+        ),
+        pytest.param(
+            {"status": 1, "verdicts": ("violates", "not_run")}, False, id="violated-and-not-run"
+        ),
         pytest.param({"status": 10}, False, id="could-not-judge"),
         pytest.param({"status": 11}, False, id="cells-not-run"),
         pytest.param({"tier": "standard"}, False, id="tier"),
@@ -124,13 +144,13 @@ SUITE_FACTS = dict(suite_facts(catalogue()))
 def test_only_equal_runs_count_as_finished(
     changes: dict[str, Any], counts: bool, tmp_path: Path
 ) -> None:
-    """A run that could not tell, a partial one, or one of other code, target, tier or seed is run again."""
+    """An inconclusive or partial run, or one of other code, target, tier or seed, is repeated."""
     write_finished_run(tmp_path, RELEASE, **{"seed": 7} | changes)
     assert list(finished(tmp_path, RELEASE, seed=7)) == [RELEASE] * counts
 
 
 PUBLISHED = {"apache/kafka:4.4.0": "sha256:ab"}
-"""What a run writes down of a container of the image that the target's file names."""
+"""The artefacts that a run records for a container of the image in the target's file."""
 
 
 @pytest.mark.parametrize(
@@ -156,7 +176,7 @@ def test_run_counts_only_where_it_was_started_as_asked(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A run by another launcher, or from another kind of image, does not stand for what is asked now."""
+    """A run by another launcher, or of another kind of image, is repeated."""
     monkeypatch.setenv("KAFKA_CONFORMANCE_IMAGES", images)
     entry = target_entry(RELEASE, file_sha256=file_sha256(RELEASE), launcher=launcher)
     entry["artefacts"] = artefacts or entry["artefacts"]
@@ -167,7 +187,7 @@ def test_run_counts_only_where_it_was_started_as_asked(
 def test_image_of_another_vendor_is_of_one_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where nothing is built, nobody can ask for it."""
+    """An image that is never built has no kind that could be requested."""
     monkeypatch.delenv("KAFKA_CONFORMANCE_IMAGES", raising=False)
     vendor = "redpanda-26.2.3"
     entry = target_entry(vendor, file_sha256=file_sha256(vendor), launcher="container")
@@ -178,7 +198,7 @@ def test_image_of_another_vendor_is_of_one_kind(
 def test_kind_of_image_that_is_none_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was done before cannot be compared with it."""
+    """Earlier runs cannot be compared with an unknown kind."""
     monkeypatch.setenv("KAFKA_CONFORMANCE_IMAGES", "baked")
     entry = target_entry(RELEASE, file_sha256=file_sha256(RELEASE), launcher="container")
     write_finished_run(tmp_path, RELEASE, targets=[entry])
@@ -188,7 +208,7 @@ def test_kind_of_image_that_is_none_is_named(
 
 
 def test_any_seed_will_do_where_none_is_asked_for(tmp_path: Path) -> None:
-    """Without `--seed` a run is as good as another."""
+    """Without `--seed`, a run with any seed counts."""
     older, newer = "apache-kafka-4.3.1", RELEASE
     write_finished_run(tmp_path, older, seed=7)
     write_finished_run(tmp_path, newer, seed=None)
@@ -196,7 +216,7 @@ def test_any_seed_will_do_where_none_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_run_that_was_cut_off_is_not_finished(tmp_path: Path) -> None:
-    """A folder that no reader takes is none."""
+    """A folder that readers refuse does not count."""
     cut_off = write_finished_run(tmp_path, RELEASE)
     (cut_off / "run.json").write_text("{}")
     assert finished(tmp_path, RELEASE) == {}
@@ -213,7 +233,7 @@ def test_run_that_was_cut_off_is_not_finished(tmp_path: Path) -> None:
 def test_header_says_whether_the_run_is_whole(
     options: list[str], whole: bool, tmp_path: Path
 ) -> None:
-    """A run that something was left out of is never taken for one of the whole tier."""
+    """A run that left something out never counts as a complete run of its tier."""
     run = run_suite(
         *("--broker", "reference", "--tier", "smoke", *options),
         runs=tmp_path / "runs",
@@ -225,7 +245,7 @@ def test_header_says_whether_the_run_is_whole(
 
 
 def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who names one exactly means it."""
+    """An untried target is run only if it is named exactly."""
     tried, untried = reference_targets()[0], replace(reference_targets()[1], not_tried="no image")
     monkeypatch.setattr(selection, "select_targets", lambda patterns, extra: (tried, untried))
     assert selection.runnable_targets(["*"]) == (tried,)
@@ -233,7 +253,7 @@ def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A file of the registry that does not follow its schema gives its message and no traceback."""
+    """A file of the registry with a wrong format causes an error message and no traceback."""
 
     def refuse(*_: object, **__: object) -> None:
         raise InvalidTargetFile("some.toml: release is missing")
@@ -248,7 +268,7 @@ def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_run_without_records_keeps_its_last_lines(
     status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its status, nothing else explains it."""
+    """Nothing else explains such a run, whatever its status."""
     runs = TargetRuns(tmp_path, options=[], jobs=1)
     done: list[TargetRun] = []
     program = tmp_path / "program"
@@ -260,7 +280,7 @@ def test_run_without_records_keeps_its_last_lines(
 
 
 def test_crashed_run_is_listed_with_its_last_lines(tmp_path: Path) -> None:
-    """A run that ends otherwise than a run does keeps the end of its output, and the others go on."""
+    """A run that crashes is listed with the end of its output, and the others continue."""
     done: list[TargetRun] = []
     runs = TargetRuns(tmp_path, options=["--no-such-option"], jobs=2)
     runs.run(["reference", "reference+tags-descend"], done.append, lambda: None)
@@ -280,7 +300,7 @@ def test_crashed_run_is_listed_with_its_last_lines(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> None:
-    """A target that is not there, and a part of no partition, are refused before anything runs."""
+    """An unknown target or an invalid shard is refused before anything runs."""
     result = CliRunner().invoke(matrix, [*arguments, "--runs", str(tmp_path)])
     assert result.exit_code in (2, 4)
     assert list(tmp_path.iterdir()) == []
@@ -288,7 +308,7 @@ def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_stopped_matrix_leaves_nothing_running(how: signal.Signals, tmp_path: Path) -> None:
-    """Ctrl-C, a termination and a kill end the runs and their brokers; the first two with status 2."""
+    """Ctrl-C, SIGTERM and SIGKILL end the runs and their brokers; the first two with status 2."""
     command = [sys.executable, "-m", "conformance", "matrix", "reference", "reference+tags-descend"]
     with subprocess.Popen(
         [*command, "--jobs", "2", "--runs", str(tmp_path / "runs")],

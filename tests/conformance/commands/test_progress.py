@@ -1,4 +1,4 @@
-"""Commands that wait for Spark or a target say so on a terminal, and nothing where output is none."""
+"""Commands that wait for Spark or a target show it on a terminal, and print nothing otherwise."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from fixtures.errors import HarnessError
 
 @pytest.fixture
 def spark_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the process that would start Spark end with 3."""
+    """Make the process that would start Spark exit with 3."""
     ended = SimpleNamespace(returncode=3)
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: ended)
 
 
 def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
-    """Run a command as on a terminal, and as in a pipe."""
+    """Run a command as if on a terminal, and as if in a pipe."""
     terminal, pipe = {"FORCE_COLOR": "1", "TERM": "xterm"}, {"FORCE_COLOR": None}
     on_terminal = CliRunner(env=terminal).invoke(main, arguments)
     return on_terminal, CliRunner(env=pipe).invoke(main, arguments)
@@ -40,7 +40,7 @@ def on_terminal_and_piped(arguments: Sequence[str]) -> tuple[Result, Result]:
     ],
 )
 def test_waiting_is_shown_on_a_terminal(command: str, words: str, tmp_path: Path) -> None:
-    """The line stands on standard error, and only where that is a terminal."""
+    """The line is on standard error, and only if that is a terminal."""
     tables = tmp_path / "tables"
     tables.mkdir()
     inputs = pa.table({"run_id": ["r1"], "run_json_sha256": ["0" * 64]})
@@ -74,7 +74,7 @@ def test_waiting_is_shown_on_a_terminal(command: str, words: str, tmp_path: Path
 def test_waiting_for_a_target_is_shown_on_a_terminal(
     command: str, waits_for: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So is what takes a target's start or downloads, here to no avail."""
+    """Commands that start a target or download for it also show a line; here nothing starts."""
 
     def in_vain(*_arguments: object) -> None:
         raise HarnessError("nothing starts here")

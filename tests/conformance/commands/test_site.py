@@ -1,4 +1,4 @@
-"""`site` makes pages of tables that lie there, and says what is missing."""
+"""`site` makes pages from existing tables, and reports what is missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _site(folder: Path) -> Result:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """Give the folder that a roll-up wrote, without pages."""
+    """Return the folder that a roll-up wrote, without pages."""
     of_history = dict.fromkeys(ROW_KEYS, ())
     del of_history["inputs"]
     folder = write_tables(tmp_path / "grid", **(of_history | site_tables()))
@@ -31,7 +31,7 @@ def copied(tmp_path: Path) -> Path:
 
 
 def test_site_is_made_of_tables(copied: Path) -> None:
-    """Pages, exports and the list of hashes stand beside them, and the sentence is told as `grid` tells it."""
+    """Pages, exports and the list of hashes are written next to the tables, and the last line is that of `grid`."""
     ended = _site(copied)
     assert ended.exit_code == 0, ended.output
     assert ended.output.splitlines()[-1] == f"grid: {copied / 'index.html'}"
@@ -41,7 +41,7 @@ def test_site_is_made_of_tables(copied: Path) -> None:
 
 
 def test_what_is_missing_is_named(copied: Path) -> None:
-    """A folder that was copied in part is no grid: no page says that something was not recorded which was."""
+    """A partly copied folder is refused, so no page claims that recorded data does not exist."""
     shutil.rmtree(copied / "tables" / "flakes.parquet")
     (copied / "tables" / "cells.parquet" / "part-0.parquet").unlink()
     for name in ("refused.json", "notices.json"):
@@ -56,7 +56,7 @@ def test_what_is_missing_is_named(copied: Path) -> None:
 
 
 def test_damaged_table_is_named(copied: Path) -> None:
-    """What is no Parquet is wrong input, not a crash."""
+    """A file that is not Parquet is wrong input, not a crash."""
     (copied / "tables" / "cells.parquet" / "part-0.parquet").write_bytes(b"no table")
     ended = _site(copied)
     assert ended.exit_code == 4

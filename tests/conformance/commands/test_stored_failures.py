@@ -1,4 +1,4 @@
-"""A stored failure is judged again, becomes an entry of the corpus, and is declared in the smallest form."""
+"""A stored failure can be judged again, added to the corpus, and declared as narrowly as possible."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def failure_of(run: SuiteRun) -> Path:
 def test_stored_failure_is_judged_again(
     chosen: list[str], status: int, said: str, defect_run: SuiteRun
 ) -> None:
-    """The same example is judged by the same property, and the status says whether it still fails."""
+    """The same property judges the same example, and the status says whether it still fails."""
     result = CliRunner().invoke(replay, [str(failure_of(defect_run)), *chosen])
     assert result.exit_code == status, result.output
     assert said in result.output
@@ -95,7 +95,7 @@ def test_stored_failure_is_judged_again(
 def test_whatever_was_drawn_can_be_judged_again(
     defect: str, property_name: str, listener: str, tmp_path: Path
 ) -> None:
-    """Items of a sweep, members of an enumeration and conversations come back from their text."""
+    """Items of a sweep, members of an enumeration and conversations are read back from their text."""
     options = ("--listener", listener, "--tier", "smoke", "-k", property_name)
     run = run_suite("--broker", f"reference+{defect}", *options, runs=tmp_path / "runs")
     folder = next(iter(run.folder.glob("failures/*/failure.json"))).parent
@@ -106,7 +106,7 @@ def test_whatever_was_drawn_can_be_judged_again(
 
 
 def test_note_on_a_whole_property_says_how_to_go_on(defect_run: SuiteRun, tmp_path: Path) -> None:
-    """What drew nothing cannot be drawn again, and the command for its property is named."""
+    """A failure without drawn values cannot be judged again; the message names its property's command."""
     facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
     (tmp_path / "failure.json").write_text(json.dumps(facts | {"example": ""}))
     result = CliRunner().invoke(replay, [str(tmp_path)])
@@ -115,7 +115,7 @@ def test_note_on_a_whole_property_says_how_to_go_on(defect_run: SuiteRun, tmp_pa
 
 
 def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
-    """Nothing is sent to an address that a file names."""
+    """Nothing is sent to an address from a stored file."""
     facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
     (tmp_path / "failure.json").write_text(json.dumps(facts | {"target": "127.0.0.1:9092"}))
     result = CliRunner().invoke(replay, [str(tmp_path)])
@@ -124,7 +124,7 @@ def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path)
 
 
 def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
-    """What was sent is an entry without the sentinel, with a note of where it comes from."""
+    """The entry has the request without the sentinel, and a note of its origin."""
     (entry,) = read_failure(failure_of(defect_run) / "failure.json").entries()
     assert entry.data[4:6] == b"\0\x12"
     assert len(entry.data) == 4 + int.from_bytes(entry.data[:4])
@@ -132,7 +132,7 @@ def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
 
 
 def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
-    """A folder that holds no failure, or half of one, is refused by name."""
+    """A folder without a failure, or with an incomplete one, is refused by name."""
     with pytest.raises(NoStoredFailure, match="holds no failure"):
         read_failure(tmp_path)
     (tmp_path / "failure.json").write_text("[]")
@@ -141,7 +141,7 @@ def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
 
 
 def test_drawn_values_come_back() -> None:
-    """Requests and plain values read as they were written."""
+    """Requests and plain values are read back as they were written."""
     sent = build_request(version=3, body_tags=(TaggedField(tag=-0, data=b"\xff"),), client_id=None)
     values = {"sent": sent, "cuts": [1, -2], "every": range(3), "client_id": PLAIN_CLIENT_ID}
     assert read_values(repr(values)) == values
@@ -149,7 +149,7 @@ def test_drawn_values_come_back() -> None:
 
 @pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])
 def test_nothing_else_is_read(text: str) -> None:
-    """Text that is no mapping of known values is refused, and nothing in it is run."""
+    """Text that is not a mapping of known values is refused, and nothing in it is executed."""
     with pytest.raises(UnreadableValues):
         read_values(text)
 
@@ -166,7 +166,7 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
 
 
 def test_smallest_entry_waits_for_a_reason(defect_run: SuiteRun, tmp_path: Path) -> None:
-    """The entry of what a run saw is refused until reason and link are written, and then declares it."""
+    """The entry for a run's failures is refused until reason and link are filled in, and then declares them."""
     result = CliRunner().invoke(expectations, [str(defect_run.folder)])
     assert result.exit_code == 0, result.output
     entries = entries_for(defect_run.folder, date(2026, 11, 21))

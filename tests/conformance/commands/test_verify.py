@@ -1,4 +1,4 @@
-"""`verify` computes a grid again from its runs, and says whether the published one is true."""
+"""`verify` recomputes a grid from its runs, and reports whether the published one is true."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _kafka_conformance(*arguments: str | Path) -> Result:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with `runs` and the `site` that `grid` made of them."""
+    """Return a folder with `runs` and the `site` that `grid` made from them."""
     root = tmp_path_factory.mktemp("published")
     for number, target in enumerate(("apache-kafka-3.9.2", "apache-kafka-4.4.0")):
         header = run_header([planned_cell(target=target)], run_id=f"r{number}")
@@ -44,7 +44,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_true_grid_is_called_true(published: Path) -> None:
-    """From the site or its tables, with the runs one by one: the same, and status 0."""
+    """The tables with single runs, in any order, result in the same grid, and status 0."""
     runs = [published / "runs" / name for name in ("r1", "cut-off", "r0")]
     ended = _kafka_conformance("verify", published / "site" / "tables", *runs)
     assert ended.output.splitlines()[-1].startswith("the published grid is true")
@@ -52,7 +52,7 @@ def test_true_grid_is_called_true(published: Path) -> None:
 
 
 def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> None:
-    """Night by night the same tables and pages come about; what the first night refused the second one does not list."""
+    """Replaying the nights results in the same tables and pages; each lists only its own refused runs."""
     site, score = tmp_path / "site", tmp_path / "mutation.json"
     score.write_text('{"seeds": 1, "kills": []}')
     for night in (("r1", "cut-off"), ("r0",)):
@@ -69,7 +69,7 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
 
 
 def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> None:
-    """A cell painted green, a row of a run changed, a run removed: each has its lines, and the status is 1."""
+    """A cell turned green, a changed row and a removed run each have lines, and the status is 1."""
     for name in ("site", "runs"):
         shutil.copytree(published / name, tmp_path / name)
     _paint(next((tmp_path / "site" / "tables" / "cells.parquet").glob("*.parquet")))
@@ -87,7 +87,7 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
 
 
 def test_painted_page_is_found(published: Path, tmp_path: Path) -> None:
-    """Also where the list of hashes was written anew: pages, exports, badges and lists are what the tables make."""
+    """Rewritten hashes hide nothing: pages, exports, badges and lists are compared with the tables."""
     site = shutil.copytree(published / "site", tmp_path / "site")
     page = site / "index.html"
     page.write_text(page.read_text().replace("violates", "conforms"))
@@ -115,7 +115,7 @@ def _paint(path: Path) -> None:
 
 
 def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
-    """What has no table of cells is wrong input, not an untrue grid."""
+    """A folder without a table of cells is wrong input, not an untrue grid."""
     ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 4
     assert "is no folder that `grid` wrote" in ended.output

@@ -1,4 +1,4 @@
-"""The corpus is read strictly, and written as it is read."""
+"""The corpus is read strictly, and formatting reverses reading."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_own_corpus_is_whole() -> None:
     [(18, True), (-1, True), (2000, True), (9999, True), (3, False), (1999, False), (10000, False)],
 )
 def test_keys_that_somebody_may_have_are_not_stored(api_key: int, storable: bool) -> None:
-    """Stored are requests of ApiVersions, and of keys that neither Kafka nor a vendor has."""
+    """Stored requests are ApiVersions requests, or have keys that neither Kafka nor a vendor uses."""
     assert is_storable(build_bare_request(api_key, 0).data) is storable
 
 
 def test_pinned_examples_are_in_the_corpus() -> None:
-    """The bytes of every pinned example are stored; `kafka-conformance corpus pin` writes them anew."""
+    """The bytes of every pinned example are stored; `kafka-conformance corpus pin` rewrites them."""
     stored = {entry.data for entry in load_corpus()}
     missing = [entry.name for entry in pinned_entries() if entry.data not in stored]
     assert missing == []
@@ -53,12 +53,12 @@ def test_pinned_examples_are_in_the_corpus() -> None:
 @given(data=st.binary(min_size=1, max_size=300))
 @example(data=b"a" * 70 + b"bc" + b"\0\1" * 40)
 def test_bytes_come_back(data: bytes) -> None:
-    """What is written of bytes reads as the same bytes."""
+    """Formatted bytes are read back as the same bytes."""
     assert parse_bytes(format_bytes(data)) == data
 
 
 def test_long_runs_are_short_to_read() -> None:
-    """A long run of the same bytes takes a few characters."""
+    """A long run of equal bytes is written in a few characters."""
     assert format_bytes(b"\x05\x00" * 5000) == "0500*5000"
 
 
@@ -77,7 +77,7 @@ def test_long_runs_are_short_to_read() -> None:
     ],
 )
 def test_bad_entry_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
-    """A file that does not follow the format is refused, and the message names the entry or the key."""
+    """A file with a wrong format is refused, and the message names the entry or the key."""
     path = tmp_path / "some.toml"
     path.write_text(text)
     with pytest.raises(InvalidCorpus, match=r"some\.toml") as refused:
@@ -93,7 +93,7 @@ def test_bad_entry_is_refused_by_name(text: str, message: str, tmp_path: Path) -
     ],
 )
 def test_doubles_are_refused(other: str, message: str, tmp_path: Path) -> None:
-    """No two entries of all files share a name or their bytes."""
+    """No two entries, in any files, share a name or their bytes."""
     (tmp_path / "a.toml").write_text(GOOD)
     (tmp_path / "b.toml").write_text(other)
     with pytest.raises(InvalidCorpus, match=message):
@@ -101,7 +101,7 @@ def test_doubles_are_refused(other: str, message: str, tmp_path: Path) -> None:
 
 
 def test_new_entries_are_added_once(tmp_path: Path) -> None:
-    """Entries whose bytes are stored are left out, and a name that is taken gets a number."""
+    """Entries whose bytes are stored are left out, and a taken name gets a number."""
     path = tmp_path / "found.toml"
     path.write_text(GOOD)
     stored = Entry(name="x", origin="again", data=b"\0\1")
@@ -112,7 +112,7 @@ def test_new_entries_are_added_once(tmp_path: Path) -> None:
 
 
 def test_entry_reads_as_it_was_written(tmp_path: Path) -> None:
-    """An entry comes back from a file that holds nothing else."""
+    """A file that holds only this entry is read back as the same entry."""
     entry = Entry(name="some-name", origin='é and \\ and "', data=bytes(range(100)))
     path = tmp_path / "some.toml"
     path.write_text(format_entry(entry))

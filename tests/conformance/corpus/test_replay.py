@@ -1,4 +1,4 @@
-"""The corpus is judged by the reference model's allowed set, pipelined where that is possible."""
+"""The corpus is judged by the reactions that the model allows, and pipelined if possible."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def oracle(release: str = NEWEST_RELEASE) -> StoredInputOracle:
 
 
 def test_frames_are_cut_as_a_broker_cuts_them() -> None:
-    """Whole frames, a frame that is not whole, and a size that is refused are told apart."""
+    """Complete frames, an incomplete frame and a refused size are distinguished."""
     whole = build_request(version=0).data
     assert [request.data for request in cut_frames(whole * 2).whole] == [whole, whole]
     cut = cut_frames(whole + whole[:9])
@@ -49,7 +49,7 @@ def test_frames_are_cut_as_a_broker_cuts_them() -> None:
 
 
 def test_what_keeps_the_connection_is_the_models_word() -> None:
-    """Requests that are answered keep it, also refused ones; malformed and unfinished ones do not."""
+    """Answered requests keep the connection, even refused ones; malformed and incomplete ones do not."""
     plain, unserved = build_request(version=0).data, build_request(version=99).data
     assert oracle().allowed_for(plain + unserved).keeps_the_connection
     assert not oracle().allowed_for(plain + b"\0\0\0\1\0").keeps_the_connection
@@ -67,7 +67,7 @@ def test_what_keeps_the_connection_is_the_models_word() -> None:
     ],
 )
 def test_answers_may_be_lost_up_to_2_4(release: str, expected: set[Outcome]) -> None:
-    """A refused or lone size costs answers on old releases; an unfinished or refused frame never does."""
+    """On old releases a refused or lone size may cost answers; an incomplete or refused frame never does."""
     plain = build_request(version=0).data
     for rest in (b"\xff\xff\xff\xff", plain[:4]):
         assert oracle(release).allowed_for(plain + rest).losses == expected
@@ -77,7 +77,7 @@ def test_answers_may_be_lost_up_to_2_4(release: str, expected: set[Outcome]) -> 
 
 
 def test_model_has_a_word_on_nearly_all_of_the_corpus() -> None:
-    """Stored input that is not replayed is an exception."""
+    """Few stored inputs cannot be replayed."""
     left_out = []
     for entry in load_corpus():
         try:
@@ -88,7 +88,7 @@ def test_model_has_a_word_on_nearly_all_of_the_corpus() -> None:
 
 
 def test_batches_are_bounded() -> None:
-    """No write has more frames or bytes than a broker takes without our reading, but for one long entry."""
+    """A write is bounded in frames and bytes, unless it is a single long entry."""
     stored = [Stored(entry=e, allowed=oracle().allowed_for(e.data)) for e in load_corpus()[:100]]
     grouped = list(batches(stored))
     assert [each for batch in grouped for each in batch] == stored
@@ -105,7 +105,7 @@ ANSWER = PLAIN.data[8:12] + encode_body(response_for(SERVED, oracle().profile), 
 
 
 class Wire:
-    """Stands for a broker and its connection: gives prepared exchanges, whatever is sent."""
+    """Replaces a broker and its connection: returns prepared exchanges, whatever is sent."""
 
     profile = profile_of(NEWEST_RELEASE)
     identity = Identity()
@@ -118,14 +118,14 @@ class Wire:
         return nullcontext(self)
 
     def exchange(self, request: Request) -> Exchange:
-        """Answer, and keep the connection or close it."""
+        """Return an answer, and keep or close the connection."""
         kept = self._last is not Outcome.CLOSED
         return Exchange(
             request=request, outcome=Outcome.ANSWER, payload=self._payloads[0], usable=kept
         )
 
     def converse(self, requests: Sequence[Request]) -> tuple[Exchange, ...]:
-        """Answer what there are answers for; the rest comes to the last outcome."""
+        """Return the prepared answers; further requests get the last outcome."""
         answers = zip_longest(requests, self._payloads)
         return tuple(
             Exchange(
@@ -143,7 +143,7 @@ class Wire:
     "rest", [UNFINISHED, REFUSED, b"\0\0\0\1\0"], ids=["unfinished", "refused", "malformed"]
 )
 def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) -> None:
-    """A frame that is not whole, a refused size and a malformed frame end the connection."""
+    """An incomplete frame, a refused size and a malformed frame end the connection."""
     entry = Entry(name="x", data=PLAIN.data + rest, origin="")
     Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="silent"):
@@ -151,7 +151,7 @@ def test_silence_after_the_frames_that_are_answered_is_not_allowed(rest: bytes) 
 
 
 def test_a_served_request_keeps_the_connection() -> None:
-    """The right answer alone is not enough."""
+    """The right answer is not enough if the connection closes."""
     entry = Entry(name="x", data=PLAIN.data, origin="")
     Replay(Wire(ANSWER, last=Outcome.ANSWER)).check_alone(entry)  # type: ignore[arg-type]
     with pytest.raises(NotAllowed, match="closed the connection"):
@@ -159,7 +159,7 @@ def test_a_served_request_keeps_the_connection() -> None:
 
 
 def test_healthy_target_conforms_on_the_corpus(tmp_path: Path) -> None:
-    """The reference broker answers every stored input as the model allows, and each is an example."""
+    """The reference broker answers every stored input as the model allows; each is an example."""
     run = run_suite("--broker", "reference", *REPLAY, runs=tmp_path / "runs")
     assert run.status == 0, run.output
     assert len(run.rows()) > len(load_corpus()) * 0.9
@@ -172,7 +172,7 @@ def test_other_tiers_leave_the_corpus_out(tmp_path: Path) -> None:
 
 
 def test_defect_is_found_by_the_corpus(tmp_path: Path) -> None:
-    """A planted defect shows in stored bytes, and the failure says which entry it was."""
+    """A planted defect shows in stored bytes, and the failure names the entry."""
     run = run_suite("--broker", "reference+names-are-not-checked", *REPLAY, runs=tmp_path / "runs")
     assert run.status == 1, run.output
     assert set(run.verdicts().values()) == {Verdict.VIOLATES}

@@ -1,4 +1,4 @@
-"""Examples to the kill of clauses that need sockets: counted seed by seed against brokers that run."""
+"""Examples to the kill for clauses that need sockets, counted per seed against running brokers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ PROPERTY = "test_client_without_a_certificate_gets_no_table"
 TO_ALL = "client-certificates-are-not-asked-for"
 TO_SOME = "client-certificates-are-not-asked-for-in-a-crowd"
 SEEDS = 7
-"""More than go to one set of brokers."""
+"""More seeds than one set of brokers is used for."""
 
 
 @pytest.mark.timeout(180)
 def test_seeds_are_counted_one_by_one() -> None:
-    """What every example shows takes one with each seed, what some show takes more with some; both are pinned."""
+    """A defect in every answer takes one example, a rarer one takes more; pinned examples catch both."""
     catches = [
         Catch(clause=CLAUSE, defect=name, properties=[PROPERTY]) for name in (TO_ALL, TO_SOME)
     ]
@@ -30,7 +30,7 @@ def test_seeds_are_counted_one_by_one() -> None:
 
 
 def test_what_nothing_caught_survives_every_seed() -> None:
-    """No broker is started for a defect that the suite did not catch, and it counts as surviving."""
+    """No broker is started for a defect that the suite missed; it survives every seed."""
     (kill,) = counted_kills(
         [Catch(clause=CLAUSE, defect=TO_ALL, properties=())], seeds=SEEDS, jobs=1
     )
@@ -40,7 +40,7 @@ def test_what_nothing_caught_survives_every_seed() -> None:
 
 @pytest.mark.timeout(180)
 def test_property_that_cannot_see_the_defect_survives() -> None:
-    """A property of another clause takes all the examples there are, and catches nothing."""
+    """A property of another clause uses all its examples and catches nothing."""
     blind = "test_nothing_is_answered_before_tls"
     catch = Catch(clause=CLAUSE, defect=TO_ALL, properties=[blind])
     (kill,) = counted_kills([catch], seeds=1, jobs=1)

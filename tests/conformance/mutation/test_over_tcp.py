@@ -1,4 +1,4 @@
-"""The part of the mutation score that needs sockets: what is run against which broker, and what is read from it."""
+"""The part of the mutation score that needs sockets: which runs it makes, and how they are read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_every_defect_meets_every_property_that_needs_sockets() -> None:
 
 
 def test_defects_of_socket_clauses_get_generated_examples() -> None:
-    """Defects of a clause that needs sockets, and the sample, are run in the standard tier."""
+    """Defects of clauses that need sockets, and the sample, run in the standard tier."""
     runs = planned_runs(tuple(DEFECTS))
     aimed_at = {name for run in runs if run.tier == "standard" for name in run.defects}
     assert {name for name, each in DEFECTS.items() if TLS_CLAUSE in each.breaks} <= aimed_at
@@ -33,7 +33,7 @@ def test_defects_of_socket_clauses_get_generated_examples() -> None:
 
 @pytest.mark.timeout(180)
 def test_runs_are_judged_by_their_records(tmp_path: Path) -> None:
-    """A run against a broker that skips TLS finds its clause violated, and says by which property."""
+    """A run against a broker that skips TLS violates that clause, and names the property."""
     run = Run(defects=(TLS_DEFECT,), properties=(TLS_PROPERTY,), tier="smoke")
     blames, catches = judge(run_all([run], tmp_path, 1))
     assert [each.is_exact for each in blames] == [True]

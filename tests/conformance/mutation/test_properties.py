@@ -1,4 +1,4 @@
-"""Properties without pytest: found by their marks, with their pinned examples, and drawn from by seed."""
+"""Properties without pytest: found by their marks, with pinned examples and draws from a seed."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ DRAWN = 20
 
 
 def drawn_from(name: str, *, seed: int, count: int = DRAWN) -> list[str]:
-    """Return the examples that a seed gives, as text."""
+    """Return the examples drawn from a seed, as text."""
     taken: list[str] = []
     all_properties()[name].draw(lambda values: taken.append(repr(values)), seed=seed, count=count)
     return taken
 
 
 def test_every_property_is_found() -> None:
-    """The properties are those that stand in the source, each with its clauses."""
+    """The properties are those in the source, each with its clauses."""
     found = {name: each.clauses for name, each in all_properties().items()}
     assert found == {each.name: each.clauses for each in properties_in()}
 
 
 def test_pinned_examples_are_those_of_the_source() -> None:
-    """Every property that draws has pinned examples, with a value for each parameter but the broker."""
+    """Every property that draws has pinned examples, with a value for each parameter except the broker."""
     for each in all_properties().values():
         assert bool(each.pinned) == each.is_drawn, each.name
     assert {tuple(values) for values in all_properties()[CORRELATION_ID].pinned} == {("sent",)}
 
 
 def test_a_seed_gives_the_same_examples() -> None:
-    """One seed always draws the same examples, and another seed others."""
+    """One seed always draws the same examples, and another seed draws others."""
     first = drawn_from(CORRELATION_ID, seed=1)
     assert len(first) == DRAWN
     assert drawn_from(CORRELATION_ID, seed=1) == first
@@ -45,7 +45,7 @@ def test_a_seed_gives_the_same_examples() -> None:
 
 
 def test_rejected_examples_do_not_count() -> None:
-    """Examples that are rejected are drawn beside those that are asked for."""
+    """Rejected examples are drawn in addition to the requested number."""
     seen: list[bool] = []
 
     def take(values: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ def test_rejected_examples_do_not_count() -> None:
 
 
 def test_drawing_ends_when_there_is_enough() -> None:
-    """`Enough` ends the drawing without being taken for a failure."""
+    """`Enough` ends the drawing and is not a failure."""
     taken: list[Mapping[str, Any]] = []
 
     def take(values: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ def test_drawing_ends_when_there_is_enough() -> None:
 
 @pytest.mark.parametrize("defect", ["", "negative-correlation-ids-lose-their-sign"])
 def test_property_holds_on_the_plain_reference_alone(defect: str) -> None:
-    """All pinned examples hold on the plain reference broker, and not on one with the clause's defect."""
+    """All pinned examples hold on the plain reference broker, but not with the clause's defect."""
     judged: Property = all_properties()[CORRELATION_ID]
     hold = all(holds(judged, broker_with(defect), values) for values in judged.pinned)
     assert hold == (not defect)
@@ -86,5 +86,5 @@ def test_property_holds_on_the_plain_reference_alone(defect: str) -> None:
     ],
 )
 def test_budgets_are_those_of_a_real_run(name: str, examples: int) -> None:
-    """A defect that only ten times as many examples catch is green in a real run."""
+    """A defect that needs ten times as many examples would pass in a real run."""
     assert all_properties()[name].max_examples == examples

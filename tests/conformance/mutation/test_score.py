@@ -1,4 +1,4 @@
-"""The mutation score: its figures, and everything that it finds wrong."""
+"""The mutation score: its figures, and every problem that it finds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from clauses.catalogue import catalogue
 from conformance.mutation.score import Blame, Kill, Score
-from conformance.mutation.tables import markdown, rows, summary
+from conformance.mutation.tables import markdown, rows, summary, tail_rows
+from conformance.mutation.tails import Reach
 
 ECHOED = catalogue()["PROTOCOL.correlation-id-echoed"]
 PINNED = catalogue()["KIP-35.trailing-bytes"]
@@ -17,17 +18,23 @@ PLAIN = Blame(defect="", breaks=(), violated=(), transport="in memory")
 
 
 def blame(defect: str, breaks: str = ECHOED.id, violated: tuple[str, ...] = (ECHOED.id,)) -> Blame:
-    """A defect of one clause."""
+    """Return a defect of one clause."""
     return Blame(defect=defect, breaks=(breaks,), violated=violated, transport="in memory")
 
 
 def kill(*examples: int | None, defect: str = "one", pinned: bool = False) -> Kill:
-    """How the clause caught a defect."""
+    """Return how the clause caught a defect."""
     return Kill(clause=ECHOED.id, defect=defect, examples=examples, pinned=pinned, cap=100)
 
 
+def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
+    """How a standard run reaches a tail with three seeds."""
+    seeds = {name: frozenset(each) for name, each in drawn.items()}
+    return Reach(dimension="client id", tail="null", pinned=pinned, drawn=seeds, seeds=3)
+
+
 def score(*blames: Blame, kills: tuple[Kill, ...] = (), **changes: object) -> Score:
-    """A score of what is given."""
+    """Return a score of the given values."""
     values = {
         "clauses": [ECHOED],
         "reference": PLAIN,
@@ -52,19 +59,19 @@ def score(*blames: Blame, kills: tuple[Kill, ...] = (), **changes: object) -> Sc
 def test_figures_of_a_kill(
     examples: tuple[int | None, ...], median: float, percentile_95: float
 ) -> None:
-    """Median and 95th percentile are numbers of examples that were seen; a survived seed is endless."""
+    """Median and 95th percentile are observed numbers of examples; a survived seed counts as infinite."""
     assert kill(*examples).median == median
     assert kill(*examples).percentile_95 == percentile_95
 
 
 def test_exact_blame_finds_nothing() -> None:
-    """A defect that is caught by its clause, and by the model beside it, is as it has to be."""
+    """A defect caught by its clause, and also by the model, has no findings."""
     good = blame("one", violated=(ECHOED.id, "MODEL.agrees-with-reference"))
     assert score(good, kills=(kill(1, 2, 3),)).findings == []
 
 
 def test_pinned_example_makes_up_for_unlucky_seeds() -> None:
-    """What a pinned example catches is caught in every run, however rarely it is drawn."""
+    """A pinned example catches the defect in every run, however rarely it is drawn."""
     made = score(blame("one", violated=(ECHOED.id,)), kills=(kill(1, None, 3, pinned=True),))
     assert made.findings == []
 
@@ -99,18 +106,22 @@ def test_pinned_example_makes_up_for_unlucky_seeds() -> None:
             "test_b KILLS NOTHING",
         ),
         (
+            score(reaches=[reach(test_a={1, 3})]),
+            "client id: null IS NOT REACHED in 1 of 3 seeds",
+        ),
+        (
             score(reference=blame("", violated=("MODEL.agrees-with-reference",))),
             "the plain reference VIOLATES MODEL.agrees-with-reference",
         ),
     ],
 )
 def test_what_is_wrong_is_found(made: Score, finding: str) -> None:
-    """Survivors, wrong blame, gaps, idle properties and an unsound reference are findings, one a line."""
+    """Survivors, wrong blame, gaps, idle properties, missed tails and an unsound reference are findings."""
     assert finding in made.findings
 
 
 def test_score_is_written_for_machines_and_people() -> None:
-    """JSON has every figure, endless ones as null; Markdown has the table, findings and equivalents."""
+    """JSON has every figure, with null for infinite; Markdown has the table, findings and equivalents."""
     made = score(blame("one"), kills=(kill(1, None, None),))
     content = json.loads(json.dumps(made.as_json()))
     assert content["kills"][0]["median"] is None
@@ -123,7 +134,7 @@ def test_score_is_written_for_machines_and_people() -> None:
 
 
 def test_rows_follow_the_catalogue() -> None:
-    """Rows stand in the order of the catalogue's clauses, and by defect within a clause."""
+    """Rows are in the catalogue's order of clauses, and by defect within a clause."""
     other = Kill(clause=PINNED.id, defect="a", examples=(1,), pinned=False, cap=100)
     made = score(clauses=[ECHOED, PINNED], kills=(other, kill(2, defect="z"), kill(2, defect="b")))
     assert [row[:2] for row in rows(made)] == [
@@ -131,3 +142,25 @@ def test_rows_follow_the_catalogue() -> None:
         (ECHOED.id, "z"),
         (PINNED.id, "a"),
     ]
+
+
+def test_tails_are_written_for_machines_and_people() -> None:
+    """Each tail names its properties, the pinned ones and the frequent ones first; the terminal names a few."""
+    reached = reach(pinned=("test_c",), test_a={1}, test_b={1, 2}, test_c={3})
+    made = score(reaches=[reached])
+    assert made.findings == []
+    assert made.as_json()["tails"] == [
+        {
+            "dimension": "client id",
+            "tail": "null",
+            "pinned": ["test_c"],
+            "drawn": {"test_a": 1, "test_b": 2, "test_c": 1},
+            "seeds": 3,
+            "reached_seeds": 3,
+        }
+    ]
+    names = "test_c (pinned), test_b (2 of 3), test_a (1 of 3)"
+    assert f"| client id | null | yes | 3 of 3 seeds | {names} |" in markdown(made, {})
+    (row,) = tail_rows(made, most=2)
+    assert row[-1] == "test_c (pinned), test_b (2 of 3), 1 more"
+    assert "Tails" not in markdown(score(), {})

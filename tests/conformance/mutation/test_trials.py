@@ -1,4 +1,4 @@
-"""Trials in memory: who is caught by what, after how many examples, and who is not."""
+"""Trials in memory: which property catches which defect, and after how many examples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROPERTY = "test_correlation_id_comes_back"
 
 
 def test_blame_names_who_is_caught() -> None:
-    """A property catches the defect of its clause, and neither another one nor the plain reference."""
+    """A property catches its clause's defect, but not another defect or the plain reference."""
     plain, sign, other = blame(PROPERTY, ("", SIGN, OTHER), 30)
     assert not plain.caught
     assert not other.caught
@@ -33,7 +33,7 @@ def test_blame_names_who_is_caught() -> None:
 
 
 def test_examples_to_a_kill_are_counted_by_seed() -> None:
-    """The same seed kills at the same generated example, and a defect of another clause survives the budget."""
+    """The same seed kills at the same example; a defect of another clause survives the budget."""
     first = examples_to_kill(PROPERTY, (SIGN, OTHER), 3)
     assert first == examples_to_kill(PROPERTY, (SIGN, OTHER), 3)
     assert first[SIGN] is not None
@@ -46,7 +46,7 @@ class _Unreachable:
 
 
 def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
-    """While examples are counted, a broker that is not reached ends it, and the message says which it was."""
+    """An unreachable broker ends the count, and the message names its defect."""
 
     def brokers(defect: str) -> Broker:
         return cast("Broker", _Unreachable()) if defect == SIGN else broker_with(defect)
@@ -70,5 +70,5 @@ def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
     ],
 )
 def test_listeners_are_those_without_tls(name: str, listeners: tuple[str, ...]) -> None:
-    """A property runs in memory on its listeners without TLS, unless it needs what only a process has."""
+    """A property runs in memory on its listeners without TLS, unless it needs a separate process."""
     assert listeners_in_memory(all_properties()[name]) == listeners

@@ -1,4 +1,4 @@
-"""Grid folders for tests of the exports: a small one, and one whose every name and message is hostile."""
+"""Grid folders for tests of the exports: a small one, and one in which every name and message is hostile."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ HOSTILE = (
     '=cmd|"/c calc"!A1 @everyone #1 https://evil.example www.evil.example ``` | <script>alert(1)</script>'
     " ]]> --> </title> \x1b[2J\x00\x9b31m\u202egnp \\| [x](javascript:y) &amp; ~~~ \ufffe\r\nend"
 )
-"""A name that acts in one format or another wherever it is not escaped."""
+"""A name that acts as markup or code in some format wherever it is not escaped."""
 TERMINAL_ESCAPES = ("\x1b", "\x00", "\x9b", "\u202e", "\ufffe")
-"""Characters of it that must not come out as they are."""
+"""Characters of `HOSTILE` that must not be written unchanged."""
 CAME = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
 def transition_row(clause: str, target: str, kind: str, **changes: Any) -> dict[str, Any]:
-    """Give one row of the transitions."""
+    """Return one row of the transitions."""
     return {
         "clause": clause,
         "target": target,
@@ -48,7 +48,7 @@ def transition_row(clause: str, target: str, kind: str, **changes: Any) -> dict[
 
 
 def small_tables(out_dir: Path) -> Path:
-    """Write the tables of two clauses on two targets: one MUST is violated on one listener of the older one."""
+    """Write the tables of two clauses on two targets; the older one violates a MUST on one listener."""
     return write_tables(
         out_dir,
         targets=[target_row(OLD), target_row(OLD, listener="ssl"), target_row(NEW)],
@@ -72,7 +72,7 @@ def small_tables(out_dir: Path) -> Path:
 
 
 def hostile_tables(out_dir: Path) -> Path:
-    """Write tables in which a target chose every text that a target can choose, and more."""
+    """Write tables with hostile text wherever a target can choose the text, and in more places."""
     return write_tables(
         out_dir,
         targets=[target_row(HOSTILE, implementation=HOSTILE, release=HOSTILE, launcher=HOSTILE)],
@@ -90,7 +90,7 @@ def hostile_tables(out_dir: Path) -> Path:
 
 
 def export(out_dir: Path) -> Path:
-    """Write the exports of a folder with tables, and give the folder back."""
+    """Write the exports of a folder with tables, and return the folder."""
     grid = read_grid(out_dir)
     summary = summarise(grid, out_dir / "index.html")
     write_exports(grid, read_history_tables(out_dir), summary, out_dir)

@@ -1,4 +1,4 @@
-"""What a Markdown text becomes when it is rendered, by a renderer that is not ours."""
+"""Renders Markdown with a third-party renderer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 
 
 class RenderedTags(HTMLParser):
-    """Collects the tags of rendered Markdown, with their links, and its comments."""
+    """Collects the tags, links and comments of rendered Markdown."""
 
     def __init__(self, markdown: str) -> None:
         super().__init__()
@@ -18,12 +18,12 @@ class RenderedTags(HTMLParser):
         self.feed(MarkdownIt("commonmark", {"html": True}).enable("table").render(markdown))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag, and where it leads."""
+        """Record a tag, and the target of its link."""
         self.tags.append(tag)
         self.links += [value or "" for name, value in attrs if name == "href"]
 
     def handle_comment(self, data: str) -> None:
-        """Note a comment."""
+        """Record a comment."""
         self.comments.append(data)
 
 
@@ -31,4 +31,4 @@ EXPECTED_TAGS = {
     *("h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "blockquote"),
     *("details", "summary", "pre", "code", "a", "ul", "li"),
 }
-"""Tags that our Markdown means."""
+"""Tags that the suite's Markdown uses."""

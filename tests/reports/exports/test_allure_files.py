@@ -20,7 +20,7 @@ def _results(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_each_clause_and_target_is_one_result(small: Path) -> None:
-    """The worst listener speaks, and every listener is a parameter."""
+    """The worst listener decides the result, and every listener is a parameter."""
     results = _results(small)
     assert set(results) == {
         f"{clause} on {target}" for clause in (CLAUSE, OTHER) for target in (NEW, OLD)
@@ -38,7 +38,7 @@ def test_each_clause_and_target_is_one_result(small: Path) -> None:
 
 
 def test_violation_carries_its_evidence(small: Path) -> None:
-    """The attached files are in the archive, with the bytes and the script."""
+    """The archive contains the attached files, with the bytes and the script."""
     attached = _results(small)[f"{CLAUSE} on {OLD}"]["attachments"]
     with ZipFile(small / ALLURE_RESULTS) as archive:
         texts = {
@@ -50,13 +50,13 @@ def test_violation_carries_its_evidence(small: Path) -> None:
 
 
 def test_same_grid_gives_the_same_archive(small: Path) -> None:
-    """Names, times and contents follow from the grid alone."""
+    """Names, times and contents depend only on the grid."""
     before = (small / ALLURE_RESULTS).read_bytes()
     assert (export(small) / ALLURE_RESULTS).read_bytes() == before
 
 
 def test_hostile_names_stay_in_their_texts(hostile: Path) -> None:
-    """Files are named by us, and texts hold nothing that acts on a terminal."""
+    """File names contain no text of a target, and no text acts on a terminal."""
     (result,) = _results(hostile).values()
     assert result["name"].startswith(f"{CLAUSE} on =cmd")
     assert result["name"].isprintable()

@@ -1,4 +1,4 @@
-"""Badges: the endpoint and the picture say the same, and the text fits."""
+"""Badges: the endpoint and the picture have the same content, and the text fits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_badge_says_the_gravest_of_its_must_clauses(
     address: str, label: str, message: str, is_error: bool, small: Path
 ) -> None:
-    """The endpoint is what shields.io reads; the picture's title and texts are the same words."""
+    """The endpoint has the form that shields.io reads; the picture's title and texts use the same words."""
     document = json.loads((small / f"{address}.json").read_text())
     assert document["schemaVersion"] == 1
     assert (document["label"], document["message"]) == (label, message)
@@ -40,7 +40,7 @@ def test_badge_says_the_gravest_of_its_must_clauses(
 
 @pytest.mark.parametrize("label", ["i", "Apache Kafka 4.4.0", "WWWWWWWW", "日本語", ""])
 def test_text_fits_its_field(label: str) -> None:
-    """Each text states its length, and lies inside its half with room on both sides."""
+    """Each text states its length, and fits into its half with space on both sides."""
     picture = ET.fromstring(
         badge_svg(Badge(label=label, message="✓ conforms 9", colour="1a6e3c", is_error=False))
     )
@@ -55,7 +55,7 @@ def test_text_fits_its_field(label: str) -> None:
 
 
 def test_wider_letters_are_wider() -> None:
-    """The measure tells narrow letters from wide ones."""
+    """The measured width distinguishes narrow letters from wide ones."""
     assert text_width_px("iiii") < text_width_px("nnnn") < text_width_px("WWWW")
 
 
@@ -71,7 +71,7 @@ def test_colours_carry_white_text() -> None:
 
 
 def test_hostile_name_is_text_in_the_picture(hostile: Path) -> None:
-    """The picture stays well-formed, is short, and holds no element of the name's."""
+    """The picture stays well-formed and short, and contains no element from the name."""
     picture = ET.parse(hostile / f"{badge_of_target(HOSTILE)}.svg").getroot()
     assert {element.tag.removeprefix(SVG) for element in picture.iter()} == {
         *("svg", "title", "rect", "g", "text")

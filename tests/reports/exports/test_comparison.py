@@ -1,4 +1,4 @@
-"""What changed between two grids, and how it is told."""
+"""Changes between two grids, and how they are reported."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _compared(
 def test_change_of_a_verdict_has_one_kind(
     before: str, after: str, kind: ChangeKind, regressed: bool, untold: bool, tmp_path: Path
 ) -> None:
-    """The kinds are those of the roll-up's transitions; only violations that are new regress."""
+    """The kinds are those of the roll-up's transitions; only new violations are regressions."""
     comparison = _compared(tmp_path, {"verdict": before}, {"verdict": after})
     (change,) = comparison.changes
     assert change.kind is kind
@@ -65,7 +65,7 @@ def test_change_of_a_verdict_has_one_kind(
 
 @pytest.mark.parametrize(("level", "gates"), [("MUST", 1), ("PIN", 1), ("SHOULD", 0), ("MAY", 0)])
 def test_only_binding_levels_regress(level: str, gates: int, tmp_path: Path) -> None:
-    """What would not fail a run is listed, and is no regression."""
+    """A change that would not fail a run is listed, but is not a regression."""
     comparison = _compared(tmp_path, {"verdict": "conforms"}, {"verdict": "violates"}, level)
     assert len(comparison.of_kind(ChangeKind.REGRESSED)) == 1
     assert len(comparison.regressed) == gates
@@ -92,7 +92,7 @@ def test_only_binding_levels_regress(level: str, gates: int, tmp_path: Path) -> 
 def test_same_verdict_for_another_reason_is_told(
     before: dict[str, Any], after: dict[str, Any], differs: bool, tmp_path: Path
 ) -> None:
-    """Reasons, declarations and the failures of an undeclared violation count; numbers of examples do not."""
+    """Reasons, declarations and the failures of undeclared violations matter; the number of examples does not."""
     kinds = [change.kind for change in _compared(tmp_path, before, after).changes]
     assert kinds == ([ChangeKind.REASON] if differs else [])
 
@@ -104,7 +104,7 @@ def test_nothing_changed_is_said(tmp_path: Path) -> None:
 
 
 def test_new_and_gone_targets_are_told_as_a_whole(tmp_path: Path) -> None:
-    """Many cells of one target are one row; listeners with the same change stand together."""
+    """Many cells of one target are one row; listeners with the same change share a row."""
     clauses = [f"KIP-1.clause-{number}" for number in range(20)]
     before = _grid(
         tmp_path / "a",
@@ -132,7 +132,7 @@ def test_new_and_gone_targets_are_told_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_markdown_is_bounded_and_harmless(tmp_path: Path) -> None:
-    """Thousands of changes of hostile targets fit into a comment, with no tag or link of theirs."""
+    """Thousands of changes of hostile targets fit into a comment, which contains no tag or link from them."""
     names = [f"{HOSTILE} {number}" for number in range(2_000)]
     before = _grid(tmp_path / "a", *(cell_row(CLAUSE, name) for name in names))
     after = _grid(tmp_path / "b", *(cell_row(CLAUSE, name, "violates") for name in names))

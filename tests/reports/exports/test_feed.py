@@ -27,7 +27,7 @@ def _texts(element: ET.Element, name: str) -> list[str]:
 
 @pytest.mark.parametrize("folder", ["small", "hostile"])
 def test_feed_has_what_atom_asks_for(folder: str, request: pytest.FixtureRequest) -> None:
-    """RFC 4287, 4.1.1 and 4.1.2: one id, title and updated each, an author, a link to itself, absolute unique ids."""
+    """RFC 4287, 4.1.1 and 4.1.2: one id, title and updated each, an author, a self link, absolute unique ids."""
     feed = _feed(request.getfixturevalue(folder))
     assert feed.tag == f"{ATOM}feed"
     assert feed.findtext(f"{ATOM}author/{ATOM}name")
@@ -45,7 +45,7 @@ def test_feed_has_what_atom_asks_for(folder: str, request: pytest.FixtureRequest
 
 
 def test_listeners_and_new_cells_stand_together(small: Path) -> None:
-    """One entry for a clause on two listeners, one for all cells of a target that appears; times are the run's."""
+    """A clause on two listeners is one entry, all cells of a new target are one entry, and times are the run's."""
     entries = _feed(small).findall(f"{ATOM}entry")
     titles = sorted(_texts(entry, "title")[0] for entry in entries)
     assert titles == [
@@ -60,13 +60,13 @@ def test_listeners_and_new_cells_stand_together(small: Path) -> None:
 
 
 def test_feed_is_stable(small: Path) -> None:
-    """Written again from the same tables it is the same, byte by byte."""
+    """The feed written again from the same tables is identical byte for byte."""
     before = (small / FEED).read_bytes()
     assert (export(small) / FEED).read_bytes() == before
 
 
 def test_only_the_newest_entries_are_kept(tmp_path: Path) -> None:
-    """A long history gives as many entries as a reader fetches, the newest first."""
+    """The feed of a long history has as many entries as a reader fetches, newest first."""
     rows = [
         transition_row(CLAUSE, OLD, "regressed", run_id=f"run-{day}", at=CAME + timedelta(days=day))
         for day in range(MOST_ENTRIES + 5)

@@ -1,4 +1,4 @@
-"""JUnit XML: a case per clause, target and listener, and the gate's meaning of failed."""
+"""JUnit XML: one case per clause, target and listener, which fails if it would fail a run."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from reports.exports.junit import result_of
+from reports.exports.junit import junit_document, result_of
 from reports.exports.links import JUNIT
+from reports.grid_tables import read_grid
+from reports.history_tables import read_history_tables
 from reports.records import Verdict
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
+from tests.reports.roll_up_tables import (
+    cell_row,
+    clause_row,
+    failure_row,
+    target_row,
+    write_tables,
+)
 
 CHILDREN = {
     "testsuites": {"testsuite"},
@@ -30,7 +39,7 @@ ATTRIBUTES = {
 
 @pytest.mark.parametrize("folder", ["small", "hostile"])
 def test_document_has_the_common_shape(folder: str, request: pytest.FixtureRequest) -> None:
-    """Elements, attributes and their places are those of the schema that Jenkins' plugin publishes; counts are true."""
+    """Elements, attributes and nesting follow the schema that Jenkins' plugin publishes, and counts are correct."""
     root = ET.parse(request.getfixturevalue(folder) / JUNIT).getroot()
     assert root.tag == "testsuites"
     for element in root.iter():
@@ -45,7 +54,7 @@ def test_document_has_the_common_shape(folder: str, request: pytest.FixtureReque
 
 
 def test_each_cell_is_a_case(small: Path) -> None:
-    """The name is the clause, the class target and listener; a known violation is skipped with its reason."""
+    """The name is the clause, the class is target and listener; a known violation is skipped with its reason."""
     root = ET.parse(small / JUNIT).getroot()
     cases = {(case.get("classname"), case.get("name")): case for case in root.iter("testcase")}
     assert len(cases) == 5
@@ -76,5 +85,22 @@ def test_each_cell_is_a_case(small: Path) -> None:
     ],
 )
 def test_failed_is_what_fails_a_run(verdict: str, level: str, result: str) -> None:
-    """A case fails where the cell would fail a run, and is an error where nobody could tell."""
+    """A case fails if the cell would fail a run, and is an error if the cell could not be judged."""
     assert result_of(Verdict(verdict), level) == result
+
+
+def test_known_violation_is_explained_by_the_declaration_that_matched(tmp_path: Path) -> None:
+    """A cell may have declarations that describe none of the failures that were seen."""
+    signature = "a" * 16
+    declared = {"known_violation": "Produce is closed on; StreamsGroup is not served"}
+    matched = {"known_violation": "StreamsGroup is not served"}
+    write_tables(
+        tmp_path,
+        targets=[target_row(NEW)],
+        clauses=[clause_row(CLAUSE)],
+        cells=[cell_row(CLAUSE, NEW, "known_violation", failures=[signature], **declared)],
+        failures=[failure_row(signature, CLAUSE, NEW, **matched)],
+    )
+    failures = read_history_tables(tmp_path).failures or ()
+    (skipped,) = junit_document(read_grid(tmp_path), failures).iter("skipped")
+    assert skipped.get("message") == "known: StreamsGroup is not served"

@@ -1,15 +1,18 @@
-"""A run folder alone says what the roll-up would say of it."""
+"""A grid read from a single run folder equals what the roll-up would make of it."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
+from reports.failures import write_failure
 from reports.records import Verdict
+from tests.reports.recorders import answered_step, failure_of, key_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
 SIGNATURE, NOTE = "0123456789abcdef", "00000000000000ab"
@@ -38,7 +41,7 @@ def _run(folder: Path, signature: str = SIGNATURE) -> Path:
 
 
 def test_cells_are_folded_as_the_roll_up_folds_them(tmp_path: Path) -> None:
-    """Shrinking counts for failures, not for examples; a cell without examples keeps its reason, and a note is no failure."""
+    """Shrinking counts for failures, not examples; a cell without examples keeps its reason; a note is no failure."""
     judged, other = grid_of_run(_run(tmp_path / "run")).cells
     assert (judged.verdict, judged.examples, judged.conforms, judged.violates) == (
         Verdict.VIOLATES,
@@ -54,7 +57,7 @@ def test_cells_are_folded_as_the_roll_up_folds_them(tmp_path: Path) -> None:
 
 
 def test_target_and_run_are_described(tmp_path: Path) -> None:
-    """A target's release sorts by its numbers, and the run is the one of the header."""
+    """A target's release sorts by its numbers, and the run is described by its header."""
     grid = grid_of_run(_run(tmp_path / "run"))
     assert [(entry.listener, entry.release_order) for entry in grid.targets] == [
         ("plaintext", (4, 4, 0)),
@@ -64,7 +67,7 @@ def test_target_and_run_are_described(tmp_path: Path) -> None:
 
 
 def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
-    """Texts come from the failure's folder; one that is not there is empty."""
+    """Texts come from the failure's folder; a missing file is an empty text."""
     folder = _run(tmp_path / "run")
     place = folder / "failures" / SIGNATURE
     place.mkdir(parents=True)
@@ -75,8 +78,24 @@ def test_what_was_kept_of_a_failure_is_read(tmp_path: Path) -> None:
     assert failure.pcap is None
 
 
+def test_failure_with_long_bytes_is_read(tmp_path: Path) -> None:
+    """Its failure.json is longer than a file that a person reads, and still complete."""
+    folder = _run(tmp_path / "run")
+    step = answered_step()
+    (exchange,) = step.exchanges
+    stray = replace(exchange, stray=bytes(600_000))
+    long = replace(
+        failure_of(key_of(), "seen", SIGNATURE), steps=(replace(step, exchanges=(stray,)),)
+    )
+    place = write_failure(folder / "failures", replace(long, known_violation="open as KAFKA-1"))
+    assert (place / "failure.json").stat().st_size > 2**20
+    (failure,) = failures_of_run(folder, grid_of_run(folder))
+    assert (failure.message, failure.known_violation) == ("seen", "open as KAFKA-1")
+    assert json.loads(failure.facts)["steps"]
+
+
 def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
-    """Its bytes come from the failure's folder; one that is larger than any page's file is left there."""
+    """The capture comes from the failure's folder; one that exceeds the size limit of a page's files is not read."""
     folder = _run(tmp_path / "run")
     place = folder / "failures" / SIGNATURE
     place.mkdir(parents=True)
@@ -89,7 +108,7 @@ def test_capture_is_read_whole_or_not_at_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["no JSON", "[]", "{}"])
 def test_damaged_failure_is_refused_by_name(text: str, tmp_path: Path) -> None:
-    """A failure.json without its facts names its folder."""
+    """The error about a failure.json without its facts names the folder."""
     folder = _run(tmp_path / "run")
     place = folder / "failures" / SIGNATURE
     place.mkdir(parents=True)
@@ -99,7 +118,7 @@ def test_damaged_failure_is_refused_by_name(text: str, tmp_path: Path) -> None:
 
 
 def test_signature_that_is_none_leads_nowhere(tmp_path: Path) -> None:
-    """Rows are not trusted: what is no signature is not looked for on disk."""
+    """Rows are not trusted: a text that is not a signature is never used as a path."""
     folder = _run(tmp_path / "run", signature="../../outside")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "failure.json").write_text(json.dumps(FACTS))

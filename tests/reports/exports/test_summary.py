@@ -1,4 +1,4 @@
-"""The summary fits under a pull request: bounded, worst first, details folded."""
+"""The summary fits into a pull request comment: bounded, worst first, details folded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _summary(folder: Path, most_bytes: int = MOST_BYTES, pages: str | None = "")
 
 
 def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
-    """The sentence, the violations with their level, then the known ones, folded; links are relative."""
+    """The summary has the sentence, violations with their level, then known ones, folded, and relative links."""
     text = (small / SUMMARY).read_text(encoding="utf-8")
     assert text.splitlines()[2] == "**✕ 1 MUST clause is violated on 1 of 2 targets.**"
     assert (
@@ -41,13 +41,13 @@ def test_sentence_is_the_page_s_and_violations_come_first(small: Path) -> None:
 
 
 def test_run_without_pages_has_no_links(small: Path) -> None:
-    """Where nothing is published, nothing is linked."""
+    """If no pages are published, the summary has no links."""
     assert RenderedTags(_summary(small, pages=None)).links == []
 
 
 @pytest.fixture(scope="module")
 def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """120 clauses, all violated on 40 targets, each with its bytes."""
+    """A grid of 120 clauses, all violated on 40 targets, each with its bytes."""
     clauses = [f"KIP-1.clause-{number}" for number in range(120)]
     targets = [f"apache-kafka-4.{number}.0" for number in range(40)]
     pairs = [(clause, target) for clause in clauses for target in targets]
@@ -71,7 +71,7 @@ def everything_violated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_summary_is_bounded_and_says_what_is_missing(
     most_bytes: int, everything_violated: Path
 ) -> None:
-    """However much is violated, it fits, its HTML is closed, and what is left out is counted."""
+    """However many violations there are, the summary fits, closes its HTML and counts what it leaves out."""
     text = _summary(everything_violated, most_bytes)
     assert len(text.encode()) <= most_bytes
     assert text.count("<details>") == text.count("</details>")
@@ -80,7 +80,7 @@ def test_summary_is_bounded_and_says_what_is_missing(
 
 
 def test_hostile_names_do_not_act(hostile: Path) -> None:
-    """Rendered, the summary has our tags and relative links alone."""
+    """The rendered summary has only the suite's own tags and relative links."""
     rendered = RenderedTags((hostile / SUMMARY).read_text(encoding="utf-8"))
     assert set(rendered.tags) <= EXPECTED_TAGS
     assert all(link.startswith("../") for link in rendered.links)

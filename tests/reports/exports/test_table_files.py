@@ -1,4 +1,4 @@
-"""Every table is there as CSV, JSON and Markdown, and each says the same."""
+"""Every table is exported as CSV, JSON and Markdown with the same content."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ TABLES = {**GRID_ROW_TYPES, **ROW_TYPES}
 
 
 def test_schema_is_a_schema() -> None:
-    """The published schema follows the JSON Schema that it names."""
+    """The published schema is valid under the JSON Schema draft that it names."""
     validator_for(SCHEMA).check_schema(SCHEMA)
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_schema_has_the_columns_of_the_rows(table: str) -> None:
-    """Schema and classes name the same tables and columns."""
+    """The schema and the row classes name the same tables and columns."""
     columns = columns_of(table, TABLES[table])
     assert table in SCHEMA["properties"]["table"]["enum"]
     assert SCHEMA["$defs"][table]["required"] == list(columns)
@@ -55,7 +55,7 @@ def test_json_follows_the_published_schema(folder: str, request: pytest.FixtureR
 
 
 def test_wrong_rows_do_not_follow_the_schema(small: Path) -> None:
-    """A row with another column, and a verdict that nobody gives, are refused."""
+    """A row with an additional column and an unknown verdict are refused."""
     document = json.loads((small / "exports" / "cells.json").read_text())
     validator = Draft202012Validator(SCHEMA)
     document["rows"][0]["verdict"] = "fine"
@@ -65,7 +65,7 @@ def test_wrong_rows_do_not_follow_the_schema(small: Path) -> None:
 
 
 def test_json_keeps_values_as_they_are(small: Path, hostile: Path) -> None:
-    """Times are UTC and say so; a hostile name is the same after reading."""
+    """Times are marked as UTC, and a hostile name is unchanged after reading."""
     row = json.loads((small / "exports" / "transitions.json").read_text())["rows"][0]
     assert datetime.fromisoformat(row["at"]).utcoffset() is not None
     cell = json.loads((hostile / "exports" / "cells.json").read_text())["rows"][0]
@@ -76,7 +76,7 @@ def test_json_keeps_values_as_they_are(small: Path, hostile: Path) -> None:
 
 
 def test_csv_has_a_row_per_cell(small: Path) -> None:
-    """Failures are given by signature, numbers are numbers."""
+    """Failures are listed by signature, and numbers are numbers."""
     with (small / "exports" / "cells.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     told = {(row["clause"], row["target"], row["listener"]): row for row in rows}
@@ -86,7 +86,7 @@ def test_csv_has_a_row_per_cell(small: Path) -> None:
 
 
 def test_hostile_names_are_harmless_in_csv_and_markdown(hostile: Path) -> None:
-    """No formula, no terminal escape, no markup, and no column more than there are."""
+    """Hostile names add no formula, no terminal escape, no markup and no column."""
     with (hostile / "exports" / "cells.csv").open(encoding="utf-8", newline="") as file:
         (row,) = csv.DictReader(file)
     assert row["target"].startswith("'=cmd")
@@ -100,7 +100,7 @@ def test_hostile_names_are_harmless_in_csv_and_markdown(hostile: Path) -> None:
 
 
 def test_no_export_holds_a_terminal_escape(hostile: Path) -> None:
-    """Whatever is printed to a terminal from an export is text."""
+    """Any export printed to a terminal is plain text."""
     paths = [*hostile.glob("exports/**/*"), *hostile.glob("grid.*")]
     for path in paths:
         if path.is_file() and path.suffix != ".zip":
@@ -109,7 +109,7 @@ def test_no_export_holds_a_terminal_escape(hostile: Path) -> None:
 
 
 def test_links_lead_to_files(small: Path) -> None:
-    """What `links_of` names exists."""
+    """Every file that `links_of` names exists."""
     for link in links_of("grid", "cells", "targets", "transitions"):
         assert (small / link.address).is_file()
     assert [link.form for link in links_of("cells")] == ["CSV", "JSON", "Markdown"]

@@ -1,4 +1,4 @@
-"""Violations are listed once per clause and target, with all that an issue needs."""
+"""Violations are listed once per clause and target, with everything that an issue needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
 
 
 def test_binding_violations_come_first(small: Path) -> None:
-    """The file beside the tables lists MUST before SHOULD, each with its stable key."""
+    """The file next to the tables lists MUST before SHOULD, each violation with its stable key."""
     found = json.loads((small / VIOLATIONS).read_text())
     assert [(each["key"], each["level"]) for each in found] == [
         (f"{CLAUSE} on {OLD}", "MUST"),
@@ -28,7 +28,7 @@ def test_binding_violations_come_first(small: Path) -> None:
 
 
 def test_body_has_clause_bytes_script_and_link(small: Path) -> None:
-    """An issue says what is broken, shows the bytes, and how to see it again; its key is hidden in it."""
+    """An issue has the clause, the bytes, a way to reproduce the violation, and a hidden key."""
     body = json.loads((small / VIOLATIONS).read_text())[0]["body"]
     rendered = RenderedTags(body)
     assert set(rendered.tags) <= EXPECTED_TAGS
@@ -41,7 +41,7 @@ def test_body_has_clause_bytes_script_and_link(small: Path) -> None:
 
 
 def test_pages_stand_before_the_links(small: Path) -> None:
-    """Links lead to where the pages are published, or there are none where there are no pages."""
+    """Links lead to the published pages; without pages there are no links."""
     folded, failures = FoldedGrid(read_grid(small)), read_history_tables(small).failures or ()
     published = violations_of(folded, failures, pages="https://pages.example/")
     assert published[0].link == f"https://pages.example/failures/{SIGNATURE}.html"
@@ -50,7 +50,7 @@ def test_pages_stand_before_the_links(small: Path) -> None:
 
 
 def test_hostile_target_cannot_leave_its_texts(hostile: Path) -> None:
-    """No tag, link, mention or end of a comment comes from a name, a message or what was received."""
+    """No tag, link, mention or end of a comment comes from a name, a message or received bytes."""
     (found,) = json.loads((hostile / VIOLATIONS).read_text())
     rendered = RenderedTags(found["body"])
     assert set(rendered.tags) <= EXPECTED_TAGS

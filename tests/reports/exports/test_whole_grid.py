@@ -1,4 +1,4 @@
-"""grid.json, grid.csv and grid.md say what the home page says."""
+"""grid.json, grid.csv and grid.md have the content of the home page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.reports.exports.grids import HOSTILE
 
 
 def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
-    """grid.json begins with its version and holds everything that the page shows."""
+    """grid.json begins with its version and contains everything that the page shows."""
     document = json.loads((small / "grid.json").read_text(encoding="utf-8"))
     assert next(iter(document.items())) == ("grid_schema_version", 1)
     assert document["counts"] == {"violates": 2, "known_violation": 1, "not_applicable": 1}
@@ -41,7 +41,7 @@ def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
 
 
 def test_hostile_names_do_not_act(hostile: Path) -> None:
-    """Refused folders and names of targets are escaped in Markdown and whole in JSON."""
+    """Refused folders and names of targets are escaped in Markdown and unchanged in JSON."""
     text = (hostile / "grid.md").read_text(encoding="utf-8")
     assert "<script" not in text
     assert "\n## " not in text

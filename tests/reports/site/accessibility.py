@@ -1,4 +1,4 @@
-"""What axe says of a page in a real browser."""
+"""Checks a page with axe in a real browser."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 
 
 def faults_of(page: Page) -> list[str]:
-    """Give what is against WCAG 2 A and AA on a page, and whether it is wider than its window."""
-    # Elements that passed are not described: a large table has thousands. Axe would ask for the style sheets once more,
-    # which no browser allows from a file.
+    """Return a page's faults against WCAG 2 A and AA, and whether it is wider than its window."""
+    # Elements that passed are not described, because a large table has thousands. Axe would load the style sheets
+    # again, which no browser allows for files.
     options = {"runOnly": RULES, "resultTypes": ["violations"], "preload": False}
     found = Axe().run(page, options=options).response
     faults = [

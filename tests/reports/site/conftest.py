@@ -1,38 +1,38 @@
-"""The small site and the browser, each made once for all tests that only read or look."""
+"""The small site and the browser, each made once for all tests that do not change them."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.programs import require_program
 from tests.reports.site.sites import write_small_site
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let `test_every_page.py` look at another site than the small one."""
+    """Add the option that lets `test_every_page.py` check another site than the small one."""
     parser.addoption("--site", type=Path, help="folder of the site whose pages are checked")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the mark of tests that need a real browser."""
+    """Register the mark of tests that need a real browser."""
     config.addinivalue_line("markers", "browser: needs Chromium, or a text browser")
 
 
 @pytest.fixture(scope="session")
 def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder of the small site; not to be changed."""
+    """Folder of the small site; tests must not change it."""
     return write_small_site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="session")
 def site(request: pytest.FixtureRequest) -> Path:
-    """Folder of the site that `--site` gives, else of the small one."""
-    # Pytest knows the option only where this folder, or a file of it, is named on the command line.
+    """Folder of the site that `--site` names, otherwise of the small site."""
+    # Pytest knows the option only if this folder, or a file in it, is named on the command line.
     given: Path | None = request.config.getoption("site", default=None)
     return given.resolve() if given else request.getfixturevalue("small_site")
 
@@ -40,7 +40,7 @@ def site(request: pytest.FixtureRequest) -> Path:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium, started once."""
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    path = os.environ.get("CHROMIUM") or require_program("chromium", "google-chrome")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield started

@@ -1,4 +1,4 @@
-"""Pages read as a browser reads them, end tags that HTML lets a writer leave out included."""
+"""Parses pages as a browser does, including end tags that HTML allows to omit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import html5lib
 
 
 def parse(path: Path) -> Element:
-    """Read a page; one that is not valid HTML as html5lib checks it is an error."""
+    """Read a page, and raise if html5lib finds that it is not valid HTML."""
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     page: Element = parser.parse(path.read_text(encoding="utf-8"))
     return page
@@ -20,7 +20,7 @@ _BLOCKS = {"td", "th", "dt", "dd", "p", "li", "tr", "h1", "h2", "title", "br"}
 
 
 def text_of(element: Element) -> str:
-    """Give the text of an element and all in it, white space as one blank."""
+    """Return the text of an element and its descendants; white space becomes one blank."""
     return " ".join("".join(_texts(element)).split())
 
 
@@ -34,12 +34,12 @@ def _texts(element: Element) -> Iterator[str]:
 
 
 def classes_of(element: Element) -> list[str]:
-    """Give the classes of an element."""
+    """Return the classes of an element."""
     return element.get("class", "").split()
 
 
 def all_of(page: Element, tag: str, **attributes: str) -> Iterator[Element]:
-    """Give the elements of a tag with these attributes, in order; `class_` asks for one class."""
+    """Yield the elements with a tag and these attributes, in order; `class_` matches a single class."""
     wanted = attributes.pop("class_", None)
     for element in page.iter(tag):
         if wanted is not None and wanted not in classes_of(element):
@@ -49,7 +49,7 @@ def all_of(page: Element, tag: str, **attributes: str) -> Iterator[Element]:
 
 
 def grid_row(page: Element, clause: str) -> list[Element]:
-    """Give the cells of a clause's row on the home page, the range left out."""
+    """Return the cells of a clause's row on the home page, without the range."""
     for row in page.iter("tr"):
         head = row.find("th")
         if head is not None and text_of(head).split()[:1] == [clause]:

@@ -1,4 +1,4 @@
-"""A small site with every kind of page on it and every verdict, and names that try to break out."""
+"""A small site with every kind of page, every verdict, and names that try to break out of their place."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
 
 def site_tables() -> dict[str, list[dict[str, Any]]]:
-    """Give all tables of the small site."""
+    """Return all tables of the small site."""
     return {
         "runs": [run_row()],
         "targets": [
@@ -58,7 +58,7 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
         ],
         "failures": [
             failure_row(SIGNATURE, NAMES, HOSTILE, message=HOSTILE, example=HOSTILE, pcap=b"pcap"),
-            failure_row(KNOWN_SIGNATURE, NAMES, NEW),
+            failure_row(KNOWN_SIGNATURE, NAMES, NEW, known_violation=DECLARED),
             failure_row(FLAKY_SIGNATURE, ORDER, MIDDLE),
             failure_row(NOTE, ORDER, HOSTILE, verdict="informational"),
         ],
@@ -69,7 +69,7 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
 def _cells() -> list[dict[str, Any]]:
     return [
         *(cell_row(KEYS, target) for target in TARGETS),
-        cell_row(ORDER, NEW, "inconclusive"),
+        cell_row(ORDER, NEW, "inconclusive", reason="it kept us waiting"),
         cell_row(ORDER, MIDDLE, "flaky", failures=[FLAKY_SIGNATURE]),
         cell_row(ORDER, OLD, "not_run", examples=0),
         cell_row(ORDER, OTHER, "unexpected_pass", known_violation="declared, but gone"),
@@ -163,7 +163,7 @@ def _history() -> dict[str, list[dict[str, Any]]]:
 
 
 def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
-    """Write the small site, with other tables where they are given, and give its folder back."""
+    """Write the small site, with the given tables replaced, and return its folder."""
     refused = [{"folder": f"/runs/{HOSTILE}", "refusal": "cut_off", "reason": "it was cut off"}]
     notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "nobody knows: C.gone"}]
     write_tables(out_dir, refused=refused, notices=notices, **{**site_tables(), **changes})
@@ -172,7 +172,7 @@ def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
 
 
 def write_site_with_clients(out_dir: Path) -> Path:
-    """Write the small site, to which clauses for clients and two clients have come, and give its folder back."""
+    """Write the small site with clauses for clients and two clients added, and return its folder."""
     tables = site_tables()
     return write_small_site(
         out_dir,
@@ -188,7 +188,7 @@ def write_site_with_clients(out_dir: Path) -> Path:
         cells=[
             *tables["cells"],
             *(cell_row(NAMED, client) for client in (NEW_CLIENT, OLD_CLIENT)),
-            # A clause may bind both.
+            # A clause may bind both roles.
             cell_row(KEYS, NEW_CLIENT),
             cell_row(FALLS_BACK, NEW_CLIENT, "violates", failures=[CLIENT_SIGNATURE]),
         ],
@@ -197,7 +197,7 @@ def write_site_with_clients(out_dir: Path) -> Path:
 
 
 def write_site_with_operations(out_dir: Path) -> Path:
-    """Write a small site on whose releases client operations were tried as well."""
+    """Write the small site with client operations tried on two of its releases, and return its folder."""
     tables = site_tables()
     run = {"run_id": "20261121T150000Z-0a0b0c0d"}
     works, fails = "librdkafka-2.12.1.produce", "librdkafka-2.12.1.idempotent-produce"
@@ -225,7 +225,7 @@ def write_site_with_operations(out_dir: Path) -> Path:
 
 
 def write_large_site(out_dir: Path) -> Path:
-    """Write a grid of 120 clauses and 40 targets: of all cells a fifth does not apply, 2 in 100 are violated."""
+    """Write a grid of 120 clauses and 40 targets: a fifth of the cells do not apply, 2 in 100 are known violations."""
     targets = [f"apache-kafka-{4 - number // 10}.{9 - number % 10}.2" for number in range(40)]
     clauses = [f"KIP-{number // 20}11.clause-of-usual-length-{number}" for number in range(120)]
     cells = []

@@ -1,4 +1,4 @@
-"""Addresses are plain wherever names are, and safe wherever they are not."""
+"""Addresses of plain names are the names themselves; those of all other names are safe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reports.site import addresses
 
 
 def test_plain_names_stay(tmp_path: object) -> None:
-    """Ids of clauses and targets are what an address shows."""
+    """Addresses contain the ids of clauses and targets unchanged."""
     assert addresses.clause_page("KIP-511.names-refused") == "clauses/KIP-511.names-refused.html"
     cell = addresses.cell_page("KIP-35.keys", "apache-kafka-4.4.0", "ssl")
     assert cell == "cells/KIP-35.keys/apache-kafka-4.4.0-ssl.html"
@@ -21,7 +21,7 @@ def test_plain_names_stay(tmp_path: object) -> None:
 
 @given(name=st.text())
 def test_any_name_is_one_safe_part_of_a_path(name: str) -> None:
-    """No separator, no dots alone, nothing that has to be quoted, never empty."""
+    """The part has no separator and nothing that must be quoted, and is neither empty nor only dots."""
     part = addresses.file_name(name)
     assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", part)
     assert len(PurePosixPath(part).parts) == 1
@@ -30,5 +30,5 @@ def test_any_name_is_one_safe_part_of_a_path(name: str) -> None:
 
 @given(one=st.text(), other=st.text())
 def test_different_names_have_different_addresses(one: str, other: str) -> None:
-    """What is left of a name is told apart by a hash."""
+    """Names that lose characters are distinguished by a hash."""
     assert (addresses.file_name(one) == addresses.file_name(other)) == (one == other)

@@ -1,4 +1,4 @@
-"""A stored hex dump reads back as what was dumped."""
+"""A stored hex dump reads back as the bytes that were dumped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.reports.roll_up_tables import REFUSED_REQUEST, WRONG_ANSWER
 
 
 def test_whole_conversation_reads_back() -> None:
-    """Frames keep their bytes, what happened in between its words."""
+    """Frames keep their bytes, and events between them keep their words."""
     text = "\n".join(
         (
             "connection 0: written in pieces of 3, 33 bytes",
@@ -37,7 +37,7 @@ def test_whole_conversation_reads_back() -> None:
 
 @given(data=st.binary(min_size=4, max_size=80))
 def test_any_dump_keeps_every_byte(data: bytes) -> None:
-    """Whatever a frame holds, its rows hold the same, each at its offset."""
+    """Whatever a frame contains, its rows contain the same bytes, each at its offset."""
     for lines in (dump_bare(data, "token"), dump_request(data), dump_answer(data, api_version=3)):
         rows = rows_of(lines)
         assert b"".join(row.data for row in rows) == data
@@ -46,7 +46,7 @@ def test_any_dump_keeps_every_byte(data: bytes) -> None:
 
 
 def test_place_where_decoding_ends_is_marked() -> None:
-    """A frame that ends inside a field has its mark there, with the reason as value."""
+    """A frame that ends inside a field is marked there, with the reason as value."""
     rows = rows_of(dump_answer(WRONG_ANSWER[:-3], api_version=3))
     assert [row.marked for row in rows].index(True) == len(rows) - 1
     assert rows[-1].value
@@ -56,7 +56,7 @@ def test_place_where_decoding_ends_is_marked() -> None:
 def test_frame_without_fields_is_cut_like_another_as_far_as_they_agree(
     length: int, behind: bytes
 ) -> None:
-    """Of what is the same each field is one of the other's, and what is not is one row; no byte is lost."""
+    """The common beginning has the other frame's fields, and the rest is one row; no byte is lost."""
     data = WRONG_ANSWER[:length] + behind
     fields = rows_of(dump_answer(WRONG_ANSWER, api_version=3))
     cut = in_fields_of(fields, rows_of(dump_bare(data, "answer")))
@@ -67,7 +67,7 @@ def test_frame_without_fields_is_cut_like_another_as_far_as_they_agree(
 
 
 def test_no_row_is_borrowed_from_where_an_answer_does_not_decode() -> None:
-    """The mark of an answer that ends too early says nothing of another one."""
+    """The mark of a response that ends too early is not copied to another response."""
     fields = rows_of(dump_answer(WRONG_ANSWER[:10], api_version=3))
     assert fields[-1].marked
     cut = in_fields_of(fields, rows_of(dump_bare(WRONG_ANSWER[:10], "answer")))
@@ -75,7 +75,7 @@ def test_no_row_is_borrowed_from_where_an_answer_does_not_decode() -> None:
 
 
 def test_first_divergence_leaves_the_size_aside() -> None:
-    """The first field with other bytes counts; an answer that only ends too early diverges at its end."""
+    """The first field with other bytes counts; a response that only ends too early diverges at its end."""
     right = WRONG_ANSWER[:8] + b"\x00\x2a" + WRONG_ANSWER[10:]
     wanted = rows_of(dump_answer(right, api_version=3))
     rows = rows_of(dump_answer(WRONG_ANSWER, api_version=3))

@@ -1,4 +1,4 @@
-"""Clause, target and cell each have a page that says all there is about them."""
+"""Each clause, target and cell has a page with everything known about it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.reports.site.sites import (
     NEW,
     OLD,
     ORDER,
+    site_tables,
     write_small_site,
 )
 
@@ -32,8 +33,25 @@ def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
     assert "no such listener" in text_of(page)
 
 
+def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
+    """It has no page of its own, so that the text stands next to the count of its examples."""
+    note = "2 of 10 drawn examples: more than 1 s had passed"
+    cells = [
+        cell | {"reason": note}
+        if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, NEW, "ssl")
+        else cell
+        for cell in site_tables()["cells"]
+    ]
+    write_small_site(tmp_path, cells=cells)
+    for address in (addresses.clause_page(NAMES), addresses.target_page(NEW)):
+        assert note in text_of(parse(tmp_path / address))
+    page = parse(tmp_path / addresses.clause_page(NAMES))
+    (cell,) = all_of(page, "td", id=f"{NEW}-ssl")
+    assert text_of(cell) == f"✓ conforms 100 {note}"
+
+
 def test_clause_page_says_what_it_is_and_what_was_done(small_site: Path) -> None:
-    """Statement, meaning, ranges per listener, tests, defects and transitions stand on it."""
+    """The page has statement, meaning, ranges per listener, tests, defects and transitions."""
     text = text_of(parse(small_site / addresses.clause_page(NAMES)))
     for part in (
         HOSTILE,
@@ -49,7 +67,7 @@ def test_clause_page_says_what_it_is_and_what_was_done(small_site: Path) -> None
 
 
 def test_target_page_has_every_clause_on_every_listener(small_site: Path) -> None:
-    """The target's artefacts and run stand beside its verdicts."""
+    """The page has the target's artefacts and run in addition to its verdicts."""
     page = parse(small_site / addresses.target_page(NEW))
     text = text_of(page)
     assert "Listeners plaintext, ssl" in text
@@ -60,7 +78,7 @@ def test_target_page_has_every_clause_on_every_listener(small_site: Path) -> Non
 
 
 def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> None:
-    """A known violation says who declared it, and leads to the bytes."""
+    """A known violation names its declaration, and leads to the bytes."""
     page = parse(small_site / addresses.cell_page(NAMES, NEW, "plaintext"))
     text = text_of(page)
     assert "Expectation entry It is so on purpose. (KAFKA-1)" in text
@@ -70,7 +88,7 @@ def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> Non
 
 
 def test_flaky_cell_says_how_often(small_site: Path) -> None:
-    """The rate stands beside the word wherever the cell is shown, and on its page with its interval."""
+    """The rate follows the word wherever the cell is shown; the cell's page adds its interval."""
     address = addresses.cell_page(ORDER, MIDDLE, "plaintext")
     (link,) = all_of(parse(small_site / "index.html"), "a", href=address)
     assert text_of(link) == "~ flaky 15%"
@@ -83,7 +101,7 @@ def test_flaky_cell_says_how_often(small_site: Path) -> None:
 
 
 def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None:
-    """A grid folder of an older suite has no such table; the word stands alone then."""
+    """A grid folder of an older suite has no table of rates; the cell then shows only the word."""
     write_small_site(tmp_path)
     shutil.rmtree(tmp_path / "tables" / "flakes.parquet")
     write_grid(tmp_path)

@@ -1,7 +1,8 @@
-"""What holds on every page of any site: valid HTML, links that resolve, nothing remote, no accessibility fault.
+"""Every page of any site is valid HTML, with links that resolve, nothing remote and no accessibility fault.
 
-It is the small site unless `--site FOLDER` gives another one, as .ci/run does with the grid of every release. The browser
-looks at every page on a light phone and at a sample in other ways, all else reads every page. Needs Chromium.
+The site is the small one unless `--site FOLDER` names another, as .ci/run does with the grid of every release. The
+browser checks every page as a light phone and a sample of pages in other ways. The other checks read every page. Needs
+Chromium.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from tests.reports.site.parsed_pages import all_of, parse
 
 MOST_BYTES_OF_HOME = 150_000
 MOST_PER_KIND = 7
-"""So many pages of each folder are looked at in the browser, but for `WHOLE`."""
+"""How many pages of each folder the browser checks, except for `WHOLE`."""
 WHOLE = ("phone", "light")
-"""Here every page is: most faults show where it is narrow."""
+"""The combination in which the browser checks every page: most faults show on a narrow screen."""
 VIEWS = {"index.html": ("", "?view=compact", "?state=known_violation&view=all")}
 
 Pages = Mapping[Path, Element]
@@ -31,12 +32,12 @@ Pages = Mapping[Path, Element]
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> Pages:
-    """Every page of the site; that a strict parser reads it is part of what is checked."""
+    """Every page of the site, read by a strict parser, which is itself a check."""
     return {path.resolve(): parse(path) for path in sorted(site.rglob("*.html"))}
 
 
 def _sample(pages: Sequence[Path]) -> list[Path]:
-    """Choose pages from the smallest to the largest, evenly: what is on them differs with their size."""
+    """Choose pages evenly from the smallest to the largest, because their content differs with their size."""
     in_order = sorted(pages, key=lambda page: (page.stat().st_size, page))
     last = len(in_order) - 1
     steps = min(last, MOST_PER_KIND - 1)
@@ -44,7 +45,7 @@ def _sample(pages: Sequence[Path]) -> list[Path]:
 
 
 def test_every_kind_of_page_is_there(site: Path) -> None:
-    """The overviews, and pages of clauses and targets."""
+    """The site has the overviews, and pages of clauses and targets."""
     for address, _ in PAGES:
         assert (site / address).is_file()
     for folder in ("clauses", "targets"):
@@ -52,19 +53,19 @@ def test_every_kind_of_page_is_there(site: Path) -> None:
 
 
 def test_home_is_small(site: Path) -> None:
-    """What everybody opens has at most 150 kB."""
+    """The page that every reader opens has at most 150 kB."""
     assert (site / "index.html").stat().st_size <= MOST_BYTES_OF_HOME
 
 
 def test_ids_are_unique(pages: Pages) -> None:
-    """No id stands twice on a page."""
+    """No id occurs twice on a page."""
     for path, page in pages.items():
         ids = [element.get("id") for element in page.iter() if element.get("id")]
         assert len(set(ids)) == len(ids), path
 
 
 def test_links_resolve(pages: Pages) -> None:
-    """Every address is a file of the site, and every fragment an id on its page."""
+    """Every link leads to a file of the site, and every fragment is an id on its page."""
     ids = {path: {element.get("id") for element in page.iter()} for path, page in pages.items()}
     for path, page in pages.items():
         for link in all_of(page, "a"):
@@ -78,7 +79,7 @@ def test_links_resolve(pages: Pages) -> None:
 
 
 def test_pictures_are_there(pages: Pages) -> None:
-    """Every picture is a file of the site, and has a text in its place."""
+    """Every picture is a file of the site, and has an alternative text."""
     for path, page in pages.items():
         for picture in all_of(page, "img"):
             assert (path.parent / unquote(picture.get("src", ""))).is_file(), path
@@ -86,7 +87,7 @@ def test_pictures_are_there(pages: Pages) -> None:
 
 
 def test_nothing_is_remote(pages: Pages) -> None:
-    """One style sheet and one script of our own; no address of another machine."""
+    """Pages load one style sheet and one script of the site itself, and nothing from another host."""
     for path, page in pages.items():
         scripts = [script.get("src", "") for script in all_of(page, "script")]
         assert [Path(src).name for src in scripts] == ["site.js"]
@@ -107,14 +108,14 @@ def test_pages_have_one_heading_one_main_and_a_skip_link(pages: Pages) -> None:
 
 
 def test_tables_have_headers_with_a_scope(pages: Pages) -> None:
-    """No header leaves it to a reader's program to guess what it heads."""
+    """No header leaves a screen reader to guess which cells it describes."""
     for path, page in pages.items():
         for head in all_of(page, "th"):
             assert head.get("scope") in ("row", "col", "rowgroup", "colgroup"), path
 
 
 def test_regions_have_names_of_their_own(pages: Pages) -> None:
-    """Whoever jumps from region to region can tell them apart."""
+    """Readers who jump from region to region can distinguish them."""
     for path, page in pages.items():
         texts = {
             element.get("id"): " ".join("".join(element.itertext()).split())
@@ -136,7 +137,7 @@ def test_regions_have_names_of_their_own(pages: Pages) -> None:
 def test_no_page_has_an_accessibility_fault(
     folder: str, size: str, scheme: Literal["light", "dark"], browser: Browser, site: Path
 ) -> None:
-    """Axe finds nothing against WCAG 2 A and AA, no page is wider than its window, none logs an error or asks the network."""
+    """Axe finds no fault against WCAG 2 A and AA; no page is too wide, logs an error or uses the network."""
     if folder == "overviews":
         chosen = [site / address for address, _ in PAGES]
     else:

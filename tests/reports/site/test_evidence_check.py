@@ -8,33 +8,47 @@ from typing import Any
 import pytest
 
 from reports.errors import StatementWithoutEvidence
-from tests.reports.site.sites import KNOWN_SIGNATURE, NAMES, NEW, OLD, site_tables, write_small_site
+from tests.reports.site.sites import (
+    KNOWN_SIGNATURE,
+    NAMES,
+    NEW,
+    OLD,
+    ORDER,
+    site_tables,
+    write_small_site,
+)
 
 
-def _cells(target: str, **changes: Any) -> list[dict[str, Any]]:
+def _cells(clause: str, target: str, **changes: Any) -> list[dict[str, Any]]:
     return [
         cell | changes
-        if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, target, "plaintext")
+        if (cell["clause"], cell["target"], cell["listener"]) == (clause, target, "plaintext")
         else cell
         for cell in site_tables()["cells"]
     ]
 
 
 @pytest.mark.parametrize(
-    ("target", "changes"),
-    [(NEW, {"known_violation": ""}), (OLD, {"reason": ""})],
-    ids=["known violation", "not applicable"],
+    ("clause", "target", "changes"),
+    [
+        pytest.param(NAMES, NEW, {"known_violation": ""}, id="known violation"),
+        pytest.param(NAMES, OLD, {"reason": ""}, id="not applicable"),
+        pytest.param(ORDER, NEW, {"reason": ""}, id="inconclusive"),
+        pytest.param(ORDER, NEW, {"reason": "", "known_violation": "open"}, id="declared too"),
+    ],
 )
-def test_missing_note_is_refused(target: str, changes: dict[str, Any], tmp_path: Path) -> None:
+def test_missing_note_is_refused(
+    clause: str, target: str, changes: dict[str, Any], tmp_path: Path
+) -> None:
     """The cell is named, and no page is written."""
-    with pytest.raises(StatementWithoutEvidence, match=f"{NAMES} on {target}.*without a note"):
-        write_small_site(tmp_path, cells=_cells(target, **changes))
+    with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*without a note"):
+        write_small_site(tmp_path, cells=_cells(clause, target, **changes))
     assert not (tmp_path / "index.html").exists()
 
 
 @pytest.mark.parametrize("kept", ["no row", "no bytes"])
 def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
-    """A failure that nothing was kept of is no evidence."""
+    """A failure without any stored evidence does not count as evidence."""
     failures = site_tables()["failures"]
     if kept == "no row":
         failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]

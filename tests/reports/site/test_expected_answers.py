@@ -1,4 +1,4 @@
-"""The reference broker answers what a failure sent, where its answer says something about the target."""
+"""The reference broker responds to a failure's request if its response says something about the target."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRODUCE_V99 = "0000 0063 00000007 0000 00"
 def test_request_has_a_reference_answer_unless_it_names_a_cluster(
     version: int, answers: int
 ) -> None:
-    """The reference broker has a cluster of its own, and reads no id of a version that it does not know."""
+    """The reference broker has its own cluster id, and reads no cluster id in versions that it does not know."""
     sent = [{"connection": 0, "data": build_request(version=version).data.hex()}]
     facts = json.dumps({"sent": sent})
     found = expected_answers(facts, release="4.4.0", listener="plaintext")
@@ -46,7 +46,7 @@ def test_request_has_a_reference_answer_unless_it_names_a_cluster(
 def test_reaction_to_another_api_follows_from_the_table(
     payload: str, what: str, by_own_table: bool
 ) -> None:
-    """The target may advertise other versions of it than the reference broker, so that the page has to say so."""
+    """The target may advertise other versions of the API than the reference broker, so the page notes that."""
     frame = encode_frame(bytes.fromhex(payload))
     facts = json.dumps({"sent": [{"connection": 0, "data": frame.hex()}]})
     (found,) = expected_answers(facts, release="4.4.0", listener="plaintext")

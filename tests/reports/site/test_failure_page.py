@@ -1,4 +1,4 @@
-"""The page of a failure: bytes as a table, both answers side by side, and what else was kept."""
+"""The page of a failure: bytes as a table, both responses side by side, and the other evidence."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from reports.failures import READS_FACTS
 from reports.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
 from reports.site import addresses
 from reports.site.byte_tables import read_dump, rows_of
@@ -33,7 +34,7 @@ from tests.reports.site.sites import (
 
 @pytest.fixture(scope="module")
 def page(small_site: Path) -> Element:
-    """The failure of a release of Apache Kafka."""
+    """The page of a failure of an Apache Kafka release."""
     return parse(small_site / "failures" / f"{KNOWN_SIGNATURE}.html")
 
 
@@ -45,7 +46,7 @@ def _rows(page: Element, caption: str) -> list[list[str]]:
 
 
 def test_bytes_are_a_table(page: Element) -> None:
-    """Offset, bytes, field path and value of everything that was sent."""
+    """The table has offset, bytes, field path and value of everything that was sent."""
     rows = _rows(page, "sent, 36 bytes")
     assert rows[0] == ["0", "00 00 00 20", "size", "32"]
     client_id = "00 11 6b 61 66 6b 61 2d 63 6f 6e 66 6f 72 6d 61 6e 63 65"
@@ -54,13 +55,13 @@ def test_bytes_are_a_table(page: Element) -> None:
 
 
 def test_first_divergence_is_marked(page: Element) -> None:
-    """The answer's first field that the reference broker has otherwise says so, in words."""
+    """The first field of the response that differs from the reference broker's is marked in words."""
     rows = _rows(page, "answer, 23 bytes")
     assert [row[2] for row in rows if "divergence" in row[2]] == ["error_code ▶ first divergence"]
 
 
 def test_answers_stand_side_by_side(page: Element) -> None:
-    """Expected and actual bytes and values of each field that differs."""
+    """The page shows expected and actual bytes and values of each field that differs."""
     rows = _rows(page, "field by field")
     assert ["error_code ≠ differs", "00 2a", "INVALID_REQUEST (42)", "00 00", "NONE (0)"] in rows
     assert ["api_keys[0].api_key ≠ differs", "not there", "00 12", "18"] in rows
@@ -69,7 +70,7 @@ def test_answers_stand_side_by_side(page: Element) -> None:
 
 
 def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: Path) -> None:
-    """The reference broker's answer is cut like the target's, which has an error code and no groups."""
+    """The reference broker's response is split into the fields of the target's: an error code and no groups."""
     api = described_api(16, 0)
     request = minimal_request(api, 0)
     answer = bytes.fromhex("00000006 00000007 000f")
@@ -94,7 +95,7 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
 
 
 def test_bare_answers_are_compared_as_they_are() -> None:
-    """Where no field of the target's answer is known either, both stand as bytes."""
+    """If no field of the target's response is known either, both are shown as bytes."""
     parts = read_dump(
         "\n".join(
             (
@@ -109,7 +110,7 @@ def test_bare_answers_are_compared_as_they_are() -> None:
 
 
 def test_field_that_the_whole_expected_answer_lacks_is_not_there() -> None:
-    """Once every byte of the reference broker's answer has its field, nothing of it is unread."""
+    """Once every byte of the reference broker's response has its field, no byte of it is left unread."""
     answer = dump_answer(WRONG_ANSWER, api_version=3)
     parts = read_dump(
         "\n".join(("connection 0: sent", *answer[:1], "connection 0: answer", *answer))
@@ -121,7 +122,7 @@ def test_field_that_the_whole_expected_answer_lacks_is_not_there() -> None:
 
 
 def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
-    """It is not counted as one, and its page says what it is."""
+    """The note is not counted as a failure, and its page calls it a note."""
     found = [(NOTE, "informational"), SIGNATURE]
     cells = [row for row in site_tables()["cells"] if row["target"] != HOSTILE]
     cells.append(cell_row(NAMES, HOSTILE, "violates", failures=found))
@@ -144,7 +145,7 @@ def test_note_beside_a_violation_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_message_example_and_script_are_shown(page: Element) -> None:
-    """The assertion's first line, the example as Hypothesis takes it, the reproducer and the expectation."""
+    """The page has the assertion's first line, the example for Hypothesis, the reproducer and the expectation."""
     text = text_of(page)
     for part in (
         "assert NONE (0) is INVALID_REQUEST (42)",
@@ -155,8 +156,49 @@ def test_message_example_and_script_are_shown(page: Element) -> None:
         assert part in text, part
 
 
+def test_declaration_stands_under_the_failure_that_it_describes(tmp_path: Path) -> None:
+    """Not under every failure of a cell that has several declarations."""
+    tables = site_tables()
+    cells = [
+        cell | {"known_violation": f"Produce is closed on; {DECLARED}"}
+        if cell["known_violation"] == DECLARED
+        else cell
+        for cell in tables["cells"]
+    ]
+    write_small_site(tmp_path, cells=cells)
+    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    assert "Expectation entry It is so on purpose. (KAFKA-1)" in text
+    assert "Produce is closed on" not in text
+
+
+LONG_FACTS = json.dumps({"sent": [], "steps": ["00" * 2**19]})
+
+
+@pytest.mark.parametrize(
+    ("reproducer", "facts", "is_there"),
+    [
+        pytest.param(f"json = Path(__file__){READS_FACTS}", "{}", True, id="reads-short-facts"),
+        pytest.param(f"json = Path(__file__){READS_FACTS}", LONG_FACTS, False, id="reads-long"),
+        pytest.param("print('again')", LONG_FACTS, True, id="stands-alone"),
+    ],
+)
+def test_script_is_offered_with_the_bytes_that_it_reads(
+    reproducer: str, facts: str, is_there: bool, tmp_path: Path
+) -> None:
+    """A script without the failure.json that it needs is no use; the page says where both are."""
+    known = failure_row(KNOWN_SIGNATURE, NAMES, NEW, reproducer=reproducer, facts=facts)
+    others = [row for row in site_tables()["failures"] if row["signature"] != KNOWN_SIGNATURE]
+    write_small_site(tmp_path, failures=[*others, known])
+    files = tmp_path / "failures" / KNOWN_SIGNATURE
+    assert (files / "reproducer.py").exists() == is_there
+    assert (files / "failure.json").exists() == (facts != LONG_FACTS)
+    text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
+    assert (reproducer in text) == is_there
+    assert ("is too large for this site. The run folder has both." in text) == (not is_there)
+
+
 def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
-    """Targets with the same outcome, error code and verdict stand together."""
+    """Targets with the same outcome, error code and verdict are listed together."""
     page = parse(small_site / "failures" / f"{SIGNATURE}.html")
     groups = [
         (text_of(term), text_of(entry))
@@ -170,7 +212,7 @@ def test_other_targets_are_grouped_by_answer(small_site: Path) -> None:
 
 
 def test_files_stand_beside_the_page(small_site: Path) -> None:
-    """What was kept can be taken away as files; what was not has none."""
+    """Evidence that was kept can be downloaded as files; for missing evidence there is no file."""
     files = {path.name for path in (small_site / "failures" / SIGNATURE).iterdir()}
     assert files == {
         "reproducer.py",
@@ -184,7 +226,7 @@ def test_files_stand_beside_the_page(small_site: Path) -> None:
 
 
 def test_packets_are_told_of_where_they_were_kept(small_site: Path, page: Element) -> None:
-    """Beside the bytes stands the capture that holds them, if there is one."""
+    """Next to the bytes the page links the capture that contains them, if there is one."""
     kept = parse(small_site / "failures" / f"{SIGNATURE}.html")
     assert "As packets, which Wireshark reads as Kafka: exchange.pcap." in text_of(kept)
     assert "Wireshark" not in text_of(page)
@@ -202,7 +244,7 @@ def test_packets_are_told_of_where_they_were_kept(small_site: Path, page: Elemen
     ids=["hardly anything", "foreign", "no hex", "half a frame", "no request"],
 )
 def test_page_is_written_whatever_was_kept(changes: dict[str, str], tmp_path: Path) -> None:
-    """Broken or missing evidence leaves a page without a comparison, never no page."""
+    """With broken or missing evidence the page is written without a comparison."""
     tables = site_tables()
     known = next(row for row in tables["failures"] if row["signature"] == KNOWN_SIGNATURE)
     kept = known | changes
@@ -213,7 +255,7 @@ def test_page_is_written_whatever_was_kept(changes: dict[str, str], tmp_path: Pa
 
 
 def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
-    """What was not asked at all has no bytes and no example, and its page says so."""
+    """A failure in which nothing was sent has no bytes and no example, and its page says so."""
     tables = site_tables()
     nothing = {"facts": '{"sent": []}', "hex_dump": "\n", "example": ""}
     failures = [row | nothing for row in tables["failures"]]
@@ -226,7 +268,7 @@ def test_page_without_an_example_shows_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signature", ["..", "../../escape", "a/b", "", "x" * 200])
 def test_signature_is_no_path(signature: str, tmp_path: Path) -> None:
-    """A signature that is no plain name has no page and no folder."""
+    """A signature that is not a plain name gets no page and no folder."""
     tables = site_tables()
     row = tables["failures"][1] | {"signature": signature}
     cells = [dict(cell) for cell in tables["cells"]]

@@ -33,14 +33,14 @@ def home(small_site: Path) -> Element:
 
 
 def test_page_begins_with_the_verdict(home: Element) -> None:
-    """One sentence says what matters most, in the title too; targets are counted, not listeners."""
+    """One sentence says what matters most, also in the title; it counts targets, not listeners."""
     sentence = "✕ 1 MUST clause is violated on 1 of 5 targets."
     assert text_of(next(all_of(home, "h1"))) == sentence
     assert text_of(next(all_of(home, "title"))).startswith(sentence)
 
 
 def test_table_has_headers_in_both_directions(home: Element) -> None:
-    """Sources head row groups, clauses rows, releases columns, majors column groups; runs the whole."""
+    """Sources head row groups, clauses rows, releases columns, majors column groups; the caption names the runs."""
     assert [text_of(head) for head in all_of(home, "th", scope="rowgroup")] == [
         "KIP-35",
         "KIP-511",
@@ -63,7 +63,7 @@ def test_table_has_headers_in_both_directions(home: Element) -> None:
 
 
 def test_cell_is_symbol_word_and_count(home: Element) -> None:
-    """The worst of a target's listeners speaks, the number of failures where it helps."""
+    """A cell shows the worst of a target's listeners, with the number of failures if it helps."""
     assert [text_of(cell) for cell in grid_row(home, NAMES)] == [
         "⚑ known 1",
         "✓ conforms",
@@ -74,12 +74,12 @@ def test_cell_is_symbol_word_and_count(home: Element) -> None:
 
 
 def test_clause_that_is_not_about_a_listener_is_not_applicable(home: Element) -> None:
-    """Only where the target has a listener that the clause is about, a cell that no run planned is not run."""
+    """A cell that no run planned is "not run" only if the target has a listener that the clause is about."""
     assert [text_of(cell) for cell in grid_row(home, WIDE)] == ["✓ conforms", *["– n/a"] * 4]
 
 
 def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
-    """A listener that the clause is about elsewhere, and that the target has, was left out."""
+    """The target has a listener that the clause covers on other targets, so the clause was left out."""
     cells = [
         cell for cell in site_tables()["cells"] if (cell["clause"], cell["target"]) != (KEYS, NEW)
     ]
@@ -88,7 +88,7 @@ def test_clause_that_a_run_left_out_is_not_run(tmp_path: Path) -> None:
 
 
 def test_only_cells_with_more_to_say_are_links(home: Element) -> None:
-    """What conforms or does not apply is text; anything else leads to its page and says all of it by name."""
+    """Cells that conform or do not apply are text; all others link to their page, with a full accessible name."""
     links = {
         link.get("aria-label"): link.get("href")
         for cell in grid_row(home, NAMES)
@@ -105,7 +105,7 @@ def test_only_cells_with_more_to_say_are_links(home: Element) -> None:
 
 
 def test_cells_have_a_label_on_narrow_screens(small_site: Path, home: Element) -> None:
-    """A target's own cell carries its name; for those of clauses a rule per column says it."""
+    """A target's own cell carries its label; for cells of clauses, one style rule per column supplies it."""
     wholes = next(body for body in all_of(home, "tbody") if "targets" in classes_of(body))
     labels = [cell.get("data-label") for cell in wholes.iter("td") if cell.get("data-label")]
     assert labels == ["Kafka 4.4.0", "Kafka 3.9.2", "Kafka 2.8.2", HOSTILE, "other 1.0"]
@@ -117,7 +117,7 @@ def test_cells_have_a_label_on_narrow_screens(small_site: Path, home: Element) -
 
 
 def test_every_target_has_a_verdict_of_its_own(home: Element) -> None:
-    """The first row says the worst of each target and in how many clauses, and leads to its page."""
+    """The first row shows the worst verdict of each target and in how many clauses, and links to its page."""
     row = next(row for row in all_of(home, "tr") if "The target as a whole" in text_of(row))
     links = {text_of(link): link.get("aria-label") for link in row.iter("a")}
     assert (
@@ -127,7 +127,7 @@ def test_every_target_has_a_verdict_of_its_own(home: Element) -> None:
 
 
 def test_row_knows_when_it_changed(home: Element) -> None:
-    """The day on which a cell last became another verdict can be chosen, and the row carries it."""
+    """The day on which a cell's verdict last changed can be chosen, and the row carries it."""
     assert [option.get("value") for option in all_of(home, "option")] == ["", "2026-11-21"]
     changed = [row for row in all_of(home, "tr") if row.get("data-changed")]
     assert [row.get("data-changed") for row in changed] == ["2026-11-21"]
@@ -135,7 +135,7 @@ def test_row_knows_when_it_changed(home: Element) -> None:
 
 
 def test_filters_are_boxes_with_rules(small_site: Path, home: Element) -> None:
-    """State, level, source and release have a box per value, and a rule of style for each."""
+    """State, level, source and release have a box per value, and a style rule for each box."""
     text = (small_site / "index.html").read_text(encoding="utf-8")
     boxes = [box for box in all_of(home, "input") if box.get("name") != "view"]
     assert {box.get("name") for box in boxes} == {"state", "level", "source", "release"}
@@ -145,7 +145,7 @@ def test_filters_are_boxes_with_rules(small_site: Path, home: Element) -> None:
 
 
 def test_every_verdict_has_a_style(small_site: Path, home: Element) -> None:
-    """No class of a cell is without its rule."""
+    """Every class of a cell has a style rule."""
     style = (small_site / addresses.STYLE_SHEET).read_text(encoding="utf-8")
     used = {name for cell in all_of(home, "td") for name in classes_of(cell)}
     assert {"violates", "known_violation", "informational", "inconclusive", "flaky"} <= used
@@ -154,13 +154,13 @@ def test_every_verdict_has_a_style(small_site: Path, home: Element) -> None:
 
 
 def test_large_grid_stays_small(tmp_path: Path) -> None:
-    """Home has at most 150 kB for 120 clauses and 40 targets, one cell of fifty with evidence."""
+    """Home has at most 150 kB for 120 clauses and 40 targets, with evidence in one cell of fifty."""
     write_large_site(tmp_path)
     assert (tmp_path / "index.html").stat().st_size <= MOST_BYTES
 
 
 def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
-    """Where no implementation has two releases there is nothing to say about ranges."""
+    """If no implementation has two releases, there are no ranges to show."""
     tables = site_tables()
     targets = [entry for entry in tables["targets"] if entry["target"] == NEW]
     page = parse(

@@ -1,4 +1,4 @@
-"""The site in a real browser, from files: usable by keyboard, and filtered with and without its script.
+"""The site in a real browser, opened from files: usable by keyboard, and filtered with and without its script.
 
 Needs Chromium (`chromium` on the path, or its path in CHROMIUM) and w3m.
 """
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.browser
 
 SNAPSHOT = Path(__file__).parent / "home_in_w3m.txt"
 PAPER: ViewportSize = {"width": 1047, "height": 718}
-"""A4 across without its margins, in the points of a screen."""
+"""A4 landscape without its margins, in CSS pixels."""
 
 
 def _open(browser: Browser, url: str, **settings: Any) -> Page:
@@ -63,7 +63,7 @@ def home_without_script(browser: Browser, small_site: Path) -> Iterator[Page]:
 
 
 def _rows(page: Page) -> list[str]:
-    """Give the clauses whose rows are shown."""
+    """Return the clauses whose rows are shown."""
     rows = page.locator(".clauses tr:not(.source):visible th a")
     return [text.strip() for text in rows.all_text_contents()]
 
@@ -92,7 +92,7 @@ def test_boxes_filter_with_and_without_the_script(
     home: Page,
     home_without_script: Page,
 ) -> None:
-    """Values of one kind widen the choice, kinds narrow it; the script is not needed for it."""
+    """Several values of one kind widen the choice, several kinds narrow it; the script is not needed."""
     page = home if script else home_without_script
     for name, value in boxes:
         _tick(page, name, value)
@@ -103,7 +103,7 @@ def test_boxes_filter_with_and_without_the_script(
 def test_release_and_day_filter_with_and_without_the_script(
     script: bool, home: Page, home_without_script: Page
 ) -> None:
-    """A release hides the other columns, a day the rows that have not changed since."""
+    """Choosing a release hides the other columns; choosing a day hides rows that have not changed since."""
     page = home if script else home_without_script
     _tick(page, "release", "Kafka 4.x")
     heads = page.locator("thead tr:last-child th:visible").all_text_contents()
@@ -117,7 +117,7 @@ def test_release_and_day_filter_with_and_without_the_script(
 def test_grids_of_two_roles_share_the_filters(
     size: str, script: bool, browser: Browser, tmp_path: Path
 ) -> None:
-    """Axe finds nothing, and a release of a client leaves no row or heading of the brokers."""
+    """Axe finds no fault, and choosing a client's release hides every row and heading of the brokers."""
     url = (write_site_with_clients(tmp_path) / "index.html").as_uri()
     page = _open(browser, f"{url}?view=all", viewport=SIZES[size], java_script_enabled=script)
     if script:
@@ -137,14 +137,14 @@ def test_grids_of_two_roles_share_the_filters(
 
 
 def test_state_counts_only_in_the_releases_shown(home: Page) -> None:
-    """A violation on a release that is filtered out keeps no row."""
+    """A violation on a release that is filtered out does not keep its row."""
     _tick(home, "state", "known_violation")
     _tick(home, "release", "Kafka 3.x")
     assert _rows(home) == []
 
 
 def test_filters_stand_in_the_address(browser: Browser, small_site: Path, home: Page) -> None:
-    """An address that was copied shows the same again, from a file too."""
+    """A copied address shows the same selection again, also for a file."""
     _tick(home, "state", "known_violation")
     _tick(home, "level", "MUST")
     assert home.url.endswith("?state=known_violation&level=MUST")
@@ -160,7 +160,7 @@ def test_filters_stand_in_the_address(browser: Browser, small_site: Path, home: 
 
 
 def test_live_region_announces_the_count(home: Page) -> None:
-    """What the filters leave is said in a status."""
+    """A status region announces how much the filters leave."""
     status = home.get_by_role("status")
     assert status.text_content() == "4 clauses, 5 targets shown."
     _tick(home, "source", "KIP-35")
@@ -168,13 +168,13 @@ def test_live_region_announces_the_count(home: Page) -> None:
 
 
 def test_click_on_any_cell_leads_to_its_clause(home: Page) -> None:
-    """A cell without a link of its own leads to its place on the clause's page."""
+    """A cell without its own link leads to its place on the clause's page."""
     home.locator("tr", has_text=KEYS).locator("td:not(.range)").nth(1).click()
     assert home.url.endswith(f"{addresses.clause_page(KEYS)}#apache-kafka-3.9.2")
 
 
 def test_keyboard_order_is_reading_order(home: Page) -> None:
-    """Tab goes through links and boxes as they stand on the page, and skips none."""
+    """Tab visits links and boxes in the order of the page, and skips none."""
     expected = home.evaluate(
         "[...document.querySelectorAll('a,input,select,button,[tabindex=\"0\"]')]"
         ".filter((each) => each.getClientRects().length).map((each) => each.outerHTML)"
@@ -187,7 +187,7 @@ def test_keyboard_order_is_reading_order(home: Page) -> None:
 
 
 def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
-    """At 320 px a target's verdict and a clause's exceptions stand below each other, with their names."""
+    """At 320 px a target's verdict and a clause's exceptions are stacked, with their names."""
     page = _open(browser, (small_site / "index.html").as_uri(), viewport=SIZES["phone"])
     row = page.locator("tr", has_text=NAMES)
     shown = row.locator("td:visible").all_text_contents()
@@ -203,7 +203,7 @@ def test_phone_shows_cards(browser: Browser, small_site: Path) -> None:
 
 
 def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> None:
-    """Cells below each other that were not run, and reasons that are folded away, are large enough for a finger."""
+    """Stacked cells that were not run, and folded reasons, are large enough for a finger."""
     tables = site_tables()
     absent = [
         cell_row(WIDE, release, "not_applicable", reason=f"{release} has none")
@@ -221,7 +221,7 @@ def test_phone_can_touch_what_stands_close(browser: Browser, tmp_path: Path) -> 
 
 
 def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path) -> None:
-    """Links of the way back to the grid are high enough for a finger: with long names they stand below each other."""
+    """Breadcrumb links are high enough for a finger, because long names stack them."""
     address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
     page = _open(browser, address, viewport=SIZES["phone"])
     boxes = [link.bounding_box() for link in page.locator(".trail a").all()]
@@ -231,7 +231,7 @@ def test_phone_can_touch_where_a_page_stands(browser: Browser, small_site: Path)
 
 
 def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
-    """What a table is about is read without scrolling, also where the table itself is wider than the screen."""
+    """A caption is readable without scrolling, even if its table is wider than the screen."""
     address = (small_site / addresses.failure_page(KNOWN_SIGNATURE)).as_uri()
     page = _open(browser, address, viewport=SIZES["phone"])
     widths = page.locator(".scroller").evaluate_all(
@@ -243,7 +243,7 @@ def test_phone_shows_whole_captions(browser: Browser, small_site: Path) -> None:
 
 
 def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Path) -> None:
-    """In forced colours verdicts keep their outline; on paper the whole table is there."""
+    """In forced colours verdicts keep their outline; on paper the entire table is printed."""
     page = _open(browser, (small_site / "index.html").as_uri(), forced_colors="active")
     outline = page.locator("td.violates").first.evaluate(
         "(cell) => getComputedStyle(cell).outlineStyle"
@@ -256,7 +256,7 @@ def test_forced_colours_and_print_hide_nothing(browser: Browser, small_site: Pat
 
 
 def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Path) -> None:
-    """On A4 across no cell is cut off or smaller than can be read, and what is violated says so in words."""
+    """On A4 landscape no cell is cut off or too small to read, and violations are marked in words."""
     home = write_large_site(tmp_path) / "index.html"
     page = _open(browser, home.as_uri(), viewport=PAPER)
     page.emulate_media(media="print")
@@ -266,7 +266,7 @@ def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Pat
     )
     assert cut == []
     assert page.locator(".clauses td.known_violation a").first.inner_text() == "⚑ known 1"
-    # A cell of which the symbol alone is shown hides its word by this size.
+    # Cells that show only their symbol hide their word by its font size, so they are left out.
     shown = page.locator(
         ".grid :is(caption, th, td, a, small):not(td:is(.na, :not([class]))):visible"
     )
@@ -276,7 +276,7 @@ def test_paper_has_every_column_of_forty_targets(browser: Browser, tmp_path: Pat
 
 
 def test_text_browser_shows_the_same(small_site: Path) -> None:
-    """Home in w3m: the sentence, the filters as a legend, and the grid with its words, as stored."""
+    """Home in w3m equals the stored snapshot: the sentence, the filters as a legend, and the grid with its words."""
     shown = dump_in_w3m(small_site / "index.html")
     if os.environ.get("UPDATE_SNAPSHOTS"):
         SNAPSHOT.write_text(shown, encoding="utf-8")

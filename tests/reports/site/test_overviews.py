@@ -1,4 +1,4 @@
-"""The pages over the whole grid: findings, ranges, changes, measurements, and how it was made."""
+"""The pages about the entire grid: findings, ranges, changes, measurements, and how it was made."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.reports.site.sites import (
 
 
 def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
-    """The worst first, and nothing that conforms or does not apply."""
+    """The worst verdict comes first, and cells that conform or do not apply are left out."""
     page = parse(small_site / "findings.html")
     titles = [text_of(title) for title in all_of(page, "h2")]
     assert titles == [
@@ -43,7 +43,7 @@ def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
 
 
 def test_partial_range_has_its_note_and_evidence(small_site: Path) -> None:
-    """A statement with an exception leads to what explains it; listeners stand where they differ."""
+    """A statement with an exception links to its explanation; listeners are named only if they differ."""
     page = parse(small_site / "ranges.html")
     row = next(row for row in all_of(page, "tr") if "not before; known violation" in text_of(row))
     assert "⚑ known: It is so on purpose. (KAFKA-1) Evidence" in text_of(row)
@@ -52,7 +52,7 @@ def test_partial_range_has_its_note_and_evidence(small_site: Path) -> None:
 
 
 def test_exception_that_nobody_declared_says_what_was_seen(tmp_path: Path) -> None:
-    """A statement that a clause is not kept comes with the first line of what was observed."""
+    """A statement that a clause does not hold comes with the first line of the observation."""
     cells = [
         row for row in site_tables()["cells"] if (row["clause"], row["target"]) != (NAMES, NEW)
     ]
@@ -65,7 +65,7 @@ def test_exception_that_nobody_declared_says_what_was_seen(tmp_path: Path) -> No
 
 
 def test_releases_say_what_changed_and_what_was_predicted(small_site: Path) -> None:
-    """Adjacent releases with their clauses, and the bytes that changed without being predicted."""
+    """The page has adjacent releases with the changed clauses, and the bytes whose change was not predicted."""
     text = text_of(parse(small_site / "releases.html"))
     assert "Apache Kafka 3.9.2 to Apache Kafka 4.4.0" in text
     assert f"{NAMES} ✓ conforms ⚑ known plaintext" in text
@@ -73,7 +73,7 @@ def test_releases_say_what_changed_and_what_was_predicted(small_site: Path) -> N
 
 
 def test_inputs_that_change_several_clauses_are_one_group(small_site: Path) -> None:
-    """A group of inputs is one row and counts once, with all its clauses; those of the grid are linked."""
+    """A group of inputs is one row and counts once, with all its clauses; clauses of the grid are linked."""
     page = parse(small_site / "releases.html")
     assert "1 group of inputs changed, 1 of them not as the profiles predict" in text_of(page)
     (row,) = [row for row in all_of(page, "tr") if "00120003" in text_of(row)]
@@ -82,7 +82,7 @@ def test_inputs_that_change_several_clauses_are_one_group(small_site: Path) -> N
 
 
 def test_inputs_that_were_not_compared_are_counted(small_site: Path) -> None:
-    """Releases that leave out the same for the same reason are one row, and the top of the page leads there."""
+    """Releases that leave out the same inputs for the same reason are one row, linked from the top of the page."""
     page = parse(small_site / "releases.html")
     assert "Not compared everywhere: 1 group of inputs" in text_of(page)
     (row,) = [row for row in all_of(page, "tr") if "TLS has no end" in text_of(row)]
@@ -91,14 +91,14 @@ def test_inputs_that_were_not_compared_are_counted(small_site: Path) -> None:
 
 
 def test_since_says_what_the_latest_runs_changed(small_site: Path) -> None:
-    """Changes of the runs that the grid shows come first, older ones behind."""
+    """Changes of the runs that the grid shows come first, followed by older ones."""
     text = text_of(parse(small_site / "since.html"))
     assert text.index("✕ violates became ⚑ known") < text.index("Before that")
     assert text.index("Before that") < text.index("✓ conforms became ✕ violates")
 
 
 def test_advertised_tables_have_names_ranges_and_what_is_common(small_site: Path) -> None:
-    """ApiVersions is on every release, from v0; each release has a column."""
+    """Every release serves ApiVersions from v0, and each release has a column."""
     page = parse(small_site / "advertised.html")
     row = next(row for row in all_of(page, "tr") if text_of(row).startswith("ApiVersions 18"))
     cells = [text_of(cell) for cell in row]
@@ -108,14 +108,14 @@ def test_advertised_tables_have_names_ranges_and_what_is_common(small_site: Path
 
 
 def test_mutation_score_lists_clause_by_defect(small_site: Path) -> None:
-    """Caught always, sometimes or never, and the clauses without a score."""
+    """Each defect is caught always, sometimes or never; clauses without a score are listed."""
     text = text_of(parse(small_site / "mutation.html"))
     assert "1 of 1 planted defect" in text
     assert "names-are-not-checked ✓ always" in text
 
 
 def test_speed_has_quantiles_and_runs(small_site: Path) -> None:
-    """Latency is read off the buckets; the latest run of each target has its speed."""
+    """Quantiles of latency come from the buckets, and the latest run of each target has its speed."""
     text = text_of(parse(small_site / "speed.html"))
     assert "Apache Kafka 4.4.0 plaintext 30" in text
     assert "1,000 10.0 100" in text
@@ -129,7 +129,7 @@ def test_speed_has_quantiles_and_runs(small_site: Path) -> None:
     ],
 )
 def test_speed_says_where_runs_are_left_out(tmp_path: Path, runs: int, caption: str) -> None:
-    """A table that does not show all runs does not say that it does."""
+    """The caption of a table that does not show all runs does not claim that it does."""
     (row,) = site_tables()["speed"]
     rows = [{**row, "run_id": f"run-{number}"} for number in range(runs)]
     page = parse(write_small_site(tmp_path, speed=rows) / "speed.html")
@@ -144,7 +144,7 @@ def test_quantile_is_the_upper_end_of_its_bucket() -> None:
 
 
 def test_about_says_how_it_was_made(small_site: Path) -> None:
-    """Versions, hashes, seed, every refused run with its reason, and what is to be said of a run that counts."""
+    """The page has versions, hashes, seed, every refused run with its reason, and notices about accepted runs."""
     text = text_of(parse(small_site / "about.html"))
     for part in ("6.170.15", "cdcdcdcdcdcd", "random", f"/runs/{HOSTILE}", "it was cut off"):
         assert part in text, part
@@ -153,7 +153,7 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
 
 
 def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
-    """Those that the grid shows are there, of the others the newest."""
+    """The page lists the runs that the grid shows, and the newest of the others."""
     late = [run_row(run_id=f"late-{number:03}", in_grid=False) for number in range(201)]
     shown = run_row(started_at=datetime(2026, 1, 1, tzinfo=UTC))
     text = text_of(parse(write_small_site(tmp_path, runs=[shown, *late]) / "about.html"))
@@ -166,7 +166,7 @@ def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
 def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
     small_site: Path,
 ) -> None:
-    """Each as a picture, and with both of its forms to link."""
+    """Each badge is shown as a picture, with links to both of its forms."""
     page = parse(small_site / "about.html")
     names = [picture.get("alt") for picture in all_of(page, "img")]
     assert names == [f"Badge of {name}" for name in ("Everything", "KIP-35", "KIP-511", "PROTOCOL")]
@@ -185,7 +185,7 @@ def test_badges_of_everything_and_of_sources_are_on_the_page_about_the_grid(
     ids=["advertised", "clause", "target", "cell"],
 )
 def test_exports_stand_beside_tables(address: str, tables: set[str], small_site: Path) -> None:
-    """What a table shows can be had for programs and for documents."""
+    """The content of each table is available in formats for programs and for documents."""
     links = [link.get("aria-label") or "" for link in all_of(parse(small_site / address), "a")]
     for form, _ in FORMS:
         of_form = f" as {form}"
@@ -194,7 +194,7 @@ def test_exports_stand_beside_tables(address: str, tables: set[str], small_site:
 
 @pytest.mark.parametrize("name", ["advertised", "features"])
 def test_recorded_tables_are_exported_as_they_are(name: str, small_site: Path) -> None:
-    """JSON follows the published schema, with numbers, and CSV has what was recorded, line by line."""
+    """JSON follows the published schema, with numbers, and CSV equals the recorded table line by line."""
     document = json.loads((small_site / table_address(name, "json")).read_text())
     Draft202012Validator(json.loads(table_schema_text())).validate(document)
     recorded = (FOLDER / f"{name}.csv").read_bytes()

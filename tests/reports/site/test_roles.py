@@ -1,4 +1,4 @@
-"""A grid of its own for each role that is judged, on one home page."""
+"""The home page has a separate grid for each role that is judged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _heads(table: Element, scope: str) -> list[str]:
 
 
 def test_each_role_has_a_grid(two_roles: Path) -> None:
-    """With its own clauses and targets, under a heading that says whose it is."""
+    """Each grid has its own clauses and targets, under a heading that names its role."""
     home = parse(two_roles / "index.html")
     brokers, clients = all_of(home, "table")
     assert [text_of(head) for head in all_of(home, "h2")] == ["Brokers", "Clients"]
@@ -66,7 +66,7 @@ def test_each_role_has_a_grid(two_roles: Path) -> None:
 
 
 def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> None:
-    """As a broker it is judged by clauses, and on it client operations are tried: neither changes the other's cells."""
+    """Cells that judge a release as a broker and cells of client operations on it do not affect each other."""
     home = parse(with_operations / "index.html")
     brokers, operations = all_of(home, "table")
     titles = [text_of(head) for head in all_of(home, "h2")]
@@ -79,7 +79,7 @@ def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> N
 
 
 def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
-    """Its clauses as a broker come first, then what clients do on it; each listener stands once."""
+    """The release's clauses as a broker come first, then client operations; each listener has one column."""
     page = parse(with_operations / addresses.target_page(NEW))
     (table,) = (
         each for each in all_of(page, "table") if list(all_of(each, "th", scope="rowgroup"))
@@ -91,12 +91,12 @@ def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
 
 
 def test_one_role_needs_no_heading(small_site: Path) -> None:
-    """Then the page is about nothing else."""
+    """A home page with only one role has no headings of roles."""
     assert list(all_of(parse(small_site / "index.html"), "h2")) == []
 
 
 def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
-    """What no run planned is not run only on targets that the clause is for."""
+    """A cell that no run planned is "not run" only on targets of the clause's role."""
     cells = {
         (cell.clause, cell.target): cell.speaking
         for row in FoldedGrid(read_grid(two_roles)).cells.values()
@@ -115,7 +115,7 @@ def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
 
 
 def test_pages_of_targets_and_clauses_keep_to_their_role(two_roles: Path) -> None:
-    """A client's page has the clauses for clients, and a page of such a clause no broker."""
+    """A client's page has only clauses for clients, and the page of such a clause has no broker."""
     client = parse(two_roles / addresses.target_page(NEW_CLIENT))
     assert "librdkafka 2.12.1" in text_of(next(all_of(client, "h1")))
     of_client = [
@@ -130,7 +130,7 @@ def test_pages_of_targets_and_clauses_keep_to_their_role(two_roles: Path) -> Non
 
 
 def test_what_does_not_apply_to_a_role_is_not_counted(two_roles: Path) -> None:
-    """The cells of the small site, and the clients' own."""
+    """The counted cells are those of the small site and those of the clients."""
     grid = read_grid(two_roles)
     counts = summarise(grid, two_roles).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 3 * 2

@@ -1,4 +1,4 @@
-"""The colours of the style sheet stand out enough, in light and dark."""
+"""The colours of the style sheet have enough contrast, in light and dark."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _contrast(one: str, other: str) -> float:
 
 
 def test_light_and_dark_name_the_same_colours() -> None:
-    """No colour is left to the other palette by mistake."""
+    """No colour is missing from one palette and taken from the other by mistake."""
     light, dark = _PALETTES
     assert light.keys() == dark.keys()
 
 
 @pytest.mark.parametrize("palette", _PALETTES, ids=["light", "dark"])
 def test_text_and_edges_stand_out(palette: dict[str, str]) -> None:
-    """Every text colour 4.5 to 1 from all that it can stand on, edges and the focus 3 to 1."""
+    """Text has a contrast of 4.5 to 1 with every possible background, edges and the focus of 3 to 1."""
     for ground in ("page", "panel", "band", "here"):
         for text in ("text", "quiet", "link", "conforms", "grey"):
             assert _contrast(palette[text], palette[ground]) >= 4.5, (text, ground)
@@ -50,6 +50,6 @@ def test_text_and_edges_stand_out(palette: dict[str, str]) -> None:
 
 
 def test_nothing_is_fetched() -> None:
-    """The style sheet names no other file and no other machine."""
+    """The style sheet refers to no other file and no other host."""
     assert "url(" not in _STYLE
     assert "@import" not in _STYLE

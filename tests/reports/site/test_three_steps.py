@@ -1,6 +1,6 @@
 """From the home page to the bytes of a violation in three steps: by mouse, by keyboard, and in a text browser.
 
-Each way does what a reader does: nothing is focused or opened that the page before does not lead to.
+Each way does what a reader does: it focuses or opens only elements that the previous page leads to.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_TURNS = 100
 
 @pytest.fixture(params=list(SIZES))
 def home(request: pytest.FixtureRequest, browser: Browser, small_site: Path) -> Iterator[Page]:
-    """The home page of the small site, on each size of window."""
+    """The home page of the small site, in each window size."""
     page = browser.new_page(viewport=SIZES[request.param])
     page.goto((small_site / "index.html").as_uri())
     yield page
@@ -40,7 +40,7 @@ def home(request: pytest.FixtureRequest, browser: Browser, small_site: Path) -> 
 
 
 def test_mouse(home: Page) -> None:
-    """A click on the cell, a click on the failure, and the bytes stand on the page that comes."""
+    """A click on the cell and a click on the failure lead to the page with the bytes."""
     home.locator(CELL).click()
     home.wait_for_url(f"**/{CELL_PAGE}")
     home.locator(FAILURE).click()
@@ -49,7 +49,7 @@ def test_mouse(home: Page) -> None:
 
 
 def _seen_by_wheel(page: Page, selector: str) -> bool:
-    """Turn the mouse's wheel, for a reader scrolls down and not to an element, until one is in the window."""
+    """Turn the mouse wheel, as a reader does, until an element is in the window."""
     page.wait_for_load_state()
     element = page.locator(selector).first
     page.mouse.move(150, 300)
@@ -59,14 +59,14 @@ def _seen_by_wheel(page: Page, selector: str) -> bool:
             return element.is_visible()
         before = page.evaluate("scrollY")
         page.mouse.wheel(0, 200)
-        # A page that was not drawn yet may have lost the turn.
+        # A page that is not drawn yet may ignore a turn of the wheel.
         with suppress(TimeoutError):
             page.wait_for_function("(before) => scrollY > before", arg=before, timeout=1_000)
     return False
 
 
 def test_keyboard(home: Page) -> None:
-    """Tab to the cell and Enter, Tab to the failure and Enter, Tab to the bytes."""
+    """Tab to the cell and Enter, Tab to the failure and Enter, then Tab reaches the bytes."""
     _tab_to(home, CELL)
     home.keyboard.press("Enter")
     home.wait_for_url(f"**/{CELL_PAGE}")
@@ -95,12 +95,12 @@ def test_text_browser(small_site: Path) -> None:
 
 
 def _dump(page: Path) -> str:
-    """Show a page with its links numbered and listed at the end."""
+    """Return a page as text, with its links numbered and listed at the end."""
     return dump_in_w3m(page, "-o", "display_link_number=1")
 
 
 def _goal_of(link: str, shown: str) -> Path:
-    """Give the page that a numbered link leads to, by the list at the end."""
+    """Return the page that a numbered link leads to, from the list at the end."""
     body, _, references = shown.rpartition("References:")
     (number,) = re.findall(link, body)
     (address,) = re.findall(rf"^\[{number}\] (\S+)$", references, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The small site as a whole: its pages, nothing unescaped on them, nothing left of an earlier one."""
+"""The entire small site: it has all its pages, nothing unescaped, and nothing left of an earlier site."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _pages(site: Path) -> list[Path]:
 
 
 def test_everything_has_its_page(small_site: Path) -> None:
-    """A page per clause, target, cell with more to say, and failure."""
+    """Every clause, target and failure has a page, and so has every cell with more than its verdict to show."""
     counts = {
         name: len(list((small_site / name).rglob("*.html")))
         for name in ("clauses", "targets", "cells", "failures")
@@ -27,12 +27,12 @@ def test_everything_has_its_page(small_site: Path) -> None:
 
 
 def test_every_export_is_linked_from_a_page(small_site: Path) -> None:
-    """What stands below exports/ can be found without knowing its name."""
+    """Readers can find every file below exports/ without knowing its name."""
     assert _exports_without_a_link(small_site) == []
 
 
 def test_export_of_an_empty_table_is_linked_too(tmp_path: Path) -> None:
-    """That nothing was measured is a fact that a program reads as well."""
+    """An empty table is also a fact that programs read: nothing was measured."""
     site = write_small_site(tmp_path, **{name: [] for name in ROW_TYPES if name != "failures"})
     assert _exports_without_a_link(site) == []
 
@@ -48,7 +48,7 @@ def _exports_without_a_link(site: Path) -> list[Path]:
 
 
 def test_every_page_names_the_feed(small_site: Path) -> None:
-    """A reader's program finds the changes from wherever it is."""
+    """A feed reader finds the feed from any page."""
     for path in _pages(small_site):
         (feed,) = all_of(parse(path), "link", type="application/atom+xml")
         assert feed.get("rel") == "alternate"
@@ -56,14 +56,14 @@ def test_every_page_names_the_feed(small_site: Path) -> None:
 
 
 def test_home_names_the_grid_as_json(small_site: Path) -> None:
-    """A program that is given the page's address finds what stands on it."""
+    """A program that knows only the page's address finds the page's content."""
     (grid,) = all_of(parse(small_site / "index.html"), "link", type="application/json")
     assert (grid.get("rel"), grid.get("href")) == ("alternate", "grid.json")
     assert (small_site / "grid.json").is_file()
 
 
 def test_addresses_in_reasons_are_links(small_site: Path) -> None:
-    """A declared violation leads to where it is discussed; the link shows the last part of the address."""
+    """A declared violation links to its discussion; the link shows the last part of the address."""
     page = parse(small_site / "findings.html")
     links = {text_of(link): link.get("href") for link in all_of(page, "a", rel="noreferrer")}
     assert links == {"KAFKA-1": "https://issues.example/browse/KAFKA-1"}
@@ -84,7 +84,7 @@ def test_texts_from_targets_are_escaped(small_site: Path) -> None:
 
 
 def test_second_rendering_leaves_no_old_page(tmp_path: Path) -> None:
-    """Pages of an earlier grid are gone from the folder."""
+    """Rendering removes the pages of an earlier grid from the folder."""
     write_small_site(tmp_path)
     old = tmp_path / "failures" / "old.html"
     old.write_text("old")

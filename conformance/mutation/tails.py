@@ -1,0 +1,223 @@
+"""The rare values that a broker may handle wrongly, and which properties send them in a standard run.
+
+A dimension is something that requests vary in, such as the client id. Its tails are named conditions on a value. What
+properties draw with the budgets of a standard run is counted, and what is pinned. Examples that a target rejects are
+counted too, because that depends on the target.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from conformance.mutation.properties import Property, Values, all_properties
+from strategies.api_versions import INT16_MIN
+from strategies.broken_requests import COMPACT_CLIENT_ID
+from strategies.cluster_ids import CLUSTER_ID_VARIANTS, EDGES, Ids
+from strategies.conversations import Say
+from strategies.header_fields import FIRST_TWO_BYTE_SIZE, INT32_MAX, INT32_MIN
+from strategies.software_names import KNOWN_CLIENTS, Software
+from wire.api_versions import (
+    API_VERSIONS_KEY,
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_CLUSTER_CHECK,
+)
+from wire.exchange import Request, encode_request
+from wire.primitives import INT16_MAX
+
+SEEDS_OF_TAILS = 5
+
+Tails = Mapping[str, Callable[[Any], bool]]
+"""Conditions on a value of a dimension, by name."""
+
+_TAGGED_FIELDS: Tails = {
+    "number of at least 2^28": lambda field: field.tag >= 2**28,
+    "number of at least 2^31": lambda field: field.tag >= 2**31,
+    "value of at least 128 bytes": lambda field: len(field.data) >= FIRST_TWO_BYTE_SIZE,
+}
+DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
+    {
+        "correlation id": {
+            "negative": lambda value: value < 0,
+            "smallest": lambda value: value == INT32_MIN,
+            "largest": lambda value: value == INT32_MAX,
+        },
+        "version": {
+            "negative": lambda value: value < 0,
+            "above 255": lambda value: value > 255,
+            "smallest": lambda value: value == INT16_MIN,
+            "largest": lambda value: value == INT16_MAX,
+        },
+        "client id": {
+            "null": lambda value: value is None,
+            "empty": lambda value: value == "",
+            "at least 128 bytes": lambda value: len((value or "").encode()) >= 128,
+            "at least 32,000 bytes": lambda value: len((value or "").encode()) >= 32_000,
+        },
+        "compact client id": {
+            "length in two bytes": lambda value: len(value) + 1 >= FIRST_TWO_BYTE_SIZE,
+        },
+        "software": {
+            "name of one character": lambda value: len(value.name) == 1,
+            "name of at least 128 bytes": lambda value: len(value.name.encode()) >= 128,
+            "version of at least 128 bytes": lambda value: len(value.version.encode()) >= 128,
+            "of a well-known client": lambda value: value in KNOWN_CLIENTS,
+        },
+        "tag in the header": _TAGGED_FIELDS,
+        "tag in the body": _TAGGED_FIELDS,
+        "node id": {
+            "next to 2^8": lambda value: abs(value) in EDGES[:3],
+            "next to 2^16": lambda value: abs(value) in EDGES[3:],
+            "above 2^16": lambda value: abs(value) > max(EDGES),
+        },
+        "cluster id": {
+            variant: lambda value, variant=variant: value == variant
+            for variant in CLUSTER_ID_VARIANTS
+        },
+        "trailing bytes": {"any": bool},
+    }
+)
+"""What requests vary in, and the tails of each; a node id is that of a request, or how far it lies from the right one."""
+
+_DIMENSION_OF_PARAMETER: Mapping[str, str] = MappingProxyType(
+    {
+        "client_id": "client id",
+        "offset": "node id",
+        "variant": "cluster id",
+        "version": "version",
+        "versions": "version",
+    }
+)
+"""What parameters of properties are, of which the property itself makes requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How a standard run reaches one tail.
+
+    Attributes:
+        dimension: what varies.
+        tail: the name of the tail.
+        pinned: the properties that have it pinned.
+        drawn: by property that draws it, with which seeds.
+        seeds: how many seeds were tried.
+    """
+
+    dimension: str
+    tail: str
+    pinned: Sequence[str]
+    drawn: Mapping[str, frozenset[int]]
+    seeds: int
+
+    @property
+    def reached_seeds(self) -> int:
+        """With how many seeds at least one property draws it."""
+        return len(frozenset().union(*self.drawn.values()))
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every run reaches it: by a pinned example, or with every seed."""
+        return bool(self.pinned) or self.reached_seeds == self.seeds
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as values of JSON."""
+        return {
+            "dimension": self.dimension,
+            "tail": self.tail,
+            "pinned": list(self.pinned),
+            "drawn": {name: len(seeds) for name, seeds in self.drawn.items()},
+            "seeds": self.seeds,
+            "reached_seeds": self.reached_seeds,
+        }
+
+
+def measured_reaches(seeds: Sequence[int]) -> list[Reach]:
+    """Draw what a standard run draws, and return how it reaches each tail, in the order of `DIMENSIONS`."""
+    pinned: dict[tuple[str, str], list[str]] = defaultdict(list)
+    drawn: dict[tuple[str, str], dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for each in all_properties().values():
+        if each.is_deep:
+            continue
+        for tail in _tails_in(each.pinned):
+            pinned[tail].append(each.name)
+        for seed in seeds:
+            for tail in _tails_in(_drawn_examples(each, seed)):
+                drawn[tail][each.name].add(seed)
+    return [
+        Reach(
+            dimension=dimension,
+            tail=tail,
+            pinned=tuple(pinned[dimension, tail]),
+            drawn={name: frozenset(with_) for name, with_ in drawn[dimension, tail].items()},
+            seeds=len(seeds),
+        )
+        for dimension, tails in DIMENSIONS.items()
+        for tail in tails
+    ]
+
+
+def _drawn_examples(judged: Property, seed: int) -> list[Values]:
+    examples: list[Values] = []
+    judged.draw(examples.append, seed=seed, count=judged.max_examples)
+    return examples
+
+
+def _tails_in(examples: Iterable[Values]) -> set[tuple[str, str]]:
+    """Return the tails that some examples reach, each with its dimension."""
+    return {
+        (dimension, tail)
+        for example in examples
+        for dimension, value in values_of(example)
+        for tail, holds in DIMENSIONS[dimension].items()
+        if holds(value)
+    }
+
+
+def values_of(example: Values) -> Iterator[tuple[str, Any]]:
+    """Yield what an example consists of, value by value, each with its dimension."""
+    for parameter, value in example.items():
+        for part in _parts_of(value):
+            if isinstance(part, Request):
+                yield from _values_of_request(part)
+            elif isinstance(part, Software):
+                yield "software", part
+            elif isinstance(part, Ids):
+                yield "node id", part.node_id
+            elif parameter in _DIMENSION_OF_PARAMETER:
+                yield _DIMENSION_OF_PARAMETER[parameter], part
+
+
+def _parts_of(value: object) -> Iterator[object]:
+    if isinstance(value, Say):
+        value = value.messages
+    if isinstance(value, list | tuple) and not isinstance(value, Software | Ids):
+        for each in value:
+            yield from _parts_of(each)
+    else:
+        yield value
+
+
+def _values_of_request(sent: Request) -> Iterator[tuple[str, Any]]:
+    """Yield the values that the bytes of a request hold; those of a malformed one hold others than are meant."""
+    header, body = sent.header, sent.body
+    if sent.broken == COMPACT_CLIENT_ID:
+        yield "compact client id", header.client_id
+    if sent.broken or sent.api_key != API_VERSIONS_KEY:
+        return
+    yield "correlation id", sent.correlation_id
+    yield "version", sent.api_version
+    yield "client id", header.client_id
+    is_flexible = sent.api_version >= FIRST_FLEXIBLE_VERSION
+    if is_flexible:
+        yield from (("tag in the header", each) for each in header.unknown_tagged_fields)
+    if body is None:
+        return
+    if is_flexible:
+        yield "software", Software(body.client_software_name, body.client_software_version)
+        yield from (("tag in the body", each) for each in body.unknown_tagged_fields)
+    if sent.api_version >= FIRST_VERSION_WITH_CLUSTER_CHECK:
+        yield "node id", body.node_id
+    yield "trailing bytes", len(sent.data) - len(encode_request(header, body).data)

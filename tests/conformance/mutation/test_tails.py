@@ -1,0 +1,93 @@
+"""The rare values that a standard run sends: how they are found in examples, and that every run has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.mutation.properties import Values
+from conformance.mutation.tails import DIMENSIONS, Reach, measured_reaches, values_of
+from strategies.api_versions import build_request
+from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
+from strategies.cluster_ids import Ids
+from strategies.conversations import Reconnect, Say
+from strategies.software_names import Software
+from wire.primitives import TaggedField
+
+SEEDS = (1, 2)
+TAG = TaggedField(2**31, bytes(128))
+LIBRDKAFKA = Software("librdkafka", "2.16.0")
+
+
+def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
+    """Return how a tail is reached with three seeds."""
+    return Reach(
+        dimension="client id",
+        tail="null",
+        pinned=pinned,
+        drawn={name: frozenset(seeds) for name, seeds in drawn.items()},
+        seeds=3,
+    )
+
+
+@pytest.mark.parametrize(
+    ("example", "found"),
+    [
+        ({"sent": build_request(version=-3)}, ("version", -3)),
+        ({"sent": build_request(version=0, correlation_id=-1)}, ("correlation id", -1)),
+        ({"sent": build_request(version=0, client_id=None)}, ("client id", None)),
+        ({"sent": build_request(version=3, software=LIBRDKAFKA)}, ("software", LIBRDKAFKA)),
+        ({"sent": build_request(version=3, header_tags=(TAG,))}, ("tag in the header", TAG)),
+        ({"sent": build_request(version=3, body_tags=(TAG,))}, ("tag in the body", TAG)),
+        ({"sent": build_request(version=5, node_id=256)}, ("node id", 256)),
+        ({"sent": build_request(version=3, trailing=b"abc")}, ("trailing bytes", 3)),
+        ({"sent": build_with_compact_client_id(3, "a")}, ("compact client id", "a")),
+        ({"refused": Software("a b", "1")}, ("software", Software("a b", "1"))),
+        ({"ids": Ids("a", 7)}, ("node id", 7)),
+        ({"variant": "empty", "offset": 0}, ("cluster id", "empty")),
+        ({"variant": "another", "offset": 257}, ("node id", 257)),
+        ({"versions": [3, 99]}, ("version", 99)),
+        ({"client_id": "a", "version": 3}, ("client id", "a")),
+        (
+            {"conversation": (Reconnect(), Say(messages=(build_request(version=7),)))},
+            ("version", 7),
+        ),
+    ],
+)
+def test_values_are_found_in_examples(example: Values, found: tuple[str, Any]) -> None:
+    """Requests in lists and conversations have values, and parameters of which a property makes requests."""
+    assert found in list(values_of(example))
+    assert {dimension for dimension, _ in values_of(example)} <= set(DIMENSIONS)
+
+
+@pytest.mark.parametrize(
+    ("example", "missing"),
+    [
+        ({"sent": build_request(version=2, software=LIBRDKAFKA)}, "software"),
+        ({"sent": build_request(version=2, header_tags=(TAG,))}, "tag in the header"),
+        ({"sent": build_request(version=2, body_tags=(TAG,))}, "tag in the body"),
+        ({"sent": build_request(version=4, node_id=256)}, "node id"),
+        ({"sent": build_with_old_header(3)}, "client id"),
+        ({"kept": 300}, "version"),
+    ],
+)
+def test_what_a_request_does_not_carry_does_not_count(example: Values, missing: str) -> None:
+    """A version has no more than its fields, and the bytes of a malformed request are not what is meant."""
+    assert missing not in [dimension for dimension, _ in values_of(example)]
+
+
+def test_a_tail_is_certain_if_every_run_reaches_it() -> None:
+    """Several properties make up for each other's seeds, and a pinned example for all."""
+    assert reach(first={1, 2}, second={3}).is_certain
+    assert reach(first={1, 2}, second={2}).reached_seeds == 2
+    assert not reach(first={1, 2}, second={2}).is_certain
+    assert not reach().is_certain
+    assert reach(pinned=("first",)).is_certain
+
+
+def test_a_standard_run_reaches_every_tail() -> None:
+    """With every seed some property draws a value of each tail, unless one is pinned."""
+    reaches = measured_reaches(SEEDS)
+    assert [(each.dimension, each.tail) for each in reaches if not each.is_certain] == []
+    assert {each.dimension for each in reaches} == set(DIMENSIONS)

@@ -1,0 +1,193 @@
+"""From a target's bytes to what a property asserts on, against literals."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.judging import (
+    MalformedAnswer,
+    assert_refused,
+    assume_served,
+    assume_unserved,
+    bytes_behind_body,
+    decode_answer,
+    error_code_of,
+    has_flexible_header,
+    payload_of,
+    summary_of,
+)
+from strategies.api_versions import build_request
+from wire.error_codes import ErrorCode
+from wire.errors import NegativeLength
+from wire.exchange import Exchange, Outcome
+
+V0_EMPTY = "00000007 0000 00000000"
+V3_EMPTY = "00000007 0000 01 00000000 00"
+V3_EMPTY_WITH_HEADER_TAGS = "00000007 00 0000 01 00000000 00"
+
+
+def exchange_of(
+    outcome: Outcome = Outcome.ANSWER, payload: str | None = None, **given: Any
+) -> Exchange:
+    """An exchange of a v3 request, with a payload in hexadecimal."""
+    data = None if payload is None else bytes.fromhex(payload)
+    return Exchange(request=build_request(version=3), outcome=outcome, payload=data, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        pytest.param({"outcome": Outcome.CLOSED}, "closed the connection instead", id="closed"),
+        pytest.param({"outcome": Outcome.IGNORED}, "ignored the request instead", id="ignored"),
+        pytest.param({"outcome": Outcome.SILENT}, "fell silent instead of answering$", id="silent"),
+        pytest.param(
+            {"outcome": Outcome.CLOSED, "stray": bytes(47) + b"\x01\x02"},
+            f"instead of answering after {'00' * 47}01$",
+            id="stray-bytes-are-cut-after-48",
+        ),
+        pytest.param(
+            {
+                "outcome": Outcome.CLOSED,
+                "framing_error": NegativeLength("negative", start=0, end=4, field_path="size"),
+            },
+            "^the answer's frame: ",
+            id="no-frame",
+        ),
+    ],
+)
+def test_missing_answer_is_the_targets_fault(given: dict[str, Any], message: str) -> None:
+    """The violation says what the target did instead."""
+    with pytest.raises(MalformedAnswer, match=message):
+        payload_of(exchange_of(**given))
+
+
+def test_answer_counts_although_the_stream_breaks_after_it() -> None:
+    """A framing error after a complete frame does not take the frame away."""
+    error = NegativeLength("negative", start=0, end=4, field_path="size")
+    assert payload_of(exchange_of(payload=V0_EMPTY, framing_error=error)) == bytes.fromhex(V0_EMPTY)
+
+
+def test_surplus_bytes_are_refused_only_on_demand() -> None:
+    """Bytes after the body decode unless the exact body is asked for; `bytes_behind_body` returns them."""
+    exchange = exchange_of(payload=f"{V0_EMPTY} abcd")
+    assert decode_answer(exchange, api_version=0).api_keys == ()
+    assert bytes_behind_body(exchange, api_version=0) == b"\xab\xcd"
+    with pytest.raises(MalformedAnswer, match="no ApiVersions response v0"):
+        decode_answer(exchange, api_version=0, exactly=True)
+
+
+def test_offsets_of_a_fault_count_from_the_payload() -> None:
+    """The four bytes of the header are part of them."""
+    with pytest.raises(MalformedAnswer) as failed:
+        decode_answer(exchange_of(payload="00000007 0000 00000001"), api_version=0)
+    error = failed.value.decode_error
+    assert error is not None
+    assert (error.start, error.end) == (10, 10)
+
+
+@pytest.mark.parametrize("payload", ["", "00", "000000"])
+def test_half_a_correlation_id_is_malformed(payload: str) -> None:
+    """An answer that ends inside its header does not decode."""
+    with pytest.raises(MalformedAnswer):
+        decode_answer(exchange_of(payload=payload), api_version=0)
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"),
+    [
+        pytest.param(V3_EMPTY_WITH_HEADER_TAGS, True, id="with-tags"),
+        pytest.param(V3_EMPTY, False, id="without-tags"),
+        pytest.param("00000007 ff", False, id="neither"),
+    ],
+)
+def test_flexible_header_is_seen(payload: str, expected: bool) -> None:
+    """A header is flexible if the body decodes after a tag section and not without one."""
+    assert has_flexible_header(exchange_of(payload=payload), api_version=3) is expected
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"),
+    [
+        pytest.param("00000007 0023", ErrorCode.UNSUPPORTED_VERSION, id="code-alone"),
+        pytest.param("00000007 0023 ff", ErrorCode.UNSUPPORTED_VERSION, id="more-after-it"),
+        pytest.param("00000007 ffff", ErrorCode.UNKNOWN_SERVER_ERROR, id="negative"),
+    ],
+)
+def test_error_code_stands_after_the_correlation_id(payload: str, expected: ErrorCode) -> None:
+    """Whatever follows, the error code is the first int16 of the body."""
+    assert error_code_of(exchange_of(payload=payload)) is expected
+
+
+@pytest.mark.parametrize("payload", ["00000007", "00000007 00"])
+def test_answer_without_an_error_code_is_too_short(payload: str) -> None:
+    """Six bytes are needed."""
+    with pytest.raises(MalformedAnswer, match=r"too short: .*no error code"):
+        error_code_of(exchange_of(payload=payload))
+
+
+@pytest.mark.parametrize(
+    ("given", "refused"),
+    [
+        pytest.param({"outcome": Outcome.CLOSED}, True, id="closed"),
+        pytest.param({"payload": "00000007 002a"}, True, id="error"),
+        pytest.param({"payload": "00000007 ffff"}, True, id="negative-error"),
+        pytest.param({"payload": V0_EMPTY}, False, id="served"),
+        pytest.param({"outcome": Outcome.SILENT}, False, id="silent"),
+        pytest.param({"outcome": Outcome.IGNORED}, False, id="ignored"),
+    ],
+)
+def test_refusal_is_a_close_or_an_error(given: dict[str, Any], refused: bool) -> None:
+    """Silence refuses nothing, and neither does an answer without an error."""
+    exchange = exchange_of(**given)
+    with nullcontext() if refused else pytest.raises(AssertionError):
+        assert_refused(exchange)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({"outcome": Outcome.SILENT}, "the target: silent", id="silent"),
+        pytest.param(
+            {"payload": "00000007 002a", "usable": True},
+            "the target answered INVALID_REQUEST (42), and the next request was answered",
+            id="kept",
+        ),
+        pytest.param(
+            {"payload": "00000007 002a"},
+            "the target answered INVALID_REQUEST (42), and the next one was not answered",
+            id="lost",
+        ),
+    ],
+)
+def test_exchange_is_summed_up(given: dict[str, Any], expected: str) -> None:
+    """The summary names the outcome, and whether the connection still serves."""
+    assert summary_of(exchange_of(**given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("versions", "accepted"),
+    [((0, 4), True), ((4,), True), ((5,), False), ((0, 5), False), ((-1,), False)],
+    ids=str,
+)
+def test_examples_of_served_versions_are_judged(versions: tuple[int, ...], accepted: bool) -> None:
+    """Every request has to be of a version from 0 to the target's highest."""
+    broker: Any = SimpleNamespace(max_version=4)
+    sent = [build_request(version=version) for version in versions]
+    expected = nullcontext() if accepted else pytest.raises(UnsatisfiedAssumption)
+    with assumptions_outside_hypothesis(), expected:
+        assume_served(broker, *sent)
+
+
+@pytest.mark.parametrize(("version", "accepted"), [(5, True), (6, True), (4, False), (-1, False)])
+def test_examples_of_unserved_versions_are_judged(version: int, accepted: bool) -> None:
+    """The version has to be above the target's highest."""
+    broker: Any = SimpleNamespace(max_version=4)
+    expected = nullcontext() if accepted else pytest.raises(UnsatisfiedAssumption)
+    with assumptions_outside_hypothesis(), expected:
+        assume_unserved(broker, build_request(version=version))

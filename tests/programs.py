@@ -1,0 +1,29 @@
+"""Programs that some tests need and that no Python package installs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+HOW_TO_GET = {
+    "chromium": "apt-get install chromium, or its path in CHROMIUM",
+    "w3m": "apt-get install w3m",
+    "go": "https://go.dev/dl",
+}
+
+
+def require_program(name: str, *alternatives: str) -> str:
+    """Return the path of a program, or of the first alternative on the PATH.
+
+    Without any of them the test is skipped, with the way to get the program; where `CI` is set it fails instead.
+    """
+    paths = (shutil.which(each) for each in (name, *alternatives))
+    path = next(filter(None, paths), None)
+    if path is None:
+        missing = f"{name} is not on the PATH; to get it: {HOW_TO_GET[name]}"
+        if os.environ.get("CI"):
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
+    return path

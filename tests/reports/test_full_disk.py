@@ -1,0 +1,130 @@
+"""A disk that is full: a fault of ours, said in one sentence, and never a violation of the target."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pyarrow.parquet as pq
+import pytest
+
+from reports import plugin, run_writer
+from reports import recorder as recorder_module
+from reports.errors import RunRefused
+from reports.records import Verdict
+from reports.run_folder import read_run_header
+from tests.reports.recorders import example_of, key_of, recorder_for
+
+NO_SPACE = os.strerror(errno.ENOSPC)
+HARNESS_ERROR = 10
+
+
+def full_for(write: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    """Return what writes as `write` does, but for files of some names, for which there is no space."""
+
+    def writes(*args: Any, **how: Any) -> Any:
+        if any(Path(str(arg)).name in names for arg in args[:2]):
+            # In the words of Arrow.
+            raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28]")
+        return write(*args, **how)
+
+    return writes
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("summary.md", id="summary"),
+        pytest.param("part-00000.unfinished", id="flush"),
+        pytest.param("run.json.unfinished", id="footer"),
+    ],
+)
+def test_end_that_cannot_be_written_is_a_fault_of_ours(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conforming run ends with 10 and one sentence, and its folder is refused for want of a footer."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.CONFORMS))
+    monkeypatch.setattr(Path, "write_text", full_for(Path.write_text, name))
+    monkeypatch.setattr(pq, "write_table", full_for(pq.write_table, name))
+    config: Any = SimpleNamespace(stash=pytest.Stash(), getoption=lambda name: False)
+    config.stash[plugin.RECORDER] = recorder
+    session = SimpleNamespace(config=config, exitstatus=0)
+    plugin.pytest_sessionfinish(cast(pytest.Session, session), 0)
+    assert session.exitstatus == HARNESS_ERROR
+    told: list[str] = []
+    terminal = SimpleNamespace(
+        config=config,
+        section=told.append,
+        write_line=lambda line, **_: told.append(line),
+        _tw=SimpleNamespace(fullwidth=80),
+    )
+    plugin.pytest_terminal_summary(cast(pytest.TerminalReporter, terminal))
+    folder = recorder.writer.folder
+    assert told[-1] == f"the records could not be written to {folder}: {NO_SPACE}"
+    with pytest.raises(RunRefused):
+        read_run_header(folder)
+
+
+def test_nothing_is_kept_after_a_write_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full batch that cannot be written raises nothing into the example, and no footer counts the others."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    monkeypatch.setattr(run_writer, "ROWS_PER_PART", 2)
+    write_table = full_for(pq.write_table, "part-00000.unfinished")
+    monkeypatch.setattr(pq, "write_table", write_table)
+    for number in range(4):
+        recorder.judged(example_of(Verdict.CONFORMS, number=number))
+    assert recorder.writer.fault.endswith(NO_SPACE)
+    assert recorder.writer.examples.count == 2
+    recorder.finish(0)
+    with pytest.raises(RunRefused):
+        read_run_header(recorder.writer.folder)
+
+
+def test_failure_that_cannot_be_kept_leaves_the_run_without_a_footer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders of the failures are part of the records."""
+
+    def no_space(folder: Path, failure: object) -> None:
+        raise OSError(errno.ENOSPC, "")
+
+    monkeypatch.setattr(recorder_module, "write_failure", no_space)
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen"))
+    recorder.write_failures(key_of())
+    recorder.finish(1)
+    assert recorder.writer.fault.endswith(NO_SPACE)
+    with pytest.raises(RunRefused):
+        read_run_header(recorder.writer.folder)
+
+
+def test_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
+    """Where a file stands in its place, for example."""
+    (tmp_path / "runs").touch()
+    recorder = recorder_for(tmp_path / "runs", {key_of(): "MUST"})
+    assert recorder.writer.fault.endswith(os.strerror(errno.ENOTDIR))
+
+
+def test_run_without_records_judges_no_further(tmp_path: Path) -> None:
+    """Before the first test it ends with 10 and the sentence; later it stops behind the property that runs."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    config = SimpleNamespace(stash=pytest.Stash())
+    config.stash[plugin.RECORDER] = recorder
+    session = SimpleNamespace(config=config, shouldstop=False)
+    item = SimpleNamespace(config=config, session=session)
+    plugin.pytest_collection_finish(cast(pytest.Session, session))
+    plugin.pytest_runtest_teardown(cast(pytest.Item, item))
+    assert not session.shouldstop
+    recorder.writer.fault = "the records could not be written"
+    plugin.pytest_runtest_teardown(cast(pytest.Item, item))
+    assert session.shouldstop
+    with pytest.raises(pytest.exit.Exception, match="could not be written") as ended:
+        plugin.pytest_collection_finish(cast(pytest.Session, session))
+    assert ended.value.returncode == HARNESS_ERROR
