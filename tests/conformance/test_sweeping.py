@@ -58,6 +58,11 @@ class Verdicts:
         """Keep it."""
         self.left_out.append(what)
 
+    def ends_for_good(self, gone: BrokerGone, values: object) -> BrokerGone:
+        """Keep how the target ended."""
+        self.ended = gone
+        return gone
+
     def raise_first(self) -> None:
         """Raise an error if anything failed."""
         assert not self.failures
