@@ -149,6 +149,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         return (yield)
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
     _note_target(recorder, broker)
+    broker.begin_property(*(clause.id for clause in clauses))
     needs = [need for mark in item.iter_markers("needs") for need in mark.args]
     for clause in clauses:
         reason = why_not_applicable(clause, needs, broker)
@@ -156,7 +157,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, listener_of(item).id)
-    broker.begin_property()
     is_brief = _is_brief(item, broker)
     judge = PropertyJudge(
         recorder,

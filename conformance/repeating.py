@@ -17,9 +17,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
 from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.judging import StoppedServing
 from fixtures.broker import Broker, probe_request
-from fixtures.errors import HarnessError
+from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.lent_connections import Lender, LentConnection
 from fixtures.spare_target import SpareTarget
 from reports.repeats import Repeats, Tally
@@ -82,8 +81,6 @@ def run_body(
     broker.forget(lender)
     try:
         body(**values)
-    except StoppedServing:
-        raise
     except AssertionError:
         # If the broker ended in the middle of an example, the failure is no evidence about the clause.
         broker.check_alive()
@@ -200,7 +197,7 @@ class Repeater:
             example: the shrunk example that failed there.
 
         Returns:
-            None if the example cannot be repeated: it drew its values interactively, or this target's time is used up.
+            None if the example cannot be repeated: it drew its values interactively, or the target's time is used up.
         """
         interactive = any(isinstance(value, DataObject) for value in example.values.values())
         if interactive or self._spent_s > self._budget_s:
@@ -208,6 +205,8 @@ class Repeater:
         started = time.monotonic()
         try:
             return self._tallies(broker, example)
+        except OutOfPatience:
+            return None
         finally:
             self._spent_s += time.monotonic() - started
 
@@ -221,6 +220,8 @@ class Repeater:
             if used.failed == 0 and (fresh is None or fresh.failed == 0):
                 with _load(broker):
                     loaded = _tally(broker, example)
+        except OutOfPatience:
+            raise
         except HarnessError as error:
             trouble = f"{type(error).__name__}: {error}"
             return Repeats(used=used, fresh=fresh, loaded=loaded, trouble=trouble)

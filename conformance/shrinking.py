@@ -10,8 +10,8 @@ SHRINK_BUDGET_S = 3.0
 Measured: requests of one kind are minimal after 0.3 s. A target that falls silent costs a silence bound per attempt,
 so a few attempts must be enough.
 """
-SHARE_OF_PATIENCE = 1 / 10
-"""Share of a target's patience that shrinking one failure may use, so that some is left for the others."""
+SHARE_OF_PATIENCE = 1 / 3
+"""Share of a property's patience that shrinking one failure may use, so that some is left for repeating it."""
 
 
 class Shrinking:

@@ -14,11 +14,11 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from conformance.examples import PropertyJudge
+from conformance.examples import OUT_OF_PATIENCE, PropertyJudge
 from conformance.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.repeating import FailingExample
 from fixtures.broker import Broker
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from wire.exchange import Exchange, Outcome, Step
 
 SILENT_ITEMS = 8
@@ -88,8 +88,28 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
         AssertionError: the first failure, if any failure is binding.
         HarnessError: the sweep could not be completed.
     """
+    failed, trouble = _check_all(judge, broker, items, check)
+    for alike in _alike(failed):
+        message = message_of([each.item for each in alike], alike[0].problem)
+        # The smallest item comes last, because only a failure's last example is kept.
+        for each in reversed(alike):
+            again = partial(check_item, check=check)
+            example = FailingExample(again, {"broker": broker, "item": each.item})
+            kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
+            judge.differs(kind(message), each.steps, example)
+    if trouble is not None and failed and isinstance(trouble, OutOfPatience):
+        judge.leaves_out(OUT_OF_PATIENCE)
+    elif trouble is not None:
+        # Everything judged before this point has been recorded.
+        raise trouble
+    judge.raise_first()
+
+
+def _check_all(
+    judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check
+) -> tuple[list[_Failed], HarnessError | None]:
+    """Check every item; return those that fail, and what ended the sweep before its last item, if anything did."""
     failed: list[_Failed] = []
-    trouble: HarnessError | None = None
     silent = 0
     last: list[Item] = []
     for item in items:
@@ -106,34 +126,19 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += was_silent(broker.journal)
         except HarnessError as error:
-            trouble = type(error)(f"asked for {names_of([item])}: {error}")
             deadly = None
-            if isinstance(error, BrokerGone):
+            if isinstance(error, BrokerGone) and not broker.can_restart:
+                error = judge.ends_for_good(error, {"item": item})
+            elif isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
                 with suppress(HarnessError):
                     deadly = _find_deadly(broker, last, check)
             if deadly is None:
-                break
+                return failed, type(error)(f"asked for {names_of([item])}: {error}")
             failed.append(deadly)
-            trouble = None
         if silent == SILENT_ITEMS:
             break
-    _report(judge, broker, failed, check)
-    if trouble is not None:
-        # What was judged before counts all the same.
-        raise trouble
-    judge.raise_first()
-
-
-def _report(judge: PropertyJudge, broker: Broker, failed: Sequence[_Failed], check: Check) -> None:
-    for alike in _alike(failed):
-        message = message_of([each.item for each in alike], alike[0].problem)
-        # The smallest item comes last, since a failure's last example is the one that is kept.
-        for each in reversed(alike):
-            again = partial(check_item, check=check)
-            example = FailingExample(again, {"broker": broker, "item": each.item})
-            kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
-            judge.differs(kind(message), each.steps, example)
+    return failed, None
 
 
 def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:

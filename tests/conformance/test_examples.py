@@ -23,7 +23,7 @@ from conformance.expectations import stale_expectations
 from conformance.judging import TargetEnded, Unjudged
 from conformance.overlapping import EndedBesideOthers
 from fixtures.broker import Broker, probe_request
-from fixtures.errors import BrokerGone, HarnessError
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.patience import Patience
 from fixtures.standing_aside import Aside
 from fixtures.targets import KnownViolation, Target
@@ -69,6 +69,8 @@ class FakeBroker:
     patience: Patience = field(default_factory=Patience)
     is_alive: bool = True
     revivals: int = 0
+    unreadable: HarnessError | None = None
+    last_sent: tuple[Any, ...] = ()
 
     @property
     def can_restart(self) -> bool:
@@ -164,6 +166,13 @@ def hold(value: int) -> None:
 def end_it(value: int) -> None:
     """Raise as if the target had ended."""
     raise BrokerGone("exit status 139")
+
+
+def crashing(broken: str) -> Step:
+    """Return the step of a request that costs the connection."""
+    request = build_request(version=0, broken=broken)
+    exchange = Exchange(request=request, outcome=Outcome.CLOSED)
+    return Step(connection=0, pieces=(request.data,), exchanges=(exchange,))
 
 
 def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
@@ -371,6 +380,49 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
     assert case.judge.failed_elsewhere == {blamed}
 
 
+@pytest.mark.parametrize(
+    ("step", "blamed"),
+    [
+        pytest.param(crashing("odd"), "PROTOCOL.malformed-hurts-nobody", id="malformed"),
+        pytest.param(crashing(""), "PROTOCOL.well-formed-never-closed", id="well-formed"),
+        pytest.param(
+            Step(connection=0, pieces=(b"\0",)), "PROTOCOL.malformed-hurts-nobody", id="no-frame"
+        ),
+    ],
+)
+def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
+    step: Step, blamed: str, tmp_path: Path
+) -> None:
+    """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, catalogue()[blamed])
+    case.judge._clauses = (PIN,)
+    broker.last_sent = (step,)
+    for value in range(2):
+        with pytest.raises(BrokerGone, match=f"exit status 139; this is the matter of {blamed}"):
+            case.run(end_it, value)
+    assert case.ran == [0]
+    key = CellKey(blamed, broker.target.id, broker.listener)
+    assert case.recorder.cells[key].verdict is Verdict.VIOLATES
+    (failure,) = case.recorder.cells[key].failures.values()
+    assert (failure.is_crash, failure.steps) == (True, (step,))
+    assert case.judge.failed_elsewhere == {blamed}
+    later = PropertyJudge(case.recorder, cast(Broker, broker), (PIN,), "test_later")
+    with pytest.raises(BrokerGone, match=blamed):
+        later.judge(end_it, {"value": 0})
+    assert len(case.recorder.cells[key].failures) == 1
+
+
+def test_a_crash_violates_the_property_if_no_clause_about_it_is_planned(tmp_path: Path) -> None:
+    """A run of a few properties names one of theirs."""
+    broker = FakeBroker(last_sent=(crashing("odd"),))
+    case = judged(tmp_path, broker)
+    with pytest.raises(BrokerGone, match=MUST.id):
+        case.run(end_it, 0)
+    assert case.verdict is Verdict.VIOLATES
+    assert case.judge.failed_elsewhere == set()
+
+
 def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
     """Observed with kfake: it closes the connection, and its panic ends it afterwards."""
     broker = FakeBroker(revivals=5)
@@ -515,3 +567,30 @@ def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         case.run(wait, 1)
     assert broker.patience.left_s == whole - 1
+
+
+def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
+    """A difference is the verdict, which says what it leaves out; without one there is no verdict."""
+
+    def wait(value: int) -> None:
+        broker.patience.check()
+        broker.patience.wait_in_vain(broker.patience.left_s)
+        raise AssertionError("silent")
+
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, pinned=3)
+    for value in range(3):
+        case.run(wait, value)
+    assert case.verdict is Verdict.INFORMATIONAL
+    reason = case.recorder.cells[case.key].planned.reason
+    assert reason.count("what comes after the first failures") == 1
+
+
+def test_patience_that_ends_before_anything_was_found_is_a_doubt(tmp_path: Path) -> None:
+    """Examples that held say nothing about those that were not run."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, pinned=2)
+    case.run(hold, 0)
+    broker.patience.left_s = 0.0
+    with pytest.raises(OutOfPatience):
+        case.run(lambda value: broker.patience.check(), 1)

@@ -175,6 +175,13 @@ def test_target_that_gives_way_is_of_the_environment() -> None:
     assert "no route" in str(repeats)
 
 
+def test_failure_that_nobody_waited_for_again_has_no_class() -> None:
+    """A target whose time is used up is not repeated on, which says nothing about the environment."""
+    with broker_of(after(0)) as used:
+        used.patience.left_s = 0.0
+        assert repeater().repeat(used, example_on(used)) is None
+
+
 @pytest.fixture(scope="module")
 def flaky_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A run against a target that answers seven times in ten."""

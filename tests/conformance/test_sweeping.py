@@ -9,7 +9,7 @@ import pytest
 
 from conformance.judging import Unjudged
 from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
-from fixtures.errors import BrokerGone
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.patience import Patience
 from tests.clauses.properties import properties_in
 from wire.exchange import Exchange, Outcome, Request, Step
@@ -45,6 +45,7 @@ class Verdicts:
         self.conforming = 0
         self.noted: list[str] = []
         self.failures: list[tuple[str, Item]] = []
+        self.left_out: list[str] = []
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Count the exchanges."""
@@ -59,6 +60,15 @@ class Verdicts:
         """Record the failure."""
         assert steps
         self.failures.append((str(error), example.values["item"]))
+
+    def leaves_out(self, what: str) -> None:
+        """Keep it."""
+        self.left_out.append(what)
+
+    def ends_for_good(self, gone: BrokerGone, values: object) -> BrokerGone:
+        """Keep how the target ended."""
+        self.ended = gone
+        return gone
 
     def raise_first(self) -> None:
         """Raise an error if anything failed."""
@@ -76,13 +86,15 @@ def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdi
             raise BrokerGone("it ended")
         if what.startswith("noted"):
             raise Unjudged(what)
+        if what == "late":
+            raise OutOfPatience("used up")
         if what:
             raise Problem(what, "details")
         return exchange
 
     try:
         sweep(judge, broker, items, check)  # type: ignore[arg-type]
-    except (AssertionError, BrokerGone) as error:
+    except (AssertionError, HarnessError) as error:
         return judge, type(error).__name__ + f": {error}"
     return judge, ""
 
@@ -128,6 +140,16 @@ def test_failures_before_the_end_of_a_broker_count() -> None:
     judge, ended = run({ITEMS[0]: "closed", ITEMS[2]: "gone"})
     assert [item for _, item in judge.failures] == [ITEMS[0]]
     assert ended == "BrokerGone: asked for Produce v2: it ended"
+
+
+def test_failures_stand_when_patience_ends() -> None:
+    """The sweep says what it leaves out; one that has found nothing yet is a doubt."""
+    judge, ended = run({ITEMS[0]: "silent", ITEMS[2]: "late"})
+    assert [item for _, item in judge.failures] == [ITEMS[0]]
+    assert len(judge.left_out) == 1
+    assert ended.startswith("AssertionError")
+    judge, ended = run({ITEMS[2]: "late"})
+    assert (judge.conforming, ended) == (2, "OutOfPatience: asked for Produce v2: used up")
 
 
 class Ending(Journal):
