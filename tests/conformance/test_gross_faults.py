@@ -108,7 +108,8 @@ FAULTS: dict[str, tuple[Tampering, set[str]]] = {
 
 @functools.cache
 def _judged(name: str) -> tuple[set[str], dict[str, str]]:
-    red, grey = set(), {}
+    red: set[str] = set()
+    grey: dict[str, str] = {}
     broker = broker_with(FAULTS[name][0], patience=Patience(math.inf))
     for judged, outcome in outcomes(broker, properties_of_a_run()):
         if outcome is True:
