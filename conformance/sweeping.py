@@ -53,6 +53,10 @@ class Problem(AssertionError):
         self.details = details
 
 
+class Refusal(Problem):
+    """A refusal that may end: the item is requested once more after all others."""
+
+
 class Deadly(Problem):
     """An item that ends the target."""
 
@@ -138,7 +142,27 @@ def _check_all(
             failed.append(deadly)
         if silent == SILENT_ITEMS:
             break
-    return failed, None
+    return _still_failing(judge, broker, failed, check), None
+
+
+def _still_failing(
+    judge: PropertyJudge, broker: Broker, failed: Sequence[_Failed], check: Check
+) -> list[_Failed]:
+    """Request refused items again; note those that are served now, and return what still fails.
+
+    Seen: 3.4.1 refuses LeaveGroup v0-v2 until its group coordinator has started.
+    """
+    left = []
+    for each in failed:
+        if isinstance(each.problem, Refusal):
+            broker.forget()
+            with suppress(Problem, HarnessError):
+                check(broker, each.item)
+                note = f"{names_of([each.item])}: {each.problem.what}, and served when asked again"
+                judge.notes(Unjudged(note), tuple(broker.journal))
+                continue
+        left.append(each)
+    return left
 
 
 def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:

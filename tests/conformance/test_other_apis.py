@@ -9,9 +9,8 @@ from typing import cast
 import pytest
 
 from conformance import other_apis
-from conformance.judging import Unjudged
-from conformance.other_apis import ASKED_AGAIN, check_not_served, check_served
-from conformance.sweeping import Item, Problem
+from conformance.other_apis import check_not_served, check_served
+from conformance.sweeping import Item, Problem, Refusal
 from fixtures.broker import Broker
 from fixtures.errors import ConnectionFailed
 from wire.api_versions import ApiVersion
@@ -48,23 +47,11 @@ def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPa
     assert len(list(codes)) == 1
 
 
-@pytest.mark.parametrize("refused", [1, ASKED_AGAIN])
-def test_a_version_that_is_served_when_asked_again_is_noted(
-    monkeypatch: pytest.MonkeyPatch, refused: int
-) -> None:
-    """That is no violation, but readers of the grid are told."""
-    answering(monkeypatch, iter([*[ErrorCode.UNSUPPORTED_VERSION] * refused, ErrorCode.NONE]))
-    with pytest.raises(Unjudged, match="served when asked again"):
+def test_a_refused_version_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UNSUPPORTED_VERSION is a refusal, which the sweep asks for once more."""
+    answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION]))
+    with pytest.raises(Refusal, match="answered with UNSUPPORTED_VERSION"):
         check_served(NOBODY, LIST_GROUPS)
-
-
-def test_a_version_that_is_always_refused_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is tried a few times, and no more."""
-    codes = iter([ErrorCode.UNSUPPORTED_VERSION] * (ASKED_AGAIN + 3))
-    answering(monkeypatch, codes)
-    with pytest.raises(Problem, match="answered with UNSUPPORTED_VERSION"):
-        check_served(NOBODY, LIST_GROUPS)
-    assert len(list(codes)) == 2
 
 
 @pytest.mark.parametrize(

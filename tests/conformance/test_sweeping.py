@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.judging import Unjudged
-from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
+from conformance.sweeping import SILENT_ITEMS, Item, Problem, Refusal, names_of, ranges, sweep
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.patience import Patience
 from tests.clauses.properties import properties_in
@@ -78,6 +78,7 @@ class Verdicts:
 def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdicts, str]:
     """Sweep items, some of which fail with the given text or end the broker; return the judge and the error."""
     judge, broker = Verdicts(), Journal()
+    refused: list[Item] = []
 
     def check(_: object, item: Item) -> Exchange:
         what = outcomes.get(item, "")
@@ -86,6 +87,11 @@ def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdi
             raise BrokerGone("it ended")
         if what.startswith("noted"):
             raise Unjudged(what)
+        if what.startswith("refused"):
+            refused.append(item)
+            if refused.count(item) > 1 and "at first" in what:
+                return exchange
+            raise Refusal(what)
         if what == "late":
             raise OutOfPatience("used up")
         if what:
@@ -118,6 +124,15 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
         ("Fetch v2: cut\ndetails", ITEMS[4]),
     ]
     assert judge.conforming == 1
+    assert ended.startswith("AssertionError")
+
+
+def test_a_refusal_that_ends_is_noted() -> None:
+    """A refused item is requested again after all others: if it is served then, that is no failure."""
+    judge, ended = run({ITEMS[0]: "refused at first", ITEMS[1]: "refused always"})
+    assert judge.noted == ["Produce v0: refused at first, and served when asked again"]
+    assert judge.failures == [("Produce v1: refused always", ITEMS[1])]
+    assert judge.conforming == len(ITEMS) - 2
     assert ended.startswith("AssertionError")
 
 
