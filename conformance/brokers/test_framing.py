@@ -54,6 +54,7 @@ def test_pipelined_requests_are_answered_in_order(
 @pytest.mark.clause("PROTOCOL.size-prefix-exact")
 @given(sent=api_versions_requests(client_ids=plain_client_ids()))
 @example(sent=build_request(version=0))
+@example(sent=build_request(version=0, client_id="a" * 30))
 def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
     """A response's size prefix covers exactly its header and body."""
     assume_served(broker, sent)

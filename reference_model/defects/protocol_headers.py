@@ -86,6 +86,7 @@ def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
     "FEATURES.absent-below-v3",
     "FEATURES.min-zero-only-from-v4",
     "FEATURES.ranges-ordered",
+    "FEATURES.same-on-repeat",
     listeners=("plaintext",),
 )
 def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
