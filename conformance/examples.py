@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
-from clauses.catalogue import Clause, Level, catalogue
-from conformance.judging import TargetEnded, Unjudged, crash_in_words
+from clauses.catalogue import Clause, Level
+from conformance.crashes import clause_of_crash, confirm_crash, crash_error, not_judgeable_after
+from conformance.judging import TargetEnded, Unjudged
 from conformance.overlapping import EndedBesideOthers
 from conformance.repeating import FailingExample, Repeater, run_body
 from conformance.shrinking import Shrinking
@@ -34,9 +34,6 @@ JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 
 SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
 """The clause violated by an example that passes on a connection of its own but fails on a borrowed one."""
-CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
-CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
-"""The clauses violated by an example that ends the target, with and without a malformed request."""
 
 BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
@@ -155,14 +152,14 @@ class PropertyJudge:
             self._run_on_any_connection(body, values)
         except BrokerGone as gone:
             if not self._broker.can_restart:
-                raise
+                raise self.ends_for_good(gone, values) from gone
             self._broker.restart()
             if is_aside():
                 raise EndedBesideOthers(str(gone)) from gone
             if not self._is_deadly:
-                self._run_again(body, values, gone)
+                confirm_crash(self._broker, body, values, gone)
             self._is_deadly = True
-            raise TargetEnded("\n".join(crash_in_words(str(gone)))) from gone
+            raise crash_error(gone) from gone
 
     def _run_on_any_connection(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Run the body, on a borrowed connection if possible; if it fails there, run it on one of its own."""
@@ -191,25 +188,6 @@ class PropertyJudge:
         # Both judges record it under the same number, because it is the same example.
         self._sequences._number = self._number
         self._sequences.differs(behind, steps, example)
-
-    def _run_again(
-        self, body: Callable[..., None], values: Mapping[str, Any], gone: BrokerGone
-    ) -> None:
-        """Run the body on a fresh target; return if it ends that one as well.
-
-        Raises:
-            HarnessError: the fresh target did not end.
-        """
-        try:
-            run_body(self._broker, body, values)
-            # After its response or close, a process may take a moment to end.
-            self._broker.await_end()
-        except BrokerGone:
-            # If it does not start again, the next connection reports that.
-            with suppress(HarnessError):
-                self._broker.restart()
-            return
-        raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
 
     def close(self) -> None:
         """Close the connections that examples left open for others to borrow."""
@@ -320,16 +298,45 @@ class PropertyJudge:
     def _blame_crash(
         self, error: TargetEnded, steps: tuple[Step, ...], values: Mapping[str, Any]
     ) -> None:
-        """Record a crash as a violation of the clause about crashes, whichever property caused it."""
-        broken = any(each.request.broken for step in steps for each in step.exchanges)
-        clause = catalogue()[CRASH_OF_BROKEN if broken else CRASH_OF_WELL_FORMED]
-        key = self._key(clause)
-        if clause in self._clauses or key not in self._recorder.cells:
-            return
-        self.failed_elsewhere.add(clause.id)
+        """Record a crash as a violation of the clause about crashes, unless that is the property's own."""
+        clause = clause_of_crash(steps)
+        if clause not in self._clauses and self._key(clause) in self._recorder.cells:
+            self._record_crash(clause, error, steps, self._drawn(values))
+
+    def _record_crash(
+        self, clause: Clause, error: TargetEnded, steps: tuple[Step, ...], drawn: str
+    ) -> None:
+        if clause not in self._clauses:
+            self.failed_elsewhere.add(clause.id)
         crash = PropertyJudge(self._recorder, self._broker, (clause,), self._name)
         crash._number = self._number
-        crash._record_difference(self._drawn(values), error, steps=steps)
+        crash._record_difference(drawn, error, steps=steps)
+
+    def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
+        """Record the end of a target that cannot be started again, and end all judging of it.
+
+        The latest example that sent anything is to blame: the current one, or the one before it.
+
+        Args:
+            gone: how it ended.
+            values: those of the current example.
+
+        Returns:
+            Why nothing more can be judged; the reason names the violated clause.
+        """
+        broker = self._broker
+        if isinstance(broker.unreadable, BrokerGone):
+            return broker.unreadable
+        steps = broker.last_sent
+        if not steps:
+            return gone
+        clause = clause_of_crash(steps)
+        if self._key(clause) not in self._recorder.cells:
+            clause = self._clauses[0]
+        drawn = self._drawn(values) if steps == tuple(broker.journal) else ""
+        self._record_crash(clause, crash_error(gone), steps, drawn)
+        broker.unreadable = not_judgeable_after(gone, clause)
+        return broker.unreadable
 
     def _drawn(self, values: Mapping[str, Any]) -> str:
         return repr({name: value for name, value in values.items() if value is not self._broker})

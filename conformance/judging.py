@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from hypothesis import assume
 
 from fixtures.broker import Broker
-from fixtures.errors import ConnectionFailed
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -53,7 +52,7 @@ class Unjudged(AssertionError):
 
 
 class TargetEnded(AssertionError):
-    """A request ended the target, and ended a fresh one too."""
+    """A request ended the target, and ended a fresh one too if we can start one."""
 
 
 def crash_in_words(last_words: str) -> tuple[str, str]:
@@ -67,23 +66,6 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
     lines = last_words.splitlines() or [""]
     why = next((line for line in lines if _SAYS_WHY.search(line)), lines[0])
     return f"the target crashes: {why.strip()}", last_words
-
-
-class StoppedServing(AssertionError):
-    """The target is still running, but accepts no new connection."""
-
-
-def exchange_as_newcomer(broker: Broker, request: Request) -> Exchange:
-    """Send a request on a new connection, which the target has to accept.
-
-    Raises:
-        StoppedServing: the target does not accept the connection, although it is still running.
-    """
-    try:
-        with broker.connect(authenticate=False) as connection:
-            return connection.converse([request])[0]
-    except ConnectionFailed as error:
-        raise StoppedServing(f"no new connection is taken any more: {error}") from error
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
 from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.judging import StoppedServing
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.lent_connections import Lender, LentConnection
@@ -82,8 +81,6 @@ def run_body(
     broker.forget(lender)
     try:
         body(**values)
-    except StoppedServing:
-        raise
     except AssertionError:
         # If the broker ended in the middle of an example, the failure is no evidence about the clause.
         broker.check_alive()

@@ -124,7 +124,9 @@ def _check_all(
             silent += was_silent(broker.journal)
         except HarnessError as error:
             deadly = None
-            if isinstance(error, BrokerGone):
+            if isinstance(error, BrokerGone) and not broker.can_restart:
+                error = judge.ends_for_good(error, {"item": item})
+            elif isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
                 with suppress(HarnessError):
                     deadly = _find_deadly(broker, last, check)

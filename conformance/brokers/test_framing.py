@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from conformance.judging import (
     assume_served,
     decode_answer,
-    exchange_as_newcomer,
     payload_of,
     stable_part,
     summary_of,
@@ -114,7 +113,8 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
             else:
                 offender.send(broken)
             under_way = () if finish is None else finish()
-            newcomer = exchange_as_newcomer(broker, plain)
+            with broker.connect(authenticate=False) as connection:
+                (newcomer,) = connection.converse([plain])
         after = bystander.converse([plain])
     for exchange in (*under_way, *after):
         assert exchange.outcome is Outcome.ANSWER, (

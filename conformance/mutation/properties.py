@@ -49,10 +49,11 @@ class Property:
     function: Callable[..., None]
 
     def _marked(self, mark: str) -> tuple[str, ...]:
-        return tuple(value for each in self._marks if each.name == mark for value in each.args)
+        return tuple(value for each in self.marks if each.name == mark for value in each.args)
 
     @property
-    def _marks(self) -> Sequence[pytest.Mark]:
+    def marks(self) -> Sequence[pytest.Mark]:
+        """The marks of its test function."""
         return getattr(self.function, "pytestmark", ())
 
     @property
@@ -75,7 +76,7 @@ class Property:
     @property
     def is_deep(self) -> bool:
         """Whether the property takes too long for a standard run."""
-        return any(mark.name == "deep" for mark in self._marks)
+        return any(mark.name == "deep" for mark in self.marks)
 
     @property
     def max_examples(self) -> int:

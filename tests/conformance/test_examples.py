@@ -69,6 +69,8 @@ class FakeBroker:
     patience: Patience = field(default_factory=Patience)
     is_alive: bool = True
     revivals: int = 0
+    unreadable: HarnessError | None = None
+    last_sent: tuple[Any, ...] = ()
 
     @property
     def can_restart(self) -> bool:
@@ -164,6 +166,13 @@ def hold(value: int) -> None:
 def end_it(value: int) -> None:
     """Raise as if the target had ended."""
     raise BrokerGone("exit status 139")
+
+
+def crashing(broken: str) -> Step:
+    """Return the step of a request that costs the connection."""
+    request = build_request(version=0, broken=broken)
+    exchange = Exchange(request=request, outcome=Outcome.CLOSED)
+    return Step(connection=0, pieces=(request.data,), exchanges=(exchange,))
 
 
 def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
@@ -369,6 +378,49 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
     assert failure.first_line == "the target crashes: panic: nil pointer"
     assert failure.is_crash
     assert case.judge.failed_elsewhere == {blamed}
+
+
+@pytest.mark.parametrize(
+    ("step", "blamed"),
+    [
+        pytest.param(crashing("odd"), "PROTOCOL.malformed-hurts-nobody", id="malformed"),
+        pytest.param(crashing(""), "PROTOCOL.well-formed-never-closed", id="well-formed"),
+        pytest.param(
+            Step(connection=0, pieces=(b"\0",)), "PROTOCOL.malformed-hurts-nobody", id="no-frame"
+        ),
+    ],
+)
+def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
+    step: Step, blamed: str, tmp_path: Path
+) -> None:
+    """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, catalogue()[blamed])
+    case.judge._clauses = (PIN,)
+    broker.last_sent = (step,)
+    for value in range(2):
+        with pytest.raises(BrokerGone, match=f"exit status 139; this is the matter of {blamed}"):
+            case.run(end_it, value)
+    assert case.ran == [0]
+    key = CellKey(blamed, broker.target.id, broker.listener)
+    assert case.recorder.cells[key].verdict is Verdict.VIOLATES
+    (failure,) = case.recorder.cells[key].failures.values()
+    assert (failure.is_crash, failure.steps) == (True, (step,))
+    assert case.judge.failed_elsewhere == {blamed}
+    later = PropertyJudge(case.recorder, cast(Broker, broker), (PIN,), "test_later")
+    with pytest.raises(BrokerGone, match=blamed):
+        later.judge(end_it, {"value": 0})
+    assert len(case.recorder.cells[key].failures) == 1
+
+
+def test_a_crash_violates_the_property_if_no_clause_about_it_is_planned(tmp_path: Path) -> None:
+    """A run of a few properties names one of theirs."""
+    broker = FakeBroker(last_sent=(crashing("odd"),))
+    case = judged(tmp_path, broker)
+    with pytest.raises(BrokerGone, match=MUST.id):
+        case.run(end_it, 0)
+    assert case.verdict is Verdict.VIOLATES
+    assert case.judge.failed_elsewhere == set()
 
 
 def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:

@@ -6,22 +6,15 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.mutation.properties import Property, all_properties, holds
-from conformance.mutation.trials import listeners_in_memory
-from fixtures.errors import HarnessError
-from fixtures.in_memory import InMemoryBroker, in_memory_target
-from fixtures.launchers.built_in import REFERENCE, reference_targets
 from fixtures.patience import Patience
 from reference_model.defects.registry import replace_reaction, replace_response
-from reference_model.listeners import PLAINTEXT
 from reference_model.tampering import Handling, Stage, Tampering
+from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 from wire.api_versions import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
@@ -113,41 +106,16 @@ FAULTS: dict[str, tuple[Tampering, set[str]]] = {
 """Each fault, with clauses that must turn red whatever else it causes."""
 
 
-def _fails(judged: Property, broker: InMemoryBroker) -> bool:
-    for values in judged.pinned or ({},):
-        try:
-            if not holds(judged, broker, values):
-                return True
-        except UnsatisfiedAssumption:
-            continue
-    return False
-
-
-def _verdicts(tampering: Tampering) -> Iterator[tuple[str, bool | str]]:
-    """Yield each clause, and whether it fails or why it cannot be judged, for every property without sockets."""
-    targets = {target.id: target for target in reference_targets()}
-    running = in_memory_target(targets[REFERENCE], tampering)
-    broker = InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
-    with assumptions_outside_hypothesis():
-        for judged in all_properties().values():
-            if PLAINTEXT not in listeners_in_memory(judged) or judged.is_deep:
-                continue
-            try:
-                outcome: bool | str = _fails(judged, broker)
-            except HarnessError as error:
-                outcome = str(error)
-            for clause in judged.clauses:
-                yield clause, outcome
-
-
 @functools.cache
 def _judged(name: str) -> tuple[set[str], dict[str, str]]:
-    red, grey = set(), {}
-    for clause, outcome in _verdicts(FAULTS[name][0]):
+    red: set[str] = set()
+    grey: dict[str, str] = {}
+    broker = broker_with(FAULTS[name][0], patience=Patience(math.inf))
+    for judged, outcome in outcomes(broker, properties_of_a_run()):
         if outcome is True:
-            red.add(clause)
+            red.update(judged.clauses)
         elif outcome:
-            grey[clause] = str(outcome)
+            grey.update(dict.fromkeys(judged.clauses, str(outcome)))
     return red, grey
 
 

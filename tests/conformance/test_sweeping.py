@@ -44,6 +44,7 @@ class Verdicts:
         self.conforming = 0
         self.failures: list[tuple[str, Item]] = []
         self.left_out: list[str] = []
+        self.ended: BrokerGone | None = None
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Count the exchanges."""
@@ -57,6 +58,11 @@ class Verdicts:
     def leaves_out(self, what: str) -> None:
         """Keep it."""
         self.left_out.append(what)
+
+    def ends_for_good(self, gone: BrokerGone, values: object) -> BrokerGone:
+        """Keep how the target ended."""
+        self.ended = gone
+        return gone
 
     def raise_first(self) -> None:
         """Raise an error if anything failed."""
@@ -129,6 +135,13 @@ def test_failures_stand_when_patience_ends() -> None:
     assert ended.startswith("AssertionError")
     judge, ended = run({ITEMS[2]: "late"})
     assert (judge.conforming, ended) == (2, "OutOfPatience: asked for Produce v2: used up")
+
+
+def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
+    """The judge gets to know of it, and says why nothing more can be asked."""
+    judge, ended = run({ITEMS[2]: "gone"})
+    assert (judge.conforming, str(judge.ended)) == (2, "it ended")
+    assert ended == "BrokerGone: asked for Produce v2: it ended"
 
 
 class Ending(Journal):

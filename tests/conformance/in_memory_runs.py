@@ -1,0 +1,64 @@
+"""A run of the pinned examples, in this process: every property that needs no socket, on one in-memory broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.mutation.properties import Property, all_properties, holds
+from conformance.mutation.trials import listeners_in_memory
+from fixtures.errors import HarnessError
+from fixtures.in_memory import InMemoryBroker, in_memory_target
+from fixtures.launchers.built_in import REFERENCE, reference_targets
+from fixtures.patience import Patience
+from reference_model.listeners import PLAINTEXT
+from reference_model.tampering import Tampering
+from tests.conformance.several_defects import with_defects
+
+
+def broker_with(*tamperings: Tampering, patience: Patience) -> InMemoryBroker:
+    """Return the plaintext listener of the reference broker with some defects."""
+    (reference,) = (target for target in reference_targets() if target.id == REFERENCE)
+    target = in_memory_target(reference)
+    brokers = {name: with_defects(each, tamperings) for name, each in target.brokers.items()}
+    return InMemoryBroker(replace(target, brokers=brokers), PLAINTEXT, patience=patience)
+
+
+def properties_of_a_run(*, left_out: Iterable[str] = ()) -> list[Property]:
+    """Return the properties that need no socket, without the deep ones and those with a mark that is left out."""
+    return [
+        each
+        for each in all_properties().values()
+        if PLAINTEXT in listeners_in_memory(each)
+        and not each.is_deep
+        and not any(mark.name in left_out for mark in each.marks)
+    ]
+
+
+def outcomes(
+    broker: InMemoryBroker, properties: Iterable[Property]
+) -> Iterator[tuple[Property, bool | str]]:
+    """Judge a broker property by property, each with its own patience: whether it fails, or why that cannot be judged."""
+    with assumptions_outside_hypothesis():
+        for judged in properties:
+            broker.begin_property(*judged.clauses)
+            try:
+                yield judged, _fails(judged, broker)
+            except HarnessError as error:
+                yield judged, str(error)
+
+
+def _fails(judged: Property, broker: InMemoryBroker) -> bool:
+    for values in judged.pinned or ({},):
+        before = broker.patience.now()
+        try:
+            if not holds(judged, broker, values):
+                return True
+        except UnsatisfiedAssumption:
+            continue
+        # As in a run of the suite, silence that was allowed costs nothing.
+        broker.patience.forgive(before)
+    return False

@@ -1,0 +1,67 @@
+"""Planted defects that are silent in one place, alone and in pairs: no other property loses its verdict.
+
+Waiting is simulated: in memory a silence takes no time, but uses up patience as it would over TCP.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+
+import pytest
+
+from conformance.mutation.score import is_of_model
+from fixtures.patience import PATIENCE_S, Patience
+from reference_model.defects import DEFECTS
+from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
+
+IS_SILENT = re.compile(r"Outcome\.(SILENT|IGNORED)|keeps_open")
+SILENT = [
+    name
+    for name, defect in reversed(DEFECTS.items())
+    if IS_SILENT.search(inspect.getsource(defect.tampering.act))
+]
+"""The last registered first, which is the order in which they act: one that replaces a refusal acts after one that needs it."""
+PROPERTIES = properties_of_a_run(left_out=("stored",))
+
+
+def judge(*defects: str) -> dict[str, bool | str]:
+    """Return what each property of a smoke run makes of a broker with some defects."""
+    tamperings = (DEFECTS[name].tampering for name in defects)
+    broker = broker_with(*tamperings, patience=Patience(PATIENCE_S["smoke"]))
+    broker.calibrate()
+    broker.ask_for_table()
+    return {judged.name: outcome for judged, outcome in outcomes(broker, PROPERTIES)}
+
+
+@functools.cache
+def failing(defect: str) -> frozenset[str]:
+    """Return the properties that fail on a broker with one defect."""
+    return frozenset(name for name, outcome in judge(defect).items() if outcome is True)
+
+
+def test_silent_defects_are_found() -> None:
+    """The search through the defects finds some that answer nothing, among many others."""
+    assert {"unlisted-apis-are-ignored", "a-half-closed-connection-stays-open"} < set(SILENT)
+    assert len(SILENT) < len(DEFECTS) / 5
+
+
+@pytest.mark.parametrize("defect", SILENT)
+def test_a_silent_defect_changes_its_own_cells_alone(defect: str) -> None:
+    """Every property conforms except those about a clause that the defect breaks, or about the model."""
+    broken = set(DEFECTS[defect].breaks)
+    about = {each.name: each.clauses for each in PROPERTIES}
+    assert set(judge(defect).values()) == {True, False}
+    for name in failing(defect):
+        assert broken & set(about[name]) or any(map(is_of_model, about[name])), name
+    assert any(broken & set(about[name]) for name in failing(defect))
+
+
+@pytest.mark.parametrize("place", range(1, len(SILENT)), ids=SILENT[1:])
+def test_two_silent_defects_add_up(place: int) -> None:
+    """With each silent defect before it, exactly the properties fail that fail on either; none is inconclusive."""
+    other = SILENT[place]
+    for one in SILENT[:place]:
+        expected = failing(one) | failing(other)
+        assert judge(one, other) == {each.name: each.name in expected for each in PROPERTIES}
