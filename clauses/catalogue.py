@@ -59,9 +59,9 @@ class Clause:
         level: how binding it is.
         applies_to: versions of ApiVersions; the clause applies to targets that support at least the first of them.
         statement: what must hold, in one sentence.
-        location: the place in the source that says so.
-        meaning: what breaks for users when it is violated.
-        not_tested: why it cannot be judged from outside; empty for a clause with tests.
+        location: where the source says so.
+        meaning: what breaks for a user when it is violated.
+        not_tested: why no run of one target judges it, and what does; empty for a clause that runs judge.
     """
 
     id: str

@@ -10,6 +10,10 @@ from strategies.any_requests import any_requests
 from strategies.broken_requests import frames_with_wrong_size
 from wire.exchange import Request
 
+SEED = 20261121
+"""Fixed, so that two comparisons of releases are about the same bytes."""
+COUNT = 300
+"""How many inputs are drawn unless a caller asks for another number."""
 ANY_INPUTS = any_requests() | frames_with_wrong_size()
 
 

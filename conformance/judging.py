@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from hypothesis import assume
 
 from fixtures.broker import Broker
+from fixtures.patience import SMALL_ANSWER_BYTES
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -70,9 +71,9 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
 
 @contextmanager
 def naming_input(place: str, value: str) -> Iterator[None]:
-    """Prefix the message of a violation inside the block with the kind of input, and append the value on its own line.
+    """Add to a violation inside the block where the input stood, and in a second line what it was.
 
-    The first line is the same for every input that fails in the same way, because it identifies the failure.
+    The first line stays the same for all inputs that fail alike, because it distinguishes one failure from another.
 
     Args:
         place: what was unusual, for example "an unknown tag in the body".
@@ -81,7 +82,8 @@ def naming_input(place: str, value: str) -> Iterator[None]:
     try:
         yield
     except AssertionError as error:
-        error.args = (f"{place}: {error}\n{value}",)
+        what, *details = str(error).split("\n", 1)
+        error.args = ("\n".join((f"{place}: {what}", value, *details)),)
         raise
 
 
@@ -132,12 +134,20 @@ def decode_answer(
         ) from error
 
 
-@functools.lru_cache(maxsize=1024)
 def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
-    """Decode the body of a response; cached, because a target sends the same few bodies again and again."""
+    """Decode the body of a response; small bodies are cached."""
+    decode_once = _decode_small_body if len(body) <= SMALL_ANSWER_BYTES else _decode_any_body
+    return decode_once(body, api_version, exactly=exactly)
+
+
+def _decode_any_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
     if exactly:
         return decode(ApiVersionsResponse, body, version=api_version)
     return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
+
+
+_decode_small_body = functools.lru_cache(maxsize=1024)(_decode_any_body)
+"""Cached, because a target sends the same few bodies again and again."""
 
 
 def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:

@@ -42,7 +42,8 @@ NEEDS: Mapping[str, Need] = {
     ),
     "cluster_id": Need(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
-        "the cluster id and node id of the target are not known",
+        "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 states "
+        "which cluster and node answers at this address",
     ),
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,

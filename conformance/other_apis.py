@@ -8,11 +8,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
 from conformance.judging import MalformedAnswer, decode_answer, payload_of
-from conformance.sweeping import Item, Problem
+from conformance.sweeping import Item, Problem, Refusal
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError
 from fixtures.message_schemas import api_catalogue
@@ -31,10 +30,9 @@ SLOWEST_ANSWER_S = 2.5
 
 Some of them wait until a change is on disk. The requests that the usual silence bound is derived from do not.
 """
-ASKED_AGAIN = 3
 
 
-class RefusedAsUnsupported(Problem):
+class RefusedAsUnsupported(Refusal):
     """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION."""
 
     def __init__(self) -> None:
@@ -149,7 +147,12 @@ def send(broker: Broker, request: Request, *, silence_bound_s: float | None = No
         return connection.exchange(request)
 
 
-def _check_served_once(broker: Broker, item: Item) -> Exchange:
+def check_served(broker: Broker, item: Item) -> Exchange:
+    """Request one version that a schema describes.
+
+    Raises:
+        Problem: the version is refused, gets no response in its own layout, or closes the connection.
+    """
     api = api_catalogue().find(item.api_key, item.api_version)
     assert api is not None
     request = minimal_request(api, item.api_version)
@@ -169,20 +172,6 @@ def _check_served_once(broker: Broker, item: Item) -> Exchange:
     if ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response, item.api_version):
         raise RefusedAsUnsupported
     return exchange
-
-
-def check_served(broker: Broker, item: Item) -> Exchange:
-    """Request one version that a schema describes; try again if it is refused as unsupported.
-
-    Seen in one run of several: 3.4.1 refused LeaveGroup v0-v2, and served it in all other runs.
-
-    Raises:
-        Problem: the version is refused, gets no response in its own layout, or closes the connection.
-    """
-    for _ in range(ASKED_AGAIN):
-        with suppress(RefusedAsUnsupported):
-            return _check_served_once(broker, item)
-    return _check_served_once(broker, item)
 
 
 def _begins_authentication(broker: Broker, item: Item) -> bool:

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from conformance.examples import OUT_OF_PATIENCE, PropertyJudge
-from conformance.judging import TargetEnded, crash_in_words
+from conformance.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.repeating import FailingExample
 from fixtures.broker import Broker
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
@@ -53,12 +53,16 @@ class Problem(AssertionError):
         self.details = details
 
 
+class Refusal(Problem):
+    """A refusal that may end: the item is requested once more after all others."""
+
+
 class Deadly(Problem):
     """An item that ends the target."""
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Requests one item and returns the exchange; raises `Problem` if something is wrong."""
+"""Asks one item, returns the exchange, and raises `Problem` if something is wrong, `Unjudged` if it is only to be noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,10 @@ def check_item(broker: Broker, item: Item, check: Check) -> None:
         AssertionError: the item fails.
     """
     try:
-        check(broker, item)
+        with suppress(Unjudged):
+            check(broker, item)
     except Problem as problem:
-        raise AssertionError(_message([item], problem)) from problem
+        raise AssertionError(message_of([item], problem)) from problem
 
 
 def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check) -> None:
@@ -89,7 +94,7 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
     """
     failed, trouble = _check_all(judge, broker, items, check)
     for alike in _alike(failed):
-        message = _message([each.item for each in alike], alike[0].problem)
+        message = message_of([each.item for each in alike], alike[0].problem)
         # The smallest item comes last, because only a failure's last example is kept.
         for each in reversed(alike):
             again = partial(check_item, check=check)
@@ -119,6 +124,8 @@ def _check_all(
             judge.conforms([check(broker, item)])
             # Silence that was allowed does not count against the target's patience.
             broker.patience.forgive(before)
+        except Unjudged as note:
+            judge.notes(Unjudged(f"{names_of([item])}: {note}"), tuple(broker.journal))
         except Problem as problem:
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += was_silent(broker.journal)
@@ -135,7 +142,27 @@ def _check_all(
             failed.append(deadly)
         if silent == SILENT_ITEMS:
             break
-    return failed, None
+    return _still_failing(judge, broker, failed, check), None
+
+
+def _still_failing(
+    judge: PropertyJudge, broker: Broker, failed: Sequence[_Failed], check: Check
+) -> list[_Failed]:
+    """Request refused items again; note those that are served now, and return what still fails.
+
+    Seen: 3.4.1 refuses LeaveGroup v0-v2 until its group coordinator has started.
+    """
+    left = []
+    for each in failed:
+        if isinstance(each.problem, Refusal):
+            broker.forget()
+            with suppress(Problem, HarnessError):
+                check(broker, each.item)
+                note = f"{names_of([each.item])}: {each.problem.what}, and served when asked again"
+                judge.notes(Unjudged(note), tuple(broker.journal))
+                continue
+        left.append(each)
+    return left
 
 
 def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
@@ -150,7 +177,7 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
         broker.restart()
         broker.forget()
         try:
-            with suppress(Problem):
+            with suppress(Problem, Unjudged):
                 check(broker, item)
             # After its response or close, a process may take a moment to end.
             broker.await_end()
@@ -175,7 +202,8 @@ def _alike(failed: Sequence[_Failed]) -> list[list[_Failed]]:
     return list(groups.values())
 
 
-def _message(items: Sequence[Item], problem: Problem) -> str:
+def message_of(items: Sequence[Item], problem: Problem) -> str:
+    """Name the items that fail alike, and what is wrong with them."""
     first_line = f"{names_of(items)}: {problem.what}"
     return f"{first_line}\n{problem.details}" if problem.details else first_line
 

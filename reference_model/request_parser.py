@@ -44,6 +44,11 @@ class Unreadable(Exception):
     """Kafka cannot parse the request and closes the connection."""
 
 
+def is_valid_name(text: str) -> bool:
+    """Whether a software name or version matches Kafka's expression."""
+    return _NAME.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedHeader:
     """The fields of a request header as Kafka parses them, and the offset of the body."""
@@ -68,8 +73,8 @@ class ParsedBody:
 
     @property
     def name_is_valid(self) -> bool:
-        """Whether name and version match Kafka's pattern. Source: KIP-511, as Kafka implements it."""
-        return all(map(_NAME.fullmatch, (self.client_software_name, self.client_software_version)))
+        """Whether name and version match Kafka's expression. Source: KIP-511, as Kafka has it."""
+        return all(map(is_valid_name, (self.client_software_name, self.client_software_version)))
 
     @property
     def ids_are_half_given(self) -> bool:

@@ -99,8 +99,10 @@ def handshake_request(
         correlation_id=correlation_id,
         client_id="kafka-conformance",
     )
-    body = encode(SaslHandshakeRequest(mechanism=mechanism), version=version)
-    layout = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=version)
+    # Negative versions have no layout of their own.
+    written = max(version, 0)
+    body = encode(SaslHandshakeRequest(mechanism=mechanism), version=written)
+    layout = Layout(request=SaslHandshakeRequest, response=SaslHandshakeResponse, version=written)
     return encode_request(header, body, layout=layout)
 
 

@@ -1,75 +1,170 @@
-"""Compares the clauses that runs found violated with the expected ones, target by target.
+"""Compares the verdicts of runs with a list of what is expected, target by target.
 
     python -m workflows.expected_cells RUNS EXPECTED.json [--write]
 
-`EXPECTED.json` maps each target to the ids of the clauses that it violates. Exit status: 0 if every target given by
-`--targets` has a complete run and every judged target violates exactly its expected clauses, otherwise 1. With
-`--write` the list is rewritten from the runs.
+`EXPECTED.json` has, by target, the ids of the clauses that it violates on any listener and of those that are
+inconclusive, and by hand also of those that are inconclusive on a slow machine. Exit status: 0 if every target that was judged has a complete run with just these verdicts and each
+inconclusive cell has its reason, else 1. With `--write` the entries of the targets that were judged are replaced.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
 import click
 
 from reports.errors import RunRefused
 from reports.records import Verdict
-from reports.run_folder import read_run_header
+from reports.run_folder import Header, read_run_header
 from reports.run_verdicts import run_verdicts
 
 _BROKEN = (Verdict.VIOLATES, Verdict.FLAKY)
+_OPEN = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
+VIOLATED, INCONCLUSIVE, NEITHER = "violated", "inconclusive", "neither violated nor inconclusive"
 
 
-def violated_clauses(runs: Path) -> Mapping[str, list[str]]:
-    """Return, by target, the clauses that its newest complete run found violated on any listener."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(runs.glob("*/run.json")):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdicts:
+    """What is known of one target.
+
+    Attributes:
+        violated: the clauses that it violates on any listener.
+        inconclusive: of the others, those that could not be judged on one of its listeners.
+        sometimes_inconclusive: those that may be inconclusive or not: the target is silent, and how much of that a run
+            can wait for depends on the machine. Always empty for what a run found.
+    """
+
+    violated: list[str]
+    inconclusive: list[str]
+    sometimes_inconclusive: list[str] = field(default_factory=list)
+
+    def of(self, clause: str) -> str:
+        """Return the verdict on a clause in words."""
+        if clause in self.violated:
+            return VIOLATED
+        return INCONCLUSIVE if clause in self.inconclusive else NEITHER
+
+    def expects(self, clause: str, verdict: str) -> bool:
+        """Tell whether a verdict on a clause is one that is expected."""
+        if clause in self.sometimes_inconclusive:
+            return verdict != VIOLATED
+        return verdict == self.of(clause)
+
+    def updated(self, now: Verdicts) -> Verdicts:
+        """Return the verdicts of a run, with what is known to be sometimes inconclusive."""
+        sometimes = self.sometimes_inconclusive
+        always = [clause for clause in now.inconclusive if clause not in sometimes]
+        return replace(now, inconclusive=always, sometimes_inconclusive=sometimes)
+
+
+UNKNOWN = Verdicts(violated=[], inconclusive=[])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the newest complete run of one target found.
+
+    Attributes:
+        verdicts: its verdicts.
+        unexplained: the inconclusive cells for which the run gives no reason, as clause and listener.
+    """
+
+    verdicts: Verdicts
+    unexplained: list[str]
+
+
+def found_in(runs: Path) -> Mapping[str, Found]:
+    """Return, by target, what its newest complete run found."""
+    complete: list[tuple[datetime, Path, Header]] = []
+    for path in runs.glob("*/run.json"):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
-            # For example, it has no footer because it was interrupted.
+            # It has no footer: the run was cut off.
             continue
-        verdicts = run_verdicts(path.parent, header)
-        for target in (entry["id"] for entry in header["targets"]):
-            broken = {k.clause for k, v in verdicts.items() if k.target == target and v in _BROKEN}
-            found[target] = sorted(broken)
+        complete.append((datetime.fromisoformat(header["started_at"]), path.parent, header))
+    found: dict[str, Found] = {}
+    # A newer run of the same target replaces an older one.
+    for _, folder, header in sorted(complete, key=lambda run: run[:2]):
+        found |= _found_in_run(folder, header)
+    return found
+
+
+def _found_in_run(folder: Path, header: Header) -> Mapping[str, Found]:
+    verdicts = run_verdicts(folder, header)
+    reasons = {
+        (cell["clause"], cell["target"], cell["listener"]): cell["reason"]
+        for cell in header["planned_cells"]
+    }
+    found = {}
+    for target in (entry["id"] for entry in header["targets"]):
+        own = {key: verdict for key, verdict in verdicts.items() if key.target == target}
+        broken = {key.clause for key, verdict in own.items() if verdict in _BROKEN}
+        open_cells = [key for key, verdict in own.items() if verdict in _OPEN]
+        found[target] = Found(
+            verdicts=Verdicts(
+                violated=sorted(broken),
+                inconclusive=sorted({key.clause for key in open_cells} - broken),
+            ),
+            unexplained=[
+                f"{key.clause} on {key.listener}"
+                for key in open_cells
+                if not reasons[key.clause, key.target, key.listener]
+            ],
+        )
     return found
 
 
 def differences(
-    found: Mapping[str, list[str]], expected: Mapping[str, list[str]], *, targets: frozenset[str]
+    found: Mapping[str, Found], expected: Mapping[str, Verdicts], *, targets: Iterable[str]
 ) -> list[str]:
     """Return one line per difference.
 
     Args:
-        found: the violated clauses, by target.
-        expected: the expected clauses, by target.
-        targets: the targets that need a complete run.
+        found: what the runs found, by target.
+        expected: what is expected, by target.
+        targets: those that must have a complete run.
     """
-    lines = [f"{target}: no whole run" for target in sorted(targets - found.keys())]
-    for target, clauses in found.items():
-        known = expected.get(target, [])
-        lines += [f"{target}: {clause} is violated" for clause in sorted(set(clauses) - set(known))]
-        lines += [f"{target}: {clause} holds now" for clause in sorted(set(known) - set(clauses))]
+    lines = [f"{target}: no complete run" for target in sorted(set(targets) - found.keys())]
+    for target, each in found.items():
+        now = each.verdicts
+        known = expected.get(target, UNKNOWN)
+        clauses = {*now.violated, *now.inconclusive, *known.violated, *known.inconclusive}
+        lines += [
+            f"{target}: {clause} is {now.of(clause)} now"
+            for clause in sorted(clauses)
+            if not known.expects(clause, now.of(clause))
+        ]
+        lines += [f"{target}: {cell} is inconclusive without a reason" for cell in each.unexplained]
     return lines
+
+
+def read_expected(path: Path) -> dict[str, Verdicts]:
+    """Read a list of expected verdicts."""
+    return {target: Verdicts(**entry) for target, entry in json.loads(path.read_text()).items()}
 
 
 @click.command(name="workflows.expected_cells")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.argument("expected", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--targets", default="", metavar="IDS", help="what must have a whole run")
-@click.option("--write", is_flag=True, help="make the list anew")
+@click.argument("expected", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@click.option("--targets", default="", metavar="IDS", help="what must have a complete run")
+@click.option("--write", is_flag=True, help="replace the entries of the targets that were judged")
 def main(runs: Path, expected: Path, targets: str, *, write: bool) -> None:
-    """Compare the violated clauses with the expected ones."""
-    found = violated_clauses(runs)
+    """Compare what runs found with what is expected."""
+    found, wanted = found_in(runs), read_expected(expected)
     if write:
-        expected.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+        wanted |= {
+            target: wanted.get(target, UNKNOWN).updated(each.verdicts)
+            for target, each in found.items()
+        }
+        entries = {target: asdict(entry) for target, entry in wanted.items()}
+        expected.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
         return
-    wanted = json.loads(expected.read_text())
-    lines = differences(found, wanted, targets=frozenset(targets.split()))
+    lines = differences(found, wanted, targets=targets.split())
     for line in lines:
         click.echo(line, err=True)
     raise SystemExit(1 if lines else 0)

@@ -32,6 +32,9 @@ HANDSHAKE_KEYS = (API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
 LARGEST_KEY = 99
 """Kafka's keys lie below."""
 
+NOT_REFUSED = "answered, and not with ILLEGAL_SASL_STATE alone"
+STAYS_OPEN = "the connection stays open"
+
 requests_before = st.lists(
     st.sampled_from((V0, HANDSHAKE_V0, HANDSHAKE_V1)), max_size=2, unique=True
 )
@@ -51,9 +54,9 @@ def what_is_wrong(broker: Broker, sent: Request, before: list[Request]) -> str:
         if exchange.outcome is not Outcome.ANSWER:
             return summary_of(exchange)
         if not refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE):
-            return "answered, and not with ILLEGAL_SASL_STATE alone"
+            return NOT_REFUSED
         (after,) = connection.converse([V0])
-    return "" if after.outcome is Outcome.CLOSED else "the connection stays open"
+    return "" if after.outcome is Outcome.CLOSED else STAYS_OPEN
 
 
 @pytest.mark.malformed

@@ -134,6 +134,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
     )
 )
 @example(sent=build_request(version=3, client_id=None))
+@example(sent=build_request(version=3, client_id="a" * 200))
 @example(sent=build_request(version=3, body_tags=(TaggedField(100, bytes(200)),)))
 @example(sent=build_request(version=3, software=Software("a" * 100, "1" * 100)))
 @example(sent=build_request(version=99))

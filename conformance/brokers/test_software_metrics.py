@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.judging import error_code_of
+from conformance.judging import error_code_of, naming_input
 from fixtures.broker import Broker
 from fixtures.connection import Connection
-from fixtures.connection_metrics import connections_of
+from fixtures.connection_metrics import Counts, connections_of
 from fixtures.settling import settled
 from strategies.api_versions import build_request
 from strategies.software_names import Software
@@ -31,7 +31,13 @@ _NUMBERS = itertools.count(1)
 NAMELESS = build_request(version=0)
 ILLEGAL = Software("a b", "1")
 UNKNOWN = Software("unknown", "unknown")
-"""The software that Kafka counts a connection under if it names none."""
+"""What Kafka counts a connection under that names no software."""
+WHILE_OPEN = "while its connections are open"
+ONCE_CLOSED = "once its connections are closed"
+AFTER_FIRST_NAME = "after the first name"
+IN_THE_LOG = "the request log"
+NO_ENTRY = "it has no entry of the request"
+SOFTWARE_NOT_NAMED = "its entry of the request does not name the software"
 
 
 def fresh_name() -> str:
@@ -39,13 +45,26 @@ def fresh_name() -> str:
     return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
-def assert_counted(broker: Broker, software: Software, count: int) -> None:
-    """Fail unless the metric of a client software equals its number of connections on the listener."""
+def assert_counted(broker: Broker, software: Software, count: int, *, when: str) -> None:
+    """Compare the metric of a client software with the connections that it has on the listener.
+
+    Args:
+        broker: the target.
+        software: the client software.
+        count: how many of its connections are open.
+        when: what happened before, for the reader of a failure.
+    """
     url = broker.running.metrics_url
     assert url is not None
     expected = {(broker.listener, software.version): count} if count else {}
     counted = settled(lambda: connections_of(url, software.name), expected)
-    assert counted == expected, f"counted are {counted}, open are {expected}"
+    with naming_input(when, f"software {software.name}, version {software.version}"):
+        assert counted == expected, miscount(counted, expected)
+
+
+def miscount(counted: Counts, expected: Counts) -> str:
+    """Say that the metric has other counts than there are connections."""
+    return f"counted are {counted}, open are {expected}"
 
 
 def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> bool:
@@ -62,15 +81,18 @@ def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> b
     return settled(unknown, expected) == expected
 
 
-def is_logged(broker: Broker, path: Path, client_id: str, software: Software) -> bool:
-    """Return whether a line with the client id and the software appears in the log within the time limit."""
+def log_problem(broker: Broker, path: Path, client_id: str, software: Software) -> str:
+    """Return what is wrong with the log entry of a request once the time is up; empty as soon as nothing is."""
 
-    def read() -> bool:
+    def read() -> str:
         broker.check_alive()
         lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
-        return any(client_id in line and software.name in line for line in lines)
+        entries = [line for line in lines if client_id in line]
+        if not entries:
+            return NO_ENTRY
+        return "" if any(software.name in entry for entry in entries) else SOFTWARE_NOT_NAMED
 
-    return settled(read, expected=True, limit_s=SLOWEST_LOG_S)
+    return settled(read, "", limit_s=SLOWEST_LOG_S)
 
 
 @pytest.mark.needs("metrics")
@@ -87,8 +109,8 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
             connection = opened.enter_context(broker.connect())
             served = min(version, broker.max_version)
             connection.converse([build_request(version=served, software=software)])
-        assert_counted(broker, software, len(versions))
-    assert_counted(broker, software, 0)
+        assert_counted(broker, software, len(versions), when=WHILE_OPEN)
+    assert_counted(broker, software, 0, when=ONCE_CLOSED)
 
 
 @pytest.mark.malformed
@@ -114,14 +136,14 @@ def test_last_name_counts_for_the_connection(broker: Broker, version: int, behin
     named = build_request(version=version, software=first)
     with broker.connect() as connection:
         connection.converse([named])
-        assert_counted(broker, first, 1)
+        assert_counted(broker, first, 1, when=AFTER_FIRST_NAME)
         connection.converse([sent])
-        assert_counted(broker, first, first_count)
-        assert_counted(broker, second, second_count)
+        assert_counted(broker, first, first_count, when=f"the first name, after {behind}")
+        assert_counted(broker, second, second_count, when=f"the second name, after {behind}")
         if sent is NAMELESS:
             # During the first attempt, a connection that closed a moment ago may still be counted.
             counted = any(becomes_unknown(broker, connection, named) for _ in range(2))
-            assert counted, "without a name the connection is not counted as unknown"
+            assert counted, f"after {behind}: the connection is not counted as unknown"
 
 
 @pytest.mark.needs("request_log")
@@ -142,5 +164,6 @@ def test_request_log_names_the_software(broker: Broker, version: int) -> None:
             # The request that names the software has the name in its body; this one does not contain it.
             (behind,) = connection.converse([build_request(version=0, client_id=client_id)])
         assert error_code_of(behind) is ErrorCode.NONE
-        logged = is_logged(broker, running.request_log, client_id, software)
-    assert logged, "the request log does not name the software of a request"
+        problem = log_problem(broker, running.request_log, client_id, software)
+    with naming_input(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
+        assert not problem, problem

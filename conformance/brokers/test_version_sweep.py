@@ -14,6 +14,7 @@ from itertools import chain, takewhile
 import pytest
 
 from conformance.examples import JUDGE, PropertyJudge
+from conformance.interrupts import INTERRUPTS
 from conformance.judging import MalformedAnswer, error_code_of
 from conformance.repeating import FailingExample
 from conformance.sweeping import SILENT_ITEMS, ranges, was_silent
@@ -46,6 +47,7 @@ def batches(versions: range) -> Iterator[range]:
 
 def ask(broker: Broker, versions: Sequence[int]) -> tuple[Exchange, ...]:
     """Request versions in a row on one connection; return the exchanges up to the first that is not refused."""
+    INTERRUPTS.check()
     broker.forget()
     with broker.connect() as connection:
         exchanges = connection.converse([build_request(version=each) for each in versions])

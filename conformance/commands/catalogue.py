@@ -138,10 +138,10 @@ def explain(clause_id: str) -> None:
         console.print(f"{name}: {text}")
     if clause.not_tested:
         console.print(f"not judged in a run: {clause.not_tested}")
-        return
-    console.print("properties:")
-    for place in properties_of(clause.id):
-        console.print(f"  {place}")
+    else:
+        console.print("properties:")
+        for place in properties_of(clause.id):
+            console.print(f"  {place}")
     console.print("planted defects:")
     for defect in DEFECTS.values():
         if clause.id in defect.breaks:

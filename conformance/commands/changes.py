@@ -14,7 +14,7 @@ from rich.progress import Progress
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.selection import runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
-from conformance.generated_inputs import generated_inputs
+from conformance.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.release_changes import Observer, Release, changes_between, places_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
@@ -31,8 +31,6 @@ from reports.change_log import (
 )
 from reports.terminal import printable
 
-SEED = 20261121
-"""Fixed, so that two logs are based on the same bytes."""
 WIDTH_WHEN_PIPED = 240
 
 Log = dict[str, list[tuple[str, Release]]]
@@ -77,9 +75,9 @@ def comparable(targets: Sequence[Target]) -> list[Target]:
 @click.option(
     "--generated",
     type=click.IntRange(0),
-    default=300,
+    default=COUNT,
     show_default=True,
-    help="drawn beside the corpus",
+    help="drawn in addition to the corpus",
 )
 @click.option("--seed", type=int, default=SEED, show_default=True, help="of what is drawn")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -17,7 +18,7 @@ from clauses.catalogue import catalogue
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
-from conformance.mutation import in_memory, over_tcp
+from conformance.mutation import in_memory, over_tcp, releases
 from conformance.mutation.kills_over_tcp import counted_kills
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
@@ -68,6 +69,7 @@ def measured_score(
     if sockets:
         missing = all_properties().keys() - caught.keys()
         caught |= over_tcp.kills_by_property(blames, sorted(missing))
+    between = releases.measure(names)
     judged = (
         {clause for name in caught for clause in all_properties()[name].clauses}
         if sockets
@@ -76,10 +78,12 @@ def measured_score(
     complete = set(names) == set(DEFECTS)
     seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
     return Score(
-        clauses=[clause for clause in catalogue() if clause.id in judged],
-        reference=found.reference,
-        kills=[*found.kills, *kills],
-        blames=[*found.blames, *blames],
+        clauses=[clause for clause in catalogue() if clause.id in {*judged, releases.CLAUSE}],
+        reference=dataclasses.replace(
+            found.reference, violated={*found.reference.violated, *between.reference.violated}
+        ),
+        kills=[*found.kills, *between.kills, *kills],
+        blames=[*found.blames, *between.blames, *blames],
         kills_of_property=caught,
         seeds=seeds,
         complete=complete,

@@ -113,7 +113,10 @@ def measure(
             name: [each for each in broken[name] if (name, each) in pairs] for name in properties
         }
         keys = [
-            (name, seed) for name in properties if caught[name] for seed in seeds_of(name, seeds)
+            (name, seed)
+            for name in properties
+            if caught[name] and not all_properties()[name].is_deep
+            for seed in seeds_of(name, seeds)
         ]
         counted = [pool.submit(examples_to_kill, name, caught[name], seed) for name, seed in keys]
         killed = dict(zip(keys, _results(counted, advance), strict=True))
@@ -121,7 +124,7 @@ def measure(
     return InMemoryResult(
         reference=reference,
         blames=blames,
-        kills=_kills(defects, trials, killed, seeds),
+        kills=kills_of_standard_run(defects, trials, killed, seeds),
         kills_of_property={name: len(caught[name]) for name in properties},
     )
 
@@ -170,19 +173,28 @@ def _blames(defects: Sequence[str], trials: Sequence[Trial]) -> list[Blame]:
     ]
 
 
-def _kills(
+def kills_of_standard_run(
     defects: Sequence[str],
     trials: Sequence[Trial],
     killed: Killed,
     seeds: int,
 ) -> list[Kill]:
+    """Return how each clause caught the defects that break it, without the properties that only a deep run has.
+
+    Args:
+        defects: the defects' names.
+        trials: what each property made of each of them.
+        killed: the examples that it took, by property and seed.
+        seeds: how many seeds were tried.
+    """
     properties = judged_in_memory()
     pinned = {(trial.property_name, trial.defect) for trial in trials if trial.pinned}
     judged = clauses_in_memory()
     judging: dict[str, list[str]] = defaultdict(list)
     for name, clauses in properties.items():
-        for clause in clauses:
-            judging[clause].append(name)
+        if not all_properties()[name].is_deep:
+            for clause in clauses:
+                judging[clause].append(name)
     return [
         Kill(
             clause=clause,

@@ -53,7 +53,7 @@ class Property:
 
     @property
     def marks(self) -> Sequence[pytest.Mark]:
-        """The marks of its test function."""
+        """The marks of the test function."""
         return getattr(self.function, "pytestmark", ())
 
     @property

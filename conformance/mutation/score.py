@@ -56,7 +56,7 @@ class Kill:
 
     @property
     def is_certain(self) -> bool:
-        """Whether every run catches the defect: by a pinned example, or with every seed."""
+        """Whether a pinned example catches the defect, or generated ones do with every seed that was tried."""
         return self.pinned or not self.survived
 
     @property

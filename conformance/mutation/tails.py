@@ -7,9 +7,11 @@ counted too, because that depends on the target.
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -73,10 +75,7 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
             "next to 2^16": lambda value: abs(value) in EDGES[3:],
             "above 2^16": lambda value: abs(value) > max(EDGES),
         },
-        "cluster id": {
-            variant: lambda value, variant=variant: value == variant
-            for variant in CLUSTER_ID_VARIANTS
-        },
+        "cluster id": {variant: partial(operator.eq, variant) for variant in CLUSTER_ID_VARIANTS},
         "trailing bytes": {"any": bool},
     }
 )

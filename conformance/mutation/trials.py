@@ -6,6 +6,7 @@ takes and returns plain values, so that the work can be spread over processes.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from fixtures.launchers.built_in import REFERENCE, reference_targets
 from fixtures.patience import Patience
 from reference_model.defects import DEFECTS
 from reference_model.listeners import PLAINTEXT
+from reference_model.profile import NEWEST_RELEASE
 
 BrokerWith = Callable[[str], Broker]
 """Returns the reference broker with a defect, or the plain one for an empty name; always the same instance."""
@@ -60,14 +62,18 @@ class Trial:
 
 
 @functools.cache
-def broker_with(defect: str) -> InMemoryBroker:
-    """Return the reference broker with a defect, or the plain one for an empty name."""
+def broker_with(defect: str, *, release: str = NEWEST_RELEASE) -> InMemoryBroker:
+    """Return the reference broker with a defect, or the plain one for an empty name.
+
+    Args:
+        defect: the defect's name.
+        release: the release whose table and traits it has.
+    """
     targets = {target.id: target for target in reference_targets()}
-    if not defect:
-        running = in_memory_target(targets[REFERENCE])
-    else:
-        running = in_memory_target(targets[f"{REFERENCE}+{defect}"], DEFECTS[defect].tampering)
-    # Waiting takes no time in memory, so patience need not be limited.
+    target = targets[f"{REFERENCE}+{defect}" if defect else REFERENCE]
+    tampering = DEFECTS[defect].tampering if defect else None
+    running = in_memory_target(dataclasses.replace(target, release=release), tampering)
+    # Nothing here takes time, however often a defect is waited for.
     return InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
 
 

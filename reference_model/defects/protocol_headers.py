@@ -76,7 +76,18 @@ def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
-@defect(Stage.REACTION, "PROTOCOL.client-id-free")
+@defect(
+    Stage.REACTION,
+    "PROTOCOL.client-id-free",
+    "PROTOCOL.size-prefix-exact",
+    "PROTOCOL.well-formed-never-closed",
+    "KIP-35.v0-always-served",
+    "KIP-35.throttle-time",
+    "FEATURES.absent-below-v3",
+    "FEATURES.min-zero-only-from-v4",
+    "FEATURES.ranges-ordered",
+    listeners=("plaintext",),
+)
 def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
     """A client id of 128 bytes or more, whose length is read as a signed byte, closes the connection."""
     header = handling.header

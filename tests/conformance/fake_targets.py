@@ -23,19 +23,23 @@ from reference_model.server import CLUSTER_ID, NODE_ID
 from reference_model.state_machine import ConnectionState, Identity, ReferenceBroker
 from reference_model.tampering import Ending, Stage, Tampering
 from tests.conformance.several_defects import with_defects
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, FrameReader
+from wire.primitives import write_compact_array_length
 
 READ_BYTES = 65536
 LOOPBACK = "127.0.0.1"
 HELD_S = LARGEST_SILENCE_BOUND_S + 1
 """How long a half-closed connection is held open: always long enough to count as silence."""
 COUNTS = 20_000
-"""How many counts follow each other in one answer."""
-PREPARATORY_CONNECTIONS = 3 + CALIBRATION_EXCHANGES + 1
-"""Connections before a run's first example: preflight, cluster and node id, calibration, the table."""
-PREPARATORY_TLS_CONNECTIONS = PREPARATORY_CONNECTIONS - 3
-"""The same on a TLS listener, which is not asked for readiness or ids."""
+"""How many of them follow each other in one answer."""
+BYTES_OF_AN_ENTRY = 6
+"""In a table up to v2; later ones have a byte more."""
+PREPARATORY_TLS_CONNECTIONS = CALIBRATION_EXCHANGES + 1
+"""What a run opens before its first example on a TLS listener: calibration, the table."""
+PREPARATORY_CONNECTIONS = 2 + 3 + PREPARATORY_TLS_CONNECTIONS
+"""The same on a plaintext listener, with preflight before it, and the questions for cluster and node id."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -266,6 +270,37 @@ answer_bombs = answering_bombs(b"\x7f\xff\xff\xff")
 """Every count is 2^31 - 1, in layouts whose first count is an INT32."""
 answer_flexible_bombs = answering_bombs(b"")
 """The same in layouts whose counts are all varints."""
+
+
+def answering_tables(table_bytes: int) -> Behaviour:
+    """Answer every request with a table of about so many bytes, which has some keys many times."""
+    count = table_bytes // BYTES_OF_AN_ENTRY
+    keys = [key.to_bytes(2) for key in range(min(count, 32768))]
+    times = count // len(keys)
+    tables = {
+        False: (times * len(keys)).to_bytes(4)
+        + b"".join(key + b"\0\0\0\5" for key in keys) * times,
+        True: write_compact_array_length(times * len(keys))
+        + b"".join(key + b"\0\0\0\5\0" for key in keys) * times,
+    }
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        reader = FrameReader()
+        # What is no frame is not answered.
+        with contextlib.suppress(DecodeError):
+            for data in target.reads(connection):
+                reader.receive_data(data)
+                while (request := reader.next_payload()) is not None:
+                    version = int.from_bytes(request[2:4], signed=True)
+                    table = tables[version >= FIRST_FLEXIBLE_VERSION]
+                    throttle_and_tags = bytes(min(max(4 * version, 0), 4) + (version > 2))
+                    size = 4 + 2 + len(table) + len(throttle_and_tags)
+                    # Not joined: to copy so much takes longer than what is measured.
+                    connection.sendall(size.to_bytes(4) + request[4:8].ljust(4, b"\0") + bytes(2))
+                    connection.sendall(table)
+                    connection.sendall(throttle_and_tags)
+
+    return behave
 
 
 def trickling(between_bytes_s: float) -> Behaviour:

@@ -7,10 +7,15 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from conformance import plugin
 from conformance.interrupts import Interrupts
+from conformance.overlapping import JUDGE_EXAMPLE
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +64,29 @@ def test_an_ignored_interrupt_stays_ignored() -> None:
     interrupts.remember()
     os.kill(os.getpid(), signal.SIGINT)
     interrupts.check()
+
+
+def test_an_interrupt_that_was_dropped_ends_shrinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is raised before the next smaller example, and Hypothesis goes no further."""
+    interrupts = Interrupts()
+    interrupts.remember()
+    monkeypatch.setattr(plugin, "INTERRUPTS", interrupts)
+    failed = 0
+
+    def fail_above_ten(value: int) -> None:
+        nonlocal failed
+        if value > 10:
+            failed += 1
+            if failed == 3:
+                with suppress(KeyboardInterrupt):
+                    signal.raise_signal(signal.SIGINT)
+            raise AssertionError
+
+    before = JUDGE_EXAMPLE.set(lambda body, values: body(**values))
+    property_ = given(value=st.integers())(plugin._judged(fail_above_ten))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            settings(database=None)(property_)()
+    finally:
+        JUDGE_EXAMPLE.reset(before)
+    assert failed == 3

@@ -35,6 +35,12 @@ ANSWER = ApiVersionsResponse(
 )
 
 
+def with_entries(field: str, *entries: object) -> ApiVersionsResponse:
+    """Return the answer with other entries in one field."""
+    changed: dict[str, Any] = {field: entries}
+    return replace(ANSWER, **changed)
+
+
 @pytest.mark.parametrize(
     ("field", "changes"),
     [
@@ -52,15 +58,14 @@ ANSWER = ApiVersionsResponse(
 def test_one_other_level_is_another_answer(field: str, changes: dict[str, object]) -> None:
     """Two answers differ if one range, level or name of one entry differs."""
     first, *others = getattr(ANSWER, field)
-    entries: Any = {field: (replace(first, **changes), *others)}
-    other = replace(ANSWER, **entries)
+    other = with_entries(field, replace(first, **changes), *others)
     assert stable_part(other) != stable_part(ANSWER)
 
 
 @pytest.mark.parametrize("field", ["api_keys", "supported_features", "finalized_features"])
 def test_one_entry_less_is_another_answer(field: str) -> None:
     """Two answers differ if an entry is missing in one of them."""
-    other = replace(ANSWER, **{field: getattr(ANSWER, field)[1:]})
+    other = with_entries(field, *getattr(ANSWER, field)[1:])
     assert stable_part(other) != stable_part(ANSWER)
 
 

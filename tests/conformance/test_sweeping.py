@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from conformance.sweeping import SILENT_ITEMS, Item, Problem, names_of, ranges, sweep
+from conformance.judging import Unjudged
+from conformance.sweeping import SILENT_ITEMS, Item, Problem, Refusal, names_of, ranges, sweep
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.patience import Patience
 from tests.clauses.properties import properties_in
@@ -42,6 +43,7 @@ class Verdicts:
 
     def __init__(self) -> None:
         self.conforming = 0
+        self.noted: list[str] = []
         self.failures: list[tuple[str, Item]] = []
         self.left_out: list[str] = []
         self.ended: BrokerGone | None = None
@@ -49,6 +51,11 @@ class Verdicts:
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Count the exchanges."""
         self.conforming += len(exchanges)
+
+    def notes(self, error: Unjudged, steps: tuple[Step, ...]) -> None:
+        """Keep one."""
+        assert steps
+        self.noted.append(str(error))
 
     def differs(self, error: AssertionError, steps: tuple[Step, ...], example: Any) -> None:
         """Record the failure."""
@@ -72,12 +79,20 @@ class Verdicts:
 def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdicts, str]:
     """Sweep items, some of which fail with the given text or end the broker; return the judge and the error."""
     judge, broker = Verdicts(), Journal()
+    refused: list[Item] = []
 
     def check(_: object, item: Item) -> Exchange:
         what = outcomes.get(item, "")
         exchange = broker.note(Outcome.SILENT if what == "silent" else Outcome.ANSWER)
         if what == "gone":
             raise BrokerGone("it ended")
+        if what.startswith("noted"):
+            raise Unjudged(what)
+        if what.startswith("refused"):
+            refused.append(item)
+            if refused.count(item) > 1 and "at first" in what:
+                return exchange
+            raise Refusal(what)
         if what == "late":
             raise OutOfPatience("used up")
         if what:
@@ -111,6 +126,22 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
     ]
     assert judge.conforming == 1
     assert ended.startswith("AssertionError")
+
+
+def test_a_refusal_that_ends_is_noted() -> None:
+    """A refused item is requested again after all others: if it is served then, that is no failure."""
+    judge, ended = run({ITEMS[0]: "refused at first", ITEMS[1]: "refused always"})
+    assert judge.noted == ["Produce v0: refused at first, and served when asked again"]
+    assert judge.failures == [("Produce v1: refused always", ITEMS[1])]
+    assert judge.conforming == len(ITEMS) - 2
+    assert ended.startswith("AssertionError")
+
+
+def test_what_is_noted_is_no_failure() -> None:
+    """The note names its item, and all other items are judged."""
+    judge, ended = run({ITEMS[1]: "noted: served late"})
+    assert judge.noted == ["Produce v1: noted: served late"]
+    assert (judge.conforming, judge.failures, ended) == (len(ITEMS) - 1, [], "")
 
 
 def test_target_that_is_silent_is_not_asked_for_ever() -> None:

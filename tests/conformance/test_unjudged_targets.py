@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -26,9 +27,11 @@ from tests.conformance.fake_targets import (
     answer_http,
     answer_nothing,
     behaviour_of,
+    behind_tls,
     close_at_once,
     reference_broker,
     serve,
+    trickling,
     turning,
 )
 from tests.conformance.suite_runs import (
@@ -50,6 +53,8 @@ def address_of(target: FakeTarget) -> Address:
 
 
 MOST_LINES = 10
+MOST_SILENT_S = 4.0
+"""With a first timeout of 0.2 s: what is asked after it has half a second each, the TLS handshake too."""
 
 
 def assert_not_judged(run: SuiteRun, reason: str) -> None:
@@ -81,22 +86,92 @@ def test_target_that_cannot_start_spoils_no_other(tmp_path: Path) -> None:
     assert read_run_header(run.folder)["footer"]["exit_status"] == HARNESS_ERROR
 
 
+def alert(target: FakeTarget, connection: socket.socket) -> None:
+    """Say in TLS that what came is none."""
+    connection.sendall(bytes.fromhex("15030300020246"))
+
+
+def only_tls(otherwise: Behaviour) -> Behaviour:
+    """Shake hands with who begins TLS, and behave otherwise with all others."""
+    inside = behind_tls(answer_nothing)
+
+    def behave(target: FakeTarget, connection: socket.socket) -> None:
+        begins_tls = connection.recv(1, socket.MSG_PEEK) == b"\x16"
+        (inside if begins_tls else otherwise)(target, connection)
+
+    return behave
+
+
+def asking_for_sasl() -> Behaviour:
+    """Be a broker that closes on almost everything before authentication, which is no violation."""
+    sasl = profile_of(NEWEST_RELEASE, listener="sasl_plaintext", follows=KIP_TEXT)
+    return behaviour_of(dataclasses.replace(reference_broker(), profile=sasl))
+
+
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
         pytest.param(
             answer_http, r"it looks like HTTP .*48 54 54 50.*give the port", id="web-server"
         ),
-        pytest.param(answer_nothing, "leaves unanswered ApiVersions.*check host", id="silent"),
-        pytest.param(close_at_once, "closes or leaves unanswered.*check host", id="closing"),
+        pytest.param(
+            answer_nothing, r"timed out: nothing answered within 0\.2 s\ncheck host", id="silent"
+        ),
+        pytest.param(
+            trickling(10), r"another protocol \(first bytes: 00\).*check the port", id="dripping"
+        ),
+        pytest.param(close_at_once, "it closes on ApiVersions v0 to v4.*check host", id="closing"),
+        pytest.param(alert, "it looks like TLS .*give the port", id="tls-alert"),
+        pytest.param(only_tls(answer_nothing), "it looks like TLS .*give the", id="tls-silent"),
+        pytest.param(
+            only_tls(close_at_once), "it looks like TLS .*give the port", id="tls-closing"
+        ),
+        pytest.param(asking_for_sasl(), "requires SASL: .*give the port", id="sasl"),
     ],
 )
-def test_port_without_kafka_is_told_before_any_test(
-    behaviour: Behaviour, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_port_that_cannot_be_judged_is_told_before_any_test(
+    behaviour: Behaviour, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error describes what the server sends, or that it sends nothing."""
+    """The error describes what the server sends, or that it sends nothing, in few lines and within seconds."""
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
-    with serve(behaviour) as target, pytest.raises(NotJudgeable, match=f"(?s){reason}"):
+    began_at = time.monotonic()
+    with (
+        serve(behaviour) as target,
+        pytest.raises(NotJudgeable, match=f"(?s){reason}") as refused,
+    ):
+        check_address(address_of(target))
+    assert time.monotonic() - began_at < MOST_SILENT_S
+    assert len(str(refused.value).splitlines()) <= MOST_LINES
+
+
+def test_port_that_takes_no_connection_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As behind a firewall that drops what it does not let through."""
+    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
+    with socket.create_server((LOOPBACK, 0), backlog=0) as listening:
+        address = Address(*listening.getsockname())
+        # The one that the system keeps for it.
+        with (
+            socket.create_connection(address),
+            pytest.raises(NotJudgeable, match=r"timed out: no connection within 0\.2 s") as refused,
+        ):
+            check_address(address)
+    assert "firewall" in str(refused.value)
+    assert len(str(refused.value).splitlines()) <= MOST_LINES
+
+
+def test_broker_that_answers_only_a_later_version_is_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That v0 is left unanswered is for the clauses to say."""
+
+    def hang_on_v0(handling: Handling) -> None:
+        if handling.header is not None and handling.header.api_version == 0:
+            handling.answer = b""
+
+    monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
+    broker = reference_broker()
+    broker.tampering = Tampering(stage=Stage.ANSWER, act=hang_on_v0)
+    with serve(behaviour_of(broker)) as target:
         check_address(address_of(target))
 
 
@@ -106,27 +181,6 @@ def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
         port = listener.getsockname()[1]
     run = run_suite("--bootstrap-server", f"{LOOPBACK}:{port}", runs=tmp_path / "runs")
     assert_not_judged(run, "no Kafka broker answers at .*refused.*check host and port")
-
-
-def test_alerts_of_tls_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A TLS listener that sends an alert at once is recognized without a handshake."""
-
-    def alert(target: FakeTarget, connection: socket.socket) -> None:
-        connection.sendall(bytes.fromhex("15030300020246"))
-
-    with serve(alert) as target, pytest.raises(NotJudgeable, match="it looks like TLS"):
-        check_address(address_of(target))
-
-
-def test_a_listener_that_asks_for_sasl_is_told() -> None:
-    """Before authentication it closes on almost every request, which is no violation."""
-    broker = reference_broker()
-    sasl = profile_of(NEWEST_RELEASE, listener="sasl_plaintext", follows=KIP_TEXT)
-    with (
-        serve(behaviour_of(dataclasses.replace(broker, profile=sasl))) as target,
-        pytest.raises(NotJudgeable, match="requires SASL"),
-    ):
-        check_address(address_of(target))
 
 
 def test_whatever_answers_one_version_is_judged() -> None:

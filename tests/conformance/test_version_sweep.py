@@ -8,8 +8,10 @@ from unittest.mock import create_autospec
 
 import pytest
 
+from conformance.brokers import test_version_sweep
 from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
 from conformance.examples import PropertyJudge
+from conformance.interrupts import Interrupts
 from fixtures.connection import Connection
 from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import reference_targets
@@ -131,3 +133,28 @@ def test_a_target_that_always_fails_is_not_asked_for_ever() -> None:
     judge.leaves_out.assert_called_once_with(
         f"after so many failures not asked for v{100 + MOST_FAILED}-v1999"
     )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "interrupted_at"),
+    [pytest.param((), 2, id="between-batches"), pytest.param((1030,), 5, id="finding-the-fewest")],
+)
+def test_interrupt_ends_a_sweep_before_its_next_connection(
+    wrong: tuple[int, ...], interrupted_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one whose exception was dropped, which nothing else raises again before the end of the sweep."""
+    interrupts = Interrupts()
+    monkeypatch.setattr(test_version_sweep, "INTERRUPTS", interrupts)
+    connections = 0
+
+    class Interrupted(ResettingBroker):
+        def connect(self, **how: Any) -> Connection:
+            nonlocal connections
+            connections += 1
+            interrupts._came = connections == interrupted_at
+            return super().connect(**how)
+
+    broker = Interrupted(in_memory_target(reference_targets()[0], _resets_at(*wrong)), "plaintext")
+    with pytest.raises(KeyboardInterrupt):
+        ask_all(create_autospec(PropertyJudge, instance=True), broker, range(100, 100 + 8 * BATCH))
+    assert connections == interrupted_at

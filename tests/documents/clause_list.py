@@ -30,7 +30,7 @@ def _lines() -> Iterator[str]:
         yield "| clause | level | sentence |\n|---|---|---|"
         for clause in of_source:
             sentence = clause.statement.replace("|", "\\|")
-            untested = f" (not tested: {clause.not_tested})" if clause.not_tested else ""
+            untested = f" (not judged in a run: {clause.not_tested})" if clause.not_tested else ""
             yield f"| `{clause.id}` | {clause.level.value} | {sentence}{untested} |"
         yield ""
 

@@ -94,6 +94,13 @@ def test_request_of_another_api_is_dumped_in_its_layout() -> None:
     )
 
 
+@pytest.mark.parametrize("version", [-1, 0, 1, 2])
+def test_handshake_of_any_version_is_dumped(version: int) -> None:
+    """A version that has no layout is dumped in the nearest one."""
+    sent = handshake_request(version=version)
+    assert "mechanism = 'PLAIN'" in "\n".join(dump_request(sent.data, sent.layout))
+
+
 def test_answer_of_another_api_is_dumped_in_its_layout() -> None:
     """Fields are shown with their names, and error codes with their names."""
     assert dump_answer_of(HANDSHAKE_ANSWER, LAYOUT) == [

@@ -1,47 +1,128 @@
-"""The violations of other brokers match a list exactly, and only complete runs are compared."""
+"""The verdicts of other brokers are compared with a list: neither more nor less, and only from complete runs."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
+from clauses.catalogue import catalogue
+from fixtures.targets import load_targets
 from tests.run_folders import DEFAULT_CLAUSE, example_row, planned_cell, run_header, write_run
-from workflows.expected_cells import main
+from workflows.expected_cells import Verdicts, main, read_expected
+
+CI = Path(__file__).parents[2] / ".ci"
+LIST = CI / "other_brokers.json"
+EXPECTED_VERDICTS = ("violated", "inconclusive", "sometimes_inconclusive")
 
 
-def compare(tmp_path: Path, *, verdict: str, expected: list[str], whole: bool = True) -> str:
-    """Write a run of one cell, compare it and return the output, which is empty if nothing differs."""
-    header = run_header([planned_cell(target="a")], run_id="run-a")
-    folder = write_run(tmp_path / "runs" / "run-a", header, [example_row(header, verdict=verdict)])
-    if not whole:
-        (folder / "run.json").write_text("{")
-    (tmp_path / "expected.json").write_text(json.dumps({"a": expected}))
-    arguments = [str(tmp_path / "runs"), str(tmp_path / "expected.json"), "--targets", "a"]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == bool(result.output)
-    return result.output
+def write_verdict(
+    runs: Path,
+    verdict: str,
+    *,
+    name: str = "run-a",
+    reason: str = "no answer came",
+    started_at: str = "2026-11-21T14:30:00+00:00",
+) -> Path:
+    """Write a run of one cell; its verdict is that of its only example."""
+    cell = planned_cell(target="a", reason=reason if verdict == "inconclusive" else "")
+    header = run_header([cell], run_id=name, started_at=started_at)
+    return write_run(runs / name, header, [example_row(header, verdict=verdict)])
+
+
+def compare(tmp_path: Path, expected: str, *options: str) -> Result:
+    """Compare the runs with a list that expects one verdict, or none."""
+    entry = {name: [DEFAULT_CLAUSE] if name == expected else [] for name in EXPECTED_VERDICTS}
+    (tmp_path / "expected.json").write_text(json.dumps({"a": entry, "b": entry}))
+    arguments = [str(tmp_path / "runs"), str(tmp_path / "expected.json"), *options]
+    return CliRunner().invoke(main, arguments)
 
 
 @pytest.mark.parametrize(
-    ("verdict", "expected", "said"),
+    ("verdict", "expected", "now"),
     [
-        ("violates", [DEFAULT_CLAUSE], ""),
-        ("conforms", [], ""),
-        ("violates", [], f"a: {DEFAULT_CLAUSE} is violated\n"),
-        ("conforms", [DEFAULT_CLAUSE], f"a: {DEFAULT_CLAUSE} holds now\n"),
+        ("violates", "violated", ""),
+        ("conforms", "", ""),
+        ("inconclusive", "inconclusive", ""),
+        ("inconclusive", "sometimes_inconclusive", ""),
+        ("conforms", "sometimes_inconclusive", ""),
+        ("violates", "sometimes_inconclusive", "violated"),
+        ("violates", "", "violated"),
+        ("violates", "inconclusive", "violated"),
+        ("inconclusive", "", "inconclusive"),
+        ("inconclusive", "violated", "inconclusive"),
+        ("conforms", "violated", "neither violated nor inconclusive"),
+        ("conforms", "inconclusive", "neither violated nor inconclusive"),
     ],
 )
-def test_neither_more_nor_less(
-    tmp_path: Path, verdict: str, expected: list[str], said: str
-) -> None:
-    """A red cell that is gone is reported like a new one."""
-    assert compare(tmp_path, verdict=verdict, expected=expected) == said
+def test_neither_more_nor_less(tmp_path: Path, verdict: str, expected: str, now: str) -> None:
+    """A red or inconclusive cell that is gone is as much news as a new one, and is named for what it is now."""
+    write_verdict(tmp_path / "runs", verdict)
+    result = compare(tmp_path, expected, "--targets", "a")
+    assert result.output == (f"a: {DEFAULT_CLAUSE} is {now} now\n" if now else "")
+    assert result.exit_code == bool(now)
 
 
-def test_a_run_without_a_footer_is_none(tmp_path: Path) -> None:
-    """A run that ended with a traceback has no footer, but the same exit status as one with a violation."""
-    said = compare(tmp_path, verdict="violates", expected=[DEFAULT_CLAUSE], whole=False)
-    assert said.startswith("a: no whole run")
+def test_an_inconclusive_cell_needs_a_reason(tmp_path: Path) -> None:
+    """Expected or not, readers of the run want to know what was missing."""
+    write_verdict(tmp_path / "runs", "inconclusive", reason="")
+    result = compare(tmp_path, "inconclusive")
+    wanted = f"a: {DEFAULT_CLAUSE} on plaintext is inconclusive without a reason\n"
+    assert (result.output, result.exit_code) == (wanted, 1)
+
+
+def test_a_run_without_a_footer_does_not_count(tmp_path: Path) -> None:
+    """A traceback leaves such a run, with the same exit status as a violation."""
+    folder = write_verdict(tmp_path / "runs", "violates")
+    (folder / "run.json").write_text("{")
+    result = compare(tmp_path, "violated", "--targets", "a")
+    assert (result.output, result.exit_code) == ("a: no complete run\n", 1)
+
+
+@pytest.mark.parametrize(("newest", "older"), [("run-a", "run-b"), ("run-b", "run-a")])
+def test_the_newest_run_counts(tmp_path: Path, newest: str, older: str) -> None:
+    """Runs are ordered by the time at which they started, whatever their folders are called."""
+    runs = tmp_path / "runs"
+    write_verdict(runs, "violates", name=newest, started_at="2026-11-21T23:30:00+00:00")
+    write_verdict(runs, "conforms", name=older, started_at="2026-11-22T00:10:00+01:00")
+    write_verdict(runs, "conforms", name="run-c", started_at="2026-11-20T00:00:00+00:00")
+    assert compare(tmp_path, "violated").output == ""
+
+
+def test_the_list_is_written(tmp_path: Path) -> None:
+    """The target that was judged gets its new entry; one that was not judged keeps its own."""
+    write_verdict(tmp_path / "runs", "inconclusive")
+    assert compare(tmp_path, "violated", "--write").exit_code == 0
+    assert read_expected(tmp_path / "expected.json") == {
+        "a": Verdicts(violated=[], inconclusive=[DEFAULT_CLAUSE]),
+        "b": Verdicts(violated=[DEFAULT_CLAUSE], inconclusive=[]),
+    }
+
+
+def test_what_depends_on_the_machine_stays_in_the_list(tmp_path: Path) -> None:
+    """A run cannot show that a clause is only sometimes inconclusive."""
+    write_verdict(tmp_path / "runs", "inconclusive")
+    compare(tmp_path, "sometimes_inconclusive", "--write")
+    expected = read_expected(tmp_path / "expected.json")["a"]
+    assert (expected.inconclusive, expected.sometimes_inconclusive) == ([], [DEFAULT_CLAUSE])
+
+
+def test_the_list_of_ci_names_targets_and_clauses_that_exist() -> None:
+    """A target that was renamed would be compared with nothing."""
+    expected = read_expected(LIST)
+    assert expected.keys() <= {target.id for target in load_targets()}
+    for verdicts in expected.values():
+        named = [clause for clauses in asdict(verdicts).values() for clause in clauses]
+        assert set(named) <= {clause.id for clause in catalogue()}
+        assert len(set(named)) == len(named)
+
+
+def test_ci_demands_a_complete_run_of_every_target_of_the_list() -> None:
+    """A run that was cut off is missed only if its target is named."""
+    script = (CI / "run").read_text()
+    lines = [line for line in script.splitlines() if line.strip().startswith("expected")]
+    named = {word for line in lines for word in line.partition("=")[2].strip('"').split()}
+    assert named == read_expected(LIST).keys()

@@ -191,3 +191,12 @@ def test_markdown_says_what_is_not_predicted() -> None:
     text = change_markdown(["1", "2"], list(changes_between(releases, ENTRIES, "plaintext")), [])
     assert "- x → y (1 input, plaintext; **not predicted**)" in text
     assert "`73`" in text
+
+
+def test_a_planted_difference_ends_with_1(tmp_path: Path, equal_releases: list[str]) -> None:
+    """A release with a defect that no profile predicts is news, and the status says so."""
+    releases = [equal_releases[0], "reference+cut-bodies-are-answered"]
+    result = CliRunner().invoke(changes, [*releases, "--generated", "0", "--out", str(tmp_path)])
+    assert result.exit_code == 1, result.output
+    found = json.loads((tmp_path / "changes.json").read_text())["changes"]
+    assert {change["predicted"] for change in found} == {False}

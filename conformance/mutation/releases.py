@@ -1,0 +1,87 @@
+"""Planted defects of the clause that compares releases, which no single target can violate.
+
+Reference brokers of two adjacent releases get the same bytes in memory, as `kafka-conformance changes` sends them to
+real brokers. The newer one has the defect: the difference that it makes has to be reported as not predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.corpus.entries import Entry, load_corpus
+from conformance.generated_inputs import COUNT, SEED, generated_inputs
+from conformance.mutation.score import Blame, Kill
+from conformance.mutation.trials import broker_with
+from conformance.release_changes import Observer, Release, changes_between
+from reference_model.defects import DEFECTS
+from reference_model.listeners import PLAINTEXT
+from reference_model.profile import NEWEST_RELEASE
+
+CLAUSE = "MODEL.release-differences-explained"
+RELEASE_BEFORE = "4.3.1"
+"""The release before the newest one, in which nothing is planted."""
+TRANSPORT = "between releases"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseResult:
+    """What comparing two releases showed.
+
+    Attributes:
+        reference: what two releases without a defect were found to violate.
+        blames: for each defect that breaks the clause, whether its difference is reported.
+        kills: how many drawn inputs it took, and whether a stored one shows it too.
+    """
+
+    reference: Blame
+    blames: Sequence[Blame]
+    kills: Sequence[Kill]
+
+
+def measure(defects: Sequence[str]) -> ReleaseResult:
+    """Compare two releases without a defect, and with each of the defects that break the clause.
+
+    Args:
+        defects: names of the defects that are tried; those of other clauses are left out.
+    """
+    stored, drawn = load_corpus(), generated_inputs(COUNT, SEED)
+    before = _observed((*stored, *drawn), release=RELEASE_BEFORE)
+    blames, kills = [], []
+    for name in ("", *(each for each in defects if CLAUSE in DEFECTS[each].breaks)):
+        since = _observed((*stored, *drawn), release=NEWEST_RELEASE, defect=name)
+        by_stored = _is_news(stored, before, since)
+        by_drawn = (n for n, entry in enumerate(drawn, 1) if _is_news([entry], before, since))
+        first = next(by_drawn, None)
+        seen = by_stored or first is not None
+        blames.append(
+            Blame(
+                defect=name,
+                breaks=(CLAUSE,) if name else (),
+                violated={CLAUSE} if seen else set(),
+                transport=TRANSPORT,
+            )
+        )
+        if name:
+            kills.append(
+                Kill(clause=CLAUSE, defect=name, examples=(first,), pinned=by_stored, cap=COUNT)
+            )
+    return ReleaseResult(reference=blames[0], blames=blames[1:], kills=kills)
+
+
+def _observed(inputs: Iterable[Entry], *, release: str, defect: str = "") -> Release:
+    return Observer(broker_with(defect, release=release)).observe(inputs)
+
+
+def _is_news(inputs: Sequence[Entry], before: Release, since: Release) -> bool:
+    """Tell whether one of some inputs is treated differently although the profiles do not predict it."""
+    named = {entry.name: entry for entry in inputs}
+    releases = [
+        (RELEASE_BEFORE, _only(named, before)),
+        (NEWEST_RELEASE, _only(named, since)),
+    ]
+    return any(not change.predicted for change in changes_between(releases, named, PLAINTEXT))
+
+
+def _only(named: Mapping[str, Entry], release: Release) -> Release:
+    return {name: seen for name, seen in release.items() if name in named}

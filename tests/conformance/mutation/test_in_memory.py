@@ -1,0 +1,31 @@
+"""Kills in memory are those of a standard run."""
+
+from __future__ import annotations
+
+from conformance.mutation.in_memory import judged_in_memory, kills_of_standard_run
+from conformance.mutation.properties import all_properties
+from conformance.mutation.trials import FIRST_SEED, Trial
+
+DEEP = "test_every_negative_version_gets_unsupported_version"
+CLAUSE = "KIP-35.negative-version-gives-35"
+DEFECT = "negative-versions-are-served-as-v0"
+
+
+def test_a_deep_property_alone_kills_nothing() -> None:
+    """A defect that only a deep run catches has survived the standard run."""
+    trial = Trial(property_name=DEEP, defect=DEFECT, pinned=True, generated=1)
+    killed = {(DEEP, FIRST_SEED): {DEFECT: 1}}
+    kills = kills_of_standard_run([DEFECT], [trial], killed, 1)
+    (kill,) = (each for each in kills if each.clause == CLAUSE)
+    assert kill.survived == 1
+    assert not kill.is_certain
+
+
+def test_a_standard_run_judges_every_clause() -> None:
+    """No clause has only deep properties, whose kills would not be counted."""
+    deep: set[str] = set()
+    standard: set[str] = set()
+    for name, clauses in judged_in_memory().items():
+        (deep if all_properties()[name].is_deep else standard).update(clauses)
+    assert deep
+    assert deep <= standard

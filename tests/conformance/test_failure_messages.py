@@ -1,0 +1,114 @@
+"""The first line of a failure says where the input stood and what was wrong, the second what the input was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.brokers import test_software_metrics as metrics
+from conformance.mutation.properties import all_properties
+from conformance.mutation.trials import broker_with
+from fixtures.broker import Broker
+from strategies.api_versions import build_request
+from strategies.odd_requests import build_with_client_id_bytes, build_with_tags
+from strategies.software_names import Software
+
+NAMED = Software("c.1", "1.0")
+OUT_OF_ORDER = build_with_tags(3, "header", (101, 100))
+NOT_UTF_8 = build_with_client_id_bytes(0, b"\x00\x02\xffa")
+
+
+def request_naming(name: str, version: str) -> Any:
+    """Return a v3 request of a client software."""
+    return build_request(version=3, software=Software(name, version))
+
+
+@pytest.mark.parametrize(
+    ("defect", "judged", "sent", "first_line", "value"),
+    [
+        (
+            "dots-in-names-are-refused",
+            "test_legal_name_is_accepted",
+            request_naming("a.b", "1"),
+            "a legal software name and version: answered with INVALID_REQUEST (42)",
+            json.dumps({"name": "a.b", "version": "1"}),
+        ),
+        (
+            "names-are-not-checked",
+            "test_illegal_name_is_refused",
+            request_naming("a", "é"),
+            "an illegal software version: answered with NONE (0)",
+            json.dumps({"name": "a", "version": "é"}),
+        ),
+        (
+            "names-may-begin-with-a-hyphen",
+            "test_punctuation_at_an_edge_is_refused",
+            request_naming("-a", "1"),
+            "an illegal software name: answered with NONE (0)",
+            json.dumps({"name": "-a", "version": "1"}),
+        ),
+        (
+            "trailing-bytes-shorten-the-table",
+            "test_trailing_bytes_are_ignored",
+            build_request(version=0, trailing=b"\x01\x02"),
+            "bytes after the body: another answer than without them",
+            "0102",
+        ),
+        (
+            "client-ids-have-to-be-utf-8",
+            "test_odd_client_id_does_not_change_the_answer",
+            NOT_UTF_8,
+            "odd client id: the target closed the connection instead of answering",
+            NOT_UTF_8.data.hex(),
+        ),
+        (
+            "tags-in-headers-have-to-ascend",
+            "test_tags_out_of_order_go_as_pinned",
+            OUT_OF_ORDER,
+            "tags out of order in the header: pinned is",
+            OUT_OF_ORDER.data.hex(),
+        ),
+    ],
+)
+def test_a_failure_names_place_and_input(
+    defect: str, judged: str, sent: Any, first_line: str, value: str
+) -> None:
+    """Declarations can tell one input from another that fails in the same way."""
+    broker = broker_with(defect)
+    broker.forget()
+    with assumptions_outside_hypothesis(), pytest.raises(AssertionError) as failed:
+        all_properties()[judged].body(broker=broker, sent=sent)
+    first, second, *_ = str(failed.value).split("\n")
+    assert first.startswith(first_line)
+    assert second == value
+
+
+class _Alive:
+    """A target that runs."""
+
+    def check_alive(self) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("log", "problem"),
+    [
+        ("", metrics.NO_ENTRY),
+        ("a request of somebody else, c.1\n", metrics.NO_ENTRY),
+        ("a request of client-1\n", metrics.SOFTWARE_NOT_NAMED),
+        ("a request of client-1 with c.1\n", ""),
+    ],
+)
+def test_a_missing_log_entry_is_another_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log: str, problem: str
+) -> None:
+    """A log without the request's entry is not excused as one that does not name the software."""
+    monkeypatch.setattr(metrics, "SLOWEST_LOG_S", 0)
+    path = tmp_path / "requests.log"
+    path.write_text(log)
+    broker = cast("Broker", _Alive())
+    assert metrics.log_problem(broker, path, "client-1", NAMED) == problem
