@@ -59,13 +59,13 @@ class TargetEnded(AssertionError):
 def crash_in_words(last_words: str) -> tuple[str, str]:
     """Return a one-line summary of a crash, and the complete text.
 
-    The summary is the line in which the target states the reason, if there is one, else the first line.
+    The summary is the line in which the target states the reason, if there is one, else the first line, which is ours.
 
     Args:
         last_words: how the target ended, with the last lines that it wrote.
     """
     lines = last_words.splitlines() or [""]
-    why = next((line for line in lines if _SAYS_WHY.search(line)), lines[0])
+    why = next((line for line in lines[1:] if _SAYS_WHY.search(line)), lines[0])
     return f"the target crashes: {why.strip()}", last_words
 
 

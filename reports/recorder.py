@@ -89,6 +89,11 @@ class Cell:
         violates = Verdict.VIOLATES.value
         return [failure for failure in self.failures.values() if failure.verdict == violates]
 
+    @property
+    def crashes(self) -> bool:
+        """Whether one of its failures ended the target."""
+        return any(failure.is_crash for failure in self.failures.values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetFacts:

@@ -29,7 +29,9 @@ def summary_markdown(recorder: RunRecorder) -> str:
         cells = [recorder.cells.get(CellKey(clause, *column)) for column in columns]
         level = next((cell.level for cell in cells if cell is not None), "")
         texts = (
-            "" if cell is None else verdict_text(cell.verdict, len(cell.violations))
+            ""
+            if cell is None
+            else verdict_text(cell.verdict, len(cell.violations), crashes=cell.crashes)
             for cell in cells
         )
         lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")

@@ -19,7 +19,7 @@ from reports.exports.violations import GATING_LEVELS, first_line
 from reports.grid_tables import Grid, GridCell, GridClause, GridTarget
 from reports.history_tables import KeptFailure
 from reports.records import Verdict
-from reports.words import WORDS
+from reports.words import CRASH, CRASHES, WORDS
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
 _ALWAYS = {
@@ -109,7 +109,11 @@ def _case(
 
 def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) -> str:
     reason = _declared(cell, seen) or cell.why
-    words = [WORDS[cell.verdict], reason or "; ".join(first_line(each) for each in seen[:3])]
+    crashes = any(each.kind == CRASH for each in seen)
+    words = [
+        CRASHES if crashes else WORDS[cell.verdict],
+        reason or "; ".join(first_line(each) for each in seen[:3]),
+    ]
     if cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and clause.level not in GATING_LEVELS:
         words[0] = f"{words[0]}, but a {clause.level} fails no run"
     return one_line(": ".join(word for word in words if word))

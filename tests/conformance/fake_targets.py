@@ -22,6 +22,7 @@ from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reference_model.server import CLUSTER_ID, NODE_ID
 from reference_model.state_machine import ConnectionState, Identity, ReferenceBroker
 from reference_model.tampering import Ending, Stage, Tampering
+from tests.conformance.several_defects import with_defects
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES, FrameReader
@@ -168,26 +169,23 @@ def turning_behind_tls(behaviour: Behaviour) -> Behaviour:
     return turning(behaviour, after=PREPARATORY_TLS_CONNECTIONS, proper=proper)
 
 
-def with_tampering(tampering: Tampering) -> Behaviour:
-    """Answer as the reference broker does with a defect."""
-    broker = reference_broker()
-    broker.tampering = tampering
-    return behaviour_of(broker)
+def with_tampering(*tamperings: Tampering) -> Behaviour:
+    """Answer as the reference broker does with some defects."""
+    return behaviour_of(with_defects(reference_broker(), tamperings))
 
 
 def _keep_open(ending: Ending) -> None:
     ending.keeps_open = True
 
 
-silent_after_bad_sizes = with_tampering(Tampering(stage=Stage.SIZE, act=_keep_open))
+SILENT_AFTER_BAD_SIZES = Tampering(stage=Stage.SIZE, act=_keep_open)
 """Neither answer nor close after a size that no frame has."""
-ignoring_unknown_apis = with_tampering(DEFECTS["unlisted-apis-are-ignored"].tampering)
+IGNORING_UNKNOWN_APIS = DEFECTS["unlisted-apis-are-ignored"].tampering
 """Answer nothing to an API that the table does not list, and go on."""
 
 
-def holding_half_closed() -> Behaviour:
-    """Keep a connection open for a while after its client has closed its side."""
-    proper = reference_behaviour()
+def holding_half_closed(proper: Behaviour) -> Behaviour:
+    """Keep a connection open for a while after its client has closed its side, and behave otherwise as before."""
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
         proper(target, connection)

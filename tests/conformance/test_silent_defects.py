@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from itertools import combinations
 
 import pytest
 
@@ -23,7 +22,7 @@ SILENT = [
     for name, defect in reversed(DEFECTS.items())
     if IS_SILENT.search(inspect.getsource(defect.tampering.act))
 ]
-"""Those registered last come first: of two in a row, one that needs a refusal would not act after one that replaces it."""
+"""The last registered first, which is the order in which they act: one that replaces a refusal acts after one that needs it."""
 PROPERTIES = properties_of_a_run(left_out=("stored",))
 
 
@@ -38,14 +37,12 @@ def judge(*defects: str) -> dict[str, bool | str]:
 
 @functools.cache
 def failing(defect: str) -> frozenset[str]:
-    """Return the properties that fail on a broker with one defect; all others conform."""
-    judged = judge(defect)
-    assert set(judged.values()) <= {True, False}
-    return frozenset(name for name, outcome in judged.items() if outcome)
+    """Return the properties that fail on a broker with one defect."""
+    return frozenset(name for name, outcome in judge(defect).items() if outcome is True)
 
 
 def test_silent_defects_are_found() -> None:
-    """The search through the defects finds those that answer nothing, and no other."""
+    """The search through the defects finds some that answer nothing, among many others."""
     assert {"unlisted-apis-are-ignored", "a-half-closed-connection-stays-open"} < set(SILENT)
     assert len(SILENT) < len(DEFECTS) / 5
 
@@ -54,19 +51,17 @@ def test_silent_defects_are_found() -> None:
 def test_a_silent_defect_changes_its_own_cells_alone(defect: str) -> None:
     """Every property conforms except those about a clause that the defect breaks, or about the model."""
     broken = set(DEFECTS[defect].breaks)
-    expected = {
-        each.name
-        for each in PROPERTIES
-        if broken & set(each.clauses) or any(map(is_of_model, each.clauses))
-    }
-    assert failing(defect) <= expected
-    assert any(broken & set(each.clauses) for each in PROPERTIES if each.name in failing(defect))
+    about = {each.name: each.clauses for each in PROPERTIES}
+    assert set(judge(defect).values()) == {True, False}
+    for name in failing(defect):
+        assert broken & set(about[name]) or any(map(is_of_model, about[name])), name
+    assert any(broken & set(about[name]) for name in failing(defect))
 
 
-@pytest.mark.parametrize("defect", SILENT)
-def test_two_silent_defects_add_up(defect: str) -> None:
-    """With any other silent defect, exactly those properties fail that fail on either, and none is inconclusive."""
-    for one, other in combinations(SILENT, 2):
-        if one == defect:
-            expected = failing(one) | failing(other)
-            assert judge(one, other) == {each.name: each.name in expected for each in PROPERTIES}
+@pytest.mark.parametrize("place", range(1, len(SILENT)), ids=SILENT[1:])
+def test_two_silent_defects_add_up(place: int) -> None:
+    """With each silent defect before it, exactly the properties fail that fail on either; none is inconclusive."""
+    other = SILENT[place]
+    for one in SILENT[:place]:
+        expected = failing(one) | failing(other)
+        assert judge(one, other) == {each.name: each.name in expected for each in PROPERTIES}

@@ -46,6 +46,7 @@ class Verdicts:
         self.noted: list[str] = []
         self.failures: list[tuple[str, Item]] = []
         self.left_out: list[str] = []
+        self.ended: BrokerGone | None = None
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Count the exchanges."""
@@ -165,6 +166,13 @@ def test_failures_stand_when_patience_ends() -> None:
     assert ended.startswith("AssertionError")
     judge, ended = run({ITEMS[2]: "late"})
     assert (judge.conforming, ended) == (2, "OutOfPatience: asked for Produce v2: used up")
+
+
+def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
+    """The judge gets to know of it, and says why nothing more can be asked."""
+    judge, ended = run({ITEMS[2]: "gone"})
+    assert (judge.conforming, str(judge.ended)) == (2, "it ended")
+    assert ended == "BrokerGone: asked for Produce v2: it ended"
 
 
 class Ending(Journal):

@@ -16,6 +16,7 @@ from reports.repeats import Repeats, Tally
 from reports.run_summary import summary_markdown
 from reports.terminal import MARKUP, printable, verdict_table
 from reports.terminal_failures import MOST_TOLD, failure_lines
+from reports.words import CRASH
 from tests.reports.recorders import (
     CLAUSE,
     answered_step,
@@ -196,6 +197,24 @@ def test_note_in_a_violated_cell_is_told_as_a_note(tmp_path: Path) -> None:
         "✕ KIP-35.keys-unique on reference (plaintext): violates",
     ]
     assert "✕ violates 1" in summary_markdown(recorder)
+
+
+def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
+    """A failure that ended the target "crashes", in its heading and in the summary, and no other failure does."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "PIN"})
+    for key, verdict in ((key_of(), Verdict.VIOLATES), (key_of(OTHER), Verdict.INFORMATIONAL)):
+        failure = failure_of(key, "the target crashes: panic", "fedcba9876543210", verdict)
+        crash = dataclasses.replace(failure, kind=CRASH)
+        recorder.judged(dataclasses.replace(example_of(verdict, key), failure=crash))
+    recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
+    failing = [line for line in _failures(recorder) if line.startswith(("✕", "≈"))]
+    assert failing == [
+        "≈ KIP-511.names-accepted on reference (plaintext): crashes",
+        "✕ KIP-35.keys-unique on reference (plaintext): crashes",
+        "✕ KIP-35.keys-unique on reference (plaintext): violates",
+    ]
+    cells = [line.split(" | ")[-1] for line in summary_markdown(recorder).splitlines()[-2:]]
+    assert cells == ["✕ crashes |", "≈ crashes |"]
 
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:

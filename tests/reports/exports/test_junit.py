@@ -12,6 +12,7 @@ from reports.exports.links import JUNIT
 from reports.grid_tables import read_grid
 from reports.history_tables import read_history_tables
 from reports.records import Verdict
+from reports.words import CRASH
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
 from tests.reports.roll_up_tables import (
     cell_row,
@@ -104,3 +105,19 @@ def test_known_violation_is_explained_by_the_declaration_that_matched(tmp_path: 
     failures = read_history_tables(tmp_path).failures or ()
     (skipped,) = junit_document(read_grid(tmp_path), failures).iter("skipped")
     assert skipped.get("message") == "known: StreamsGroup is not served"
+
+
+def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
+    """A case whose target ended says "crashes" in place of the verdict."""
+    signature = "a" * 16
+    crash = {"kind": CRASH, "message": "the target crashes: panic\ngoroutine 1"}
+    write_tables(
+        tmp_path,
+        targets=[target_row(NEW)],
+        clauses=[clause_row(CLAUSE)],
+        cells=[cell_row(CLAUSE, NEW, "violates", failures=[signature])],
+        failures=[failure_row(signature, CLAUSE, NEW, **crash)],
+    )
+    failures = read_history_tables(tmp_path).failures or ()
+    (failed,) = junit_document(read_grid(tmp_path), failures).iter("failure")
+    assert failed.get("message") == "crashes: the target crashes: panic"
