@@ -4,7 +4,7 @@
 properly and then turns. A run may take at most three times as long as that on a healthy target with the same listener,
 and twice its memory. Where a healthy one takes little more than its start, in the smoke tier, three times that would be
 less than what a target may keep us waiting for (`fixtures.patience`). There it may take the patience of its tier longer,
-and the wait in which that ends. A run that takes more is tried again, each time beside a healthy one: a machine with other
+and the wait in which that ends. A run that takes more is tried again, each time together with a healthy one: a machine with other
 work to do is slow for a while, a suite that waits too long is so always.
 """
 

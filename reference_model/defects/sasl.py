@@ -100,10 +100,14 @@ def unknown_versions_close_before_authentication(handling: Handling) -> None:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
-def asks_for_metadata(handling: Handling) -> bool:
-    """Return whether the request is Metadata v0."""
+def asks_for(
+    handling: Handling, api_key: int, *, api_version: int = 0, state: ConnectionState
+) -> bool:
+    """Return whether a version of an API is requested on a connection in this state."""
     header = handling.header
-    return header is not None and (header.api_key, header.api_version) == (METADATA_KEY, 0)
+    if header is None or handling.state is not state:
+        return False
+    return (header.api_key, header.api_version) == (api_key, api_version)
 
 
 @defect(
@@ -114,7 +118,7 @@ def asks_for_metadata(handling: Handling) -> bool:
 )
 def metadata_is_served_before_authentication(handling: Handling) -> None:
     """Metadata v0 is served before authentication."""
-    if handling.state is ConnectionState.BEFORE_HANDSHAKE and asks_for_metadata(handling):
+    if asks_for(handling, METADATA_KEY, state=ConnectionState.BEFORE_HANDSHAKE):
         replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
@@ -126,7 +130,7 @@ def metadata_is_served_before_authentication(handling: Handling) -> None:
 )
 def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
     """After SaslHandshake v1, a refused Metadata v0 leaves the connection open."""
-    if handling.state is ConnectionState.WRAPPED_TOKENS and asks_for_metadata(handling):
+    if asks_for(handling, METADATA_KEY, state=ConnectionState.WRAPPED_TOKENS):
         replace_reaction(handling, moves=None)
 
 
@@ -138,26 +142,23 @@ def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
 )
 def groups_are_listed_behind_the_handshake(handling: Handling) -> None:
     """After SaslHandshake v1, ListGroups v0 names a group without an error, and then the connection is closed."""
-    header = handling.header
-    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
-        return
-    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
-        handling.answer = groups_response(header.correlation_id, ErrorCode.NONE)
+    name_a_group(handling, ErrorCode.NONE)
 
 
-def groups_response(correlation_id: int, error_code: ErrorCode) -> bytes:
-    """Return the frame of a ListGroups v0 response that names one group."""
-    group = write_nullable_string("payroll") + write_nullable_string("consumer")
-    body = write_int16(error_code) + write_int32(1) + group
-    return encode_frame(write_int32(correlation_id) + body)
+def name_a_group(handling: Handling, error_code: ErrorCode) -> None:
+    """Answer ListGroups v0 after SaslHandshake v1 with one group and an error code."""
+    late = asks_for(handling, LIST_GROUPS_KEY, state=ConnectionState.WRAPPED_TOKENS)
+    if late and handling.answer:
+        assert handling.header is not None
+        group = write_nullable_string("payroll") + write_nullable_string("consumer")
+        body = write_int16(error_code) + write_int32(1) + group
+        handling.answer = encode_frame(write_int32(handling.header.correlation_id) + body)
 
 
 def is_second_handshake(handling: Handling) -> bool:
-    """Whether the request is a SaslHandshake v1 that comes after another one."""
-    header = handling.header
-    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
-        return False
-    return (header.api_key, header.api_version) == (SASL_HANDSHAKE_KEY, 1)
+    """Return whether the request is a SaslHandshake v1 that comes after another one."""
+    state = ConnectionState.WRAPPED_TOKENS
+    return asks_for(handling, SASL_HANDSHAKE_KEY, api_version=1, state=state)
 
 
 @defect(
@@ -168,11 +169,7 @@ def is_second_handshake(handling: Handling) -> bool:
 )
 def a_refusal_names_a_group(handling: Handling) -> None:
     """After SaslHandshake v1 ListGroups v0 is refused with ILLEGAL_SASL_STATE, and the refusal names a group."""
-    header = handling.header
-    if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
-        return
-    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0) and handling.answer:
-        handling.answer = groups_response(header.correlation_id, ErrorCode.ILLEGAL_SASL_STATE)
+    name_a_group(handling, ErrorCode.ILLEGAL_SASL_STATE)
 
 
 @defect(
@@ -226,10 +223,7 @@ def unlisted_apis_are_closed_on_after_the_handshake(handling: Handling) -> None:
 )
 def groups_are_listed_once_versions_are_told(handling: Handling) -> None:
     """ListGroups v0 is served after an ApiVersions request, as if that were the authentication."""
-    header = handling.header
-    if header is None or handling.state is not ConnectionState.VERSIONS_TOLD:
-        return
-    if (header.api_key, header.api_version) == (LIST_GROUPS_KEY, 0):
+    if asks_for(handling, LIST_GROUPS_KEY, state=ConnectionState.VERSIONS_TOLD):
         replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
