@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from conformance.items import consecutive_runs
 from conformance.judging import decode_answer
-from conformance.sweeping import consecutive_runs
 from fixtures.broker import Broker, probe_request
 from fixtures.launchers import choose_launcher, launch
 from fixtures.message_schemas import api_catalogue

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.corpus.entries import Entry
-from conformance.sweeping import Item
+from conformance.items import Item
 from strategies.cluster_ids import Given
 from strategies.conversations import Handshake, Reconnect, Say, Token
 from strategies.software_names import Software

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.items import Item, Problem, Refusal
 from conformance.judging import MalformedAnswer, decode_answer, payload_of
-from conformance.sweeping import Item, Problem, Refusal
 from fixtures.broker import Broker, probe_request
 from fixtures.errors import HarnessError
 from fixtures.message_schemas import api_catalogue

@@ -15,6 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.corpus.entries import Entry
 from conformance.drawn_values import UnreadableValues, read_values
+from conformance.items import Check, Item, check_item
 from conformance.other_apis import (
     advertised_items,
     check_not_served,
@@ -22,7 +23,6 @@ from conformance.other_apis import (
     neighbouring_items,
 )
 from conformance.repeating import FailingExample, run_again
-from conformance.sweeping import Check, Item, check_item
 from fixtures.broker import Broker
 from reference_model.stored_inputs import cut_frames
 from wire.exchange import Request

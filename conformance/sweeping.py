@@ -7,62 +7,30 @@ first line: "Produce v0-v2: the target closed the connection instead of answerin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
-from typing import NamedTuple
 
 from conformance.examples import OUT_OF_PATIENCE, PropertyJudge
+from conformance.items import (
+    Check,
+    CrashingItem,
+    Item,
+    Problem,
+    Refusal,
+    check_item,
+    message_of,
+    names_of,
+)
 from conformance.judging import TargetEnded, Unjudged, crash_in_words
 from conformance.repeating import FailingExample
 from fixtures.broker import Broker
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
-from wire.exchange import Exchange, Outcome, Step
+from wire.exchange import Outcome, Step
 
 SILENT_ITEMS = 8
 """A sweep stops after this many silent items: it has failed anyway, and each one costs a silence bound."""
-
-
-class Item(NamedTuple):
-    """One version of one API, to be requested by a sweep.
-
-    Attributes:
-        name: the API's name.
-        api_key: its key.
-        api_version: the requested version.
-    """
-
-    name: str
-    api_key: int
-    api_version: int
-
-
-class Problem(AssertionError):
-    """What is wrong with one item.
-
-    Attributes:
-        what: the problem, in words that are equal for every item that fails in the same way.
-        details: further details of this item; may be empty.
-    """
-
-    def __init__(self, what: str, details: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.details = details
-
-
-class Refusal(Problem):
-    """A refusal that may end: the item is requested once more after all others."""
-
-
-class Deadly(Problem):
-    """An item that ends the target."""
-
-
-Check = Callable[[Broker, Item], Exchange]
-"""Asks one item, returns the exchange, and raises `Problem` if something is wrong, `Unjudged` if it is only to be noted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +38,6 @@ class _Failed:
     item: Item
     problem: Problem
     steps: tuple[Step, ...]
-
-
-def check_item(broker: Broker, item: Item, check: Check) -> None:
-    """Check one item again, alone.
-
-    Raises:
-        AssertionError: the item fails.
-    """
-    try:
-        with suppress(Unjudged):
-            check(broker, item)
-    except Problem as problem:
-        raise AssertionError(message_of([item], problem)) from problem
 
 
 def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check) -> None:
@@ -99,7 +54,7 @@ def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Ch
         for each in reversed(alike):
             again = partial(check_item, check=check)
             example = FailingExample(again, {"broker": broker, "item": each.item})
-            kind = TargetEnded if isinstance(each.problem, Deadly) else AssertionError
+            kind = TargetEnded if isinstance(each.problem, CrashingItem) else AssertionError
             judge.differs(kind(message), each.steps, example)
     if trouble is not None and failed and isinstance(trouble, OutOfPatience):
         judge.leaves_out(OUT_OF_PATIENCE)
@@ -130,16 +85,16 @@ def _check_all(
             failed.append(_Failed(item, problem, tuple(broker.journal)))
             silent += was_silent(broker.journal)
         except HarnessError as error:
-            deadly = None
+            crashing = None
             if isinstance(error, BrokerGone) and not broker.can_restart:
                 error = judge.ends_for_good(error, {"item": item})
             elif isinstance(error, BrokerGone):
                 # If the target does not start again, the cause stays unknown; earlier results are kept.
                 with suppress(HarnessError):
-                    deadly = _find_deadly(broker, last, check)
-            if deadly is None:
+                    crashing = _find_crashing_item(broker, last, check)
+            if crashing is None:
                 return failed, type(error)(f"asked for {names_of([item])}: {error}")
-            failed.append(deadly)
+            failed.append(crashing)
         if silent == SILENT_ITEMS:
             break
     return _still_failing(judge, broker, failed, check), None
@@ -165,14 +120,14 @@ def _still_failing(
     return left
 
 
-def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
+def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
     """Find out which of the last items ends the target, trying each on a fresh one; restart the target afterwards.
 
     The end may be noticed only when the next item is requested.
     """
-    deadly = None
+    crashing = None
     for item in reversed(last):
-        if deadly is not None or not broker.can_restart:
+        if crashing is not None or not broker.can_restart:
             break
         broker.restart()
         broker.forget()
@@ -182,10 +137,12 @@ def _find_deadly(broker: Broker, last: Sequence[Item], check: Check) -> _Failed 
             # After its response or close, a process may take a moment to end.
             broker.await_end()
         except BrokerGone as gone:
-            deadly = _Failed(item, Deadly(*crash_in_words(str(gone))), tuple(broker.journal))
-    if deadly is not None and broker.can_restart:
+            crashing = _Failed(
+                item, CrashingItem(*crash_in_words(str(gone))), tuple(broker.journal)
+            )
+    if crashing is not None and broker.can_restart:
         broker.restart()
-    return deadly
+    return crashing
 
 
 def was_silent(journal: Sequence[Step]) -> bool:
@@ -200,36 +157,3 @@ def _alike(failed: Sequence[_Failed]) -> list[list[_Failed]]:
     for each in failed:
         groups.setdefault(each.problem.what, []).append(each)
     return list(groups.values())
-
-
-def message_of(items: Sequence[Item], problem: Problem) -> str:
-    """Name the items that fail alike, and what is wrong with them."""
-    first_line = f"{names_of(items)}: {problem.what}"
-    return f"{first_line}\n{problem.details}" if problem.details else first_line
-
-
-def names_of(items: Iterable[Item]) -> str:
-    """Return items by API, each with its versions as ranges: "Produce v0-v2, Envelope v0"."""
-    return ", ".join(
-        f"{name} {ranges([item.api_version for item in same])}"
-        for name, same in groupby(items, key=lambda item: item.name)
-    )
-
-
-def ranges(versions: Sequence[int]) -> str:
-    """Return ascending versions as ranges: "v0-v2, v5"."""
-    return ", ".join(
-        f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}"
-        for run in consecutive_runs(versions)
-    )
-
-
-def consecutive_runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Split ascending numbers into runs that have no gap: 0, 1, 2, 5 into [0, 1, 2] and [5]."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs

@@ -179,7 +179,5 @@ def test_finalized_levels_do_not_depend_on_the_version(
                 for each in answer.finalized_features
             }
         )
-    different = [
-        version for version, each in zip(served, levels, strict=True) if each != levels[0]
-    ]
+    different = [version for version, each in zip(served, levels, strict=True) if each != levels[0]]
     assert different == [], f"other levels than at v{served[0]}"

@@ -7,6 +7,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from conformance.examples import JUDGE, PropertyJudge
+from conformance.items import names_of
 from conformance.judging import Unjudged
 from conformance.other_apis import (
     advertised_items,
@@ -20,7 +21,7 @@ from conformance.other_apis import (
     steps_to_table,
     undescribed_items,
 )
-from conformance.sweeping import names_of, sweep
+from conformance.sweeping import sweep
 from fixtures.broker import Broker
 from strategies.api_versions import INT16_MIN
 from strategies.bare_requests import bare_requests, build_bare_request, distances

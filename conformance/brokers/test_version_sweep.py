@@ -15,9 +15,10 @@ import pytest
 
 from conformance.examples import JUDGE, PropertyJudge
 from conformance.interrupts import INTERRUPTS
+from conformance.items import ranges
 from conformance.judging import MalformedAnswer, error_code_of
 from conformance.repeating import FailingExample
-from conformance.sweeping import SILENT_ITEMS, ranges, was_silent
+from conformance.sweeping import SILENT_ITEMS, was_silent
 from fixtures.broker import Broker
 from strategies.api_versions import INT16_MIN, build_request
 from wire.error_codes import ErrorCode

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import UnknownName
-from conformance.expectations import entries_for
+from conformance.declaration_entries import entries_for
 from conformance.stored_failures import NoStoredFailure
 from fixtures.targets import BROKERS_FOLDER
 from reports.errors import RunRefused

@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from conformance import other_apis
+from conformance.items import Item, Problem, Refusal
 from conformance.other_apis import check_not_served, check_served
-from conformance.sweeping import Item, Problem, Refusal
 from fixtures.broker import Broker
 from fixtures.errors import ConnectionFailed
 from wire.api_versions import ApiVersion

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from conformance.items import Item, Problem, Refusal, names_of, ranges
 from conformance.judging import Unjudged
-from conformance.sweeping import SILENT_ITEMS, Item, Problem, Refusal, names_of, ranges, sweep
+from conformance.sweeping import SILENT_ITEMS, sweep
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.patience import Patience
 from tests.clauses.properties import properties_in

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
+from conformance.declaration_entries import entries_for, match_for
 from conformance.drawn_values import UnreadableValues, read_values
-from conformance.expectations import entries_for, match_for
 from conformance.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from fixtures.errors import InvalidTargetFile
 from fixtures.targets import load_target
