@@ -12,11 +12,11 @@ from click.testing import CliRunner
 
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
-from conformance.declaration_entries import entries_for, match_for
-from conformance.drawn_values import UnreadableValues, read_values
-from conformance.stored_failures import NoStoredFailure, StoredFailure, read_failure
+from conformance.failures.declaration_entries import entries_for, match_for
+from conformance.failures.drawn_values import UnreadableValues, read_values
+from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
 from fixtures.errors import InvalidTargetFile
-from fixtures.targets import load_target
+from fixtures.registry.targets import load_target
 from strategies.api_versions import build_request
 from strategies.header_fields import PLAIN_CLIENT_ID
 from tests.conformance.suite_runs import SuiteRun, run_suite
