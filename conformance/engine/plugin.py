@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
 from conformance.engine.planning import is_judged, is_left_out, listener_of, planned_run
 from conformance.engine.prerequisites import why_not_applicable
-from conformance.engine.property_judge import JUDGE, SEQUENCES_CLAUSE, PropertyJudge
+from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.pytest_reports import explain
 from conformance.engine.repeating import Repeater
 from conformance.runs.run_identity import asks_for_everything, target_facts
@@ -165,14 +165,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         _name_of(item),
         is_brief=is_brief,
         pinned=_pinned_examples([item])[_name_of(item)],
-        sequences=_judge_of_sequences(recorder, broker, _name_of(item)),
     )
     JUDGE.set(judge)
     overlap = Overlap(judge.judge)
     in_order = item.get_closest_marker("in_order") is not None
     JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
-        with closing(judge), _fewer_examples(item, broker) if is_brief else nullcontext():
+        with _fewer_examples(item, broker) if is_brief else nullcontext():
             try:
                 result = yield
                 overlap.end()
@@ -189,16 +188,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         raise
     finally:
         item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
-
-
-def _judge_of_sequences(
-    recorder: RunRecorder, broker: Broker, property_name: str
-) -> PropertyJudge | None:
-    """Return the judge of examples that run after others on a connection; None if that clause is not planned."""
-    key = CellKey(SEQUENCES_CLAUSE, broker.target.id, broker.listener)
-    if key not in recorder.cells:
-        return None
-    return PropertyJudge(recorder, broker, (catalogue()[SEQUENCES_CLAUSE],), property_name)
 
 
 def _repeater(config: pytest.Config, target: Target) -> Repeater:

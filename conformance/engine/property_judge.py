@@ -31,14 +31,10 @@ from fixtures.under_test.broker import Broker
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
 from reports.run.recorder import CellKey, JudgedExample, RunRecorder
-from reports.verdict_labels import counted
 from wire.exchange import Exchange, Step
 
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the current property."""
-
-SEQUENCES_CLAUSE = "MODEL.sequence-agrees"
-"""The clause violated by an example that passes on a connection of its own but fails on a borrowed one."""
 
 BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
@@ -58,8 +54,7 @@ class PropertyJudge:
     """Judges the examples of one property on one target.
 
     Attributes:
-        failed_elsewhere: ids of further clauses that an example violated: by failing only after other requests, or by
-            a crash.
+        failed_elsewhere: ids of further clauses that an example violated by a crash.
     """
 
     def __init__(
@@ -71,7 +66,6 @@ class PropertyJudge:
         *,
         is_brief: bool = False,
         pinned: int = 0,
-        sequences: PropertyJudge | None = None,
     ) -> None:
         """Start without examples.
 
@@ -82,8 +76,6 @@ class PropertyJudge:
             name: the property's name.
             is_brief: whether the property ends after `BRIEF_S`, however many examples are drawn.
             pinned: the number of pinned examples; they come first, and all of them run.
-            sequences: the same property's judge for failures that occur only after other requests on one connection,
-                which violate a separate clause. Without it no example borrows a connection.
         """
         self._began_at = time.monotonic()
         self._is_brief = is_brief
@@ -98,9 +90,7 @@ class PropertyJudge:
         self._shrinking = Shrinking()
         self._differences = 0
         self._has_found = False
-        self._sequences = sequences
         self.failed_elsewhere: set[str] = set()
-        self._lender = None if sequences is None else broker.lender()
         self._is_deadly = False
         self._stored = False
         self._harness_error: HarnessError | None = None
@@ -154,7 +144,7 @@ class PropertyJudge:
     def _run(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Run the body; if that ends a target that we can restart, find out whether the example is the cause."""
         try:
-            self._run_on_any_connection(body, values)
+            run_body(self._broker, body, values)
         except BrokerGone as gone:
             if not self._broker.can_restart:
                 raise self.ends_for_good(gone, values) from gone
@@ -165,39 +155,6 @@ class PropertyJudge:
                 confirm_crash(self._broker, body, values, gone)
             self._is_deadly = True
             raise crash_error(gone) from gone
-
-    def _run_on_any_connection(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
-        """Run the body, on a borrowed connection if possible; if it fails there, run it on one of its own."""
-        lender = self._lender if is_aside() else None
-        try:
-            run_body(self._broker, body, values, lender=lender)
-        except AssertionError as error:
-            served, done = self._broker.served_before, self._broker.journal
-            if not served:
-                raise
-            run_body(self._broker, body, values)
-            requests = tuple(step.exchanges[0].request for step in served)
-            example = FailingExample(body, values, served_before=requests)
-            self._holds_alone(error, (*served, *done), example)
-
-    def _holds_alone(
-        self, error: AssertionError, steps: tuple[Step, ...], example: FailingExample
-    ) -> None:
-        """Record that an example passes on a connection of its own, but fails after requests of other examples."""
-        assert self._sequences is not None
-        # One such failure is enough evidence; with borrowed connections, more examples would have to run twice.
-        self.close()
-        served = counted(len(example.served_before), "request")
-        behind = AssertionError(f"behind {served} that the connection had served well: {error}")
-        self.failed_elsewhere.add(SEQUENCES_CLAUSE)
-        # Both judges record it under the same number, because it is the same example.
-        self._sequences._number = self._number
-        self._sequences.differs(behind, steps, example)
-
-    def close(self) -> None:
-        """Close the connections that examples left open for others to borrow."""
-        if self._lender is not None:
-            self._lender.close()
 
     def judge_stored(self, body: Callable[..., None], values: Mapping[str, Any]) -> bool:
         """Judge an example that was not drawn: it is not shrunk, and later examples are judged even if it fails.
@@ -234,12 +191,7 @@ class PropertyJudge:
         """
         if isinstance(error, TargetEnded):
             self._blame_crash(error, steps, example.values)
-        self._record_difference(
-            self._drawn(example.values),
-            error,
-            steps=steps,
-            served_before=len(example.served_before),
-        )
+        self._record_difference(self._drawn(example.values), error, steps=steps)
         self._shrinking.end()
         if self._is_binding(error):
             self._failing[self._signatures(error)] = example
@@ -275,8 +227,6 @@ class PropertyJudge:
             self.leaves_out(TOO_SLOW.format(run=run, drawn=drawn, limit_s=BRIEF_S))
         if self._first_error is not None:
             raise self._first_error
-        if self._sequences is not None:
-            self._sequences.raise_first()
 
     def repeat_failures(self, repeater: Repeater) -> None:
         """Repeat each distinct failure alone, unless it is declared, and record how often it occurs again."""
@@ -287,8 +237,6 @@ class PropertyJudge:
             if repeats is not None:
                 for key, signature in signatures:
                     self._recorder.repeated(key, signature, repeats)
-        if self._sequences is not None:
-            self._sequences.repeat_failures(repeater)
 
     def _is_to_raise(self, error: AssertionError, example: FailingExample) -> bool:
         """Keep a failing example; return whether Hypothesis gets the error."""
@@ -389,7 +337,6 @@ class PropertyJudge:
         error: AssertionError,
         *,
         steps: tuple[Step, ...] | None = None,
-        served_before: int = 0,
     ) -> bool:
         """Record a difference; return whether it is declared for every clause of the property."""
         binding = self._is_binding(error)
@@ -402,7 +349,6 @@ class PropertyJudge:
             error=error,
             drawn=drawn,
             steps=steps,
-            served_before=served_before,
             declared=declared,
         )
         if binding and not is_declared:
@@ -434,7 +380,6 @@ class PropertyJudge:
         error: AssertionError | None = None,
         drawn: str = "",
         steps: tuple[Step, ...] | None = None,
-        served_before: int = 0,
         declared: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         # The first failure was drawn for judging; examples after it are part of shrinking.
@@ -457,7 +402,6 @@ class PropertyJudge:
                     message=str(error),
                     example=drawn,
                     steps=done,
-                    served_before=served_before,
                     known_violation=declared.get(clause.id, ""),
                 )
             self._recorder.judged(

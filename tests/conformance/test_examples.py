@@ -67,7 +67,6 @@ class FakeBroker:
     listener: str = "plaintext"
     is_pinned: bool = False
     journal: list[Any] = field(default_factory=list)
-    served_before: tuple[Any, ...] = ()
     patience: Patience = field(default_factory=Patience)
     is_alive: bool = True
     revivals: int = 0
@@ -93,10 +92,7 @@ class FakeBroker:
         """Raise an error if the broker ends a moment later."""
         self.check_alive()
 
-    def lender(self) -> None:
-        """Return None: nothing is lent."""
-
-    def forget(self, lender: None = None) -> None:
+    def forget(self) -> None:
         """Begin a new journal."""
         self.journal = []
 
