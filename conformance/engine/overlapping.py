@@ -19,8 +19,8 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.engine.assumptions import assumptions_outside_hypothesis
 from fixtures.client.greenlet_wait import Aside
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 Judge = Callable[[Callable[..., None], Mapping[str, Any]], None]
 

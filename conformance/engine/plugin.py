@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis.errors import Flaky
 
 from clauses.catalogue import catalogue
-from conformance.engine.budgets import SETTINGS_OF_A_TEST, examples_on
+from conformance.engine.budgets import examples_on
 from conformance.engine.expectations import unmatched_expectations
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
@@ -42,6 +42,13 @@ from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run.run_writer import RunWriter
+from strategies.hypothesis_adapter import (
+    body_of,
+    is_drawn,
+    max_examples_changed,
+    pinned_examples,
+    replace_body,
+)
 
 REPEATER = pytest.StashKey[Repeater]()
 """Repeats the failures of the current target."""
@@ -99,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
     """Count the pinned examples of each property; they run first, on every target."""
     return {
-        _name_of(item): len(getattr(item.obj, "hypothesis_explicit_examples", ()))  # type: ignore[attr-defined]
+        _name_of(item): len(pinned_examples(item.obj))  # type: ignore[attr-defined]
         for item in items
     }
 
@@ -122,12 +129,12 @@ def _judge_examples(item: pytest.Item) -> None:
     if any(map(item.get_closest_marker, ("stored", "swept"))):
         # Such a test passes its examples to the judge itself.
         return
-    handle = getattr(item.obj, "hypothesis", None)  # type: ignore[attr-defined]
-    if handle is None:
+    test = item.obj  # type: ignore[attr-defined]
+    if not is_drawn(test):
         raise pytest.UsageError(f"{item.nodeid}: a property is a @given test")
-    body = handle.inner_test
+    body = body_of(test)
     if not hasattr(body, "judged"):
-        handle.inner_test = _judged(body)
+        replace_body(test, _judged(body))
 
 
 def _judged(body: Callable[..., None]) -> Callable[..., None]:
@@ -242,21 +249,10 @@ def _is_brief(item: pytest.Item, broker: Broker) -> bool:
     return not first and item.get_closest_marker("exhaustive") is None
 
 
-@contextmanager
-def _fewer_examples(item: pytest.Item, broker: Broker) -> Iterator[None]:
+def _fewer_examples(item: pytest.Item, broker: Broker) -> AbstractContextManager[None]:
     """Make a property draw only a share of its examples inside the block."""
-    test = item.obj  # type: ignore[attr-defined]
-    # Hypothesis keeps a test's settings there, and has no public way to change them after decoration.
-    whole = getattr(test, SETTINGS_OF_A_TEST, None)
-    if whole is None:
-        yield
-        return
-    fewer = examples_on(broker.listener, broker.target.listeners, max_examples=whole.max_examples)
-    setattr(test, SETTINGS_OF_A_TEST, settings(whole, max_examples=fewer))
-    try:
-        yield
-    finally:
-        setattr(test, SETTINGS_OF_A_TEST, whole)
+    change = partial(examples_on, broker.listener, broker.target.listeners)
+    return max_examples_changed(item.obj, change)  # type: ignore[attr-defined]
 
 
 def _name_of(item: pytest.Item) -> str:

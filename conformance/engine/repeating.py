@@ -16,12 +16,12 @@ from typing import Any
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
-from conformance.engine.assumptions import assumptions_outside_hypothesis
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 FEW_REPEATS = 10
 """Repeats if all of them fail.

@@ -24,6 +24,7 @@ from conformance.corpus.entries import Entry
 from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
+from strategies.hypothesis_adapter import body_of
 
 FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parents[1] / "brokers"
@@ -128,8 +129,7 @@ def property_named(name: str) -> Callable[..., None]:
     for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
         found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
         if found is not None:
-            body: Callable[..., None] = getattr(found, "hypothesis", found)
-            return getattr(body, "inner_test", body)
+            return body_of(found)
     raise NoStoredFailure(f"there is no property {name} any more")
 
 

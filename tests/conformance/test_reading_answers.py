@@ -21,8 +21,8 @@ from conformance.assertions.judging import (
     payload_of,
     summary_of,
 )
-from conformance.engine.assumptions import assumptions_outside_hypothesis
 from strategies.api_versions import build_request
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.error_codes import ErrorCode
 from wire.errors import NegativeLength
 from wire.exchange import Exchange, Outcome
