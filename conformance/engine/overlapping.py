@@ -19,7 +19,7 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from fixtures.client.greenlet_wait import Aside
+from fixtures.client.greenlet_wait import SuspendedCall
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 Judge = Callable[[Callable[..., None], Mapping[str, Any]], None]
@@ -55,7 +55,7 @@ class Overlap:
             judge: judges one example.
         """
         self._judge = judge
-        self._waiting: deque[Aside] = deque()
+        self._waiting: deque[SuspendedCall] = deque()
         self._one_by_one: float = ONE_BY_ONE_AT_FIRST
 
     def judge(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
@@ -69,7 +69,7 @@ class Overlap:
         if self._one_by_one:
             self._judge_alone(body, values)
         else:
-            self._begin(Aside(partial(self._judge, body, values)))
+            self._begin(SuspendedCall(partial(self._judge, body, values)))
 
     def end(self) -> None:
         """Finish the waiting examples, after Hypothesis has drawn the last one.
@@ -88,7 +88,7 @@ class Overlap:
             raise
         self._one_by_one -= 1
 
-    def _begin(self, example: Aside) -> None:
+    def _begin(self, example: SuspendedCall) -> None:
         try:
             example.begin()
         except EndedBesideOthers as error:

@@ -25,7 +25,7 @@ from conformance.engine.crashes import (
 from conformance.engine.overlapping import EndedBesideOthers
 from conformance.engine.repeating import FailingExample, Repeater, run_body
 from conformance.engine.shrinking import Shrinking
-from fixtures.client.greenlet_wait import is_aside
+from fixtures.client.greenlet_wait import can_yield
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from reports.records import Phase, Verdict
@@ -149,7 +149,7 @@ class PropertyJudge:
             if not self._broker.can_restart:
                 raise self.ends_for_good(gone, values) from gone
             self._broker.restart()
-            if is_aside():
+            if can_yield():
                 raise EndedBesideOthers(str(gone)) from gone
             if not self._is_deadly:
                 confirm_crash(self._broker, body, values, gone)

@@ -23,7 +23,7 @@ from conformance.engine import shrinking
 from conformance.engine.expectations import stale_expectations
 from conformance.engine.overlapping import EndedBesideOthers
 from conformance.engine.property_judge import BRIEF_S, PropertyJudge
-from fixtures.client.greenlet_wait import Aside
+from fixtures.client.greenlet_wait import SuspendedCall
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.registry.targets import KnownViolation, Target
@@ -455,7 +455,7 @@ def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path
     case = judged(tmp_path, broker)
 
     with pytest.raises(EndedBesideOthers, match="exit status 139"):
-        Aside(partial(case.run, end_it, 1)).begin()
+        SuspendedCall(partial(case.run, end_it, 1)).begin()
     assert broker.revivals == 4
     assert case.recorder.cells[case.key].verdicts == {}
     with pytest.raises(TargetEnded):

@@ -18,7 +18,7 @@ from conformance.engine.overlapping import (
     OneByOne,
     Overlap,
 )
-from fixtures.client.greenlet_wait import before_waiting
+from fixtures.client.greenlet_wait import yield_before_waiting
 from tests.conformance.suite_runs import run_suite
 
 FIRST = -1
@@ -41,7 +41,7 @@ class Judge:
             return
         self.begun.append(number)
         if self._waits:
-            before_waiting()
+            yield_before_waiting()
         if number in self._failing:
             raise self._failing[number]
         self.judged.append(number)
@@ -119,7 +119,7 @@ def test_the_last_example_may_still_be_none() -> None:
     """An assumption that fails after the end of drawing is also reported."""
 
     def judge(body: object, values: Mapping[str, Any]) -> None:
-        before_waiting()
+        yield_before_waiting()
         if values["number"] != FIRST:
             assume(False)
 
