@@ -34,7 +34,7 @@ AT_ONCE = 2
 more than two bring no gain."""
 
 
-class OneByOne(BaseException):
+class RejudgeSequentially(BaseException):
     """An earlier example, from which Hypothesis has moved on, failed, was rejected, or ended the target.
 
     Not an `Exception`: Hypothesis would treat that as a failure of the example that it is drawing.
@@ -62,7 +62,7 @@ class Overlap:
         """Finish the example that has waited longest, then run the next one up to its first wait.
 
         Raises:
-            OneByOne: a waiting example failed.
+            RejudgeSequentially: a waiting example failed.
             Exception: whatever the judge raises for the next example.
         """
         self._settle(leaving=0 if self._one_by_one else AT_ONCE - 1)
@@ -75,7 +75,7 @@ class Overlap:
         """Finish the waiting examples, after Hypothesis has drawn the last one.
 
         Raises:
-            OneByOne: one of them failed.
+            RejudgeSequentially: one of them failed.
         """
         with assumptions_outside_hypothesis():
             self._settle(leaving=0)
@@ -93,7 +93,7 @@ class Overlap:
             example.begin()
         except EndedBesideOthers as error:
             self._drop_all()
-            raise OneByOne from error
+            raise RejudgeSequentially from error
         except AssertionError:
             # Hypothesis shrinks the failure now, so it must know each example's result at once.
             self._one_by_one = inf
@@ -106,7 +106,7 @@ class Overlap:
                 self._waiting.popleft().finish()
             except (AssertionError, UnsatisfiedAssumption, EndedBesideOthers) as error:
                 self._drop_all()
-                raise OneByOne from error
+                raise RejudgeSequentially from error
 
     def _drop_all(self) -> None:
         """Drop all waiting examples; the rerun judges them again."""

@@ -26,7 +26,7 @@ from conformance.engine.hypothesis_profiles import (
     seed_for_place,
 )
 from conformance.engine.interrupts import INTERRUPTS
-from conformance.engine.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
+from conformance.engine.overlapping import JUDGE_EXAMPLE, Overlap, RejudgeSequentially
 from conformance.engine.planning import is_judged, is_left_out, listener_of, planned_run
 from conformance.engine.prerequisites import why_not_applicable
 from conformance.engine.property_judge import JUDGE, PropertyJudge
@@ -184,7 +184,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
                 overlap.end()
                 INTERRUPTS.check()
                 judge.raise_first()
-            except OneByOne as found:
+            except RejudgeSequentially as found:
                 judge.begin_again(found.__cause__)
                 result = item.runtest()
                 judge.raise_first()

@@ -15,8 +15,8 @@ from conformance.engine.overlapping import (
     AT_ONCE,
     ONE_BY_ONE_AT_FIRST,
     EndedBesideOthers,
-    OneByOne,
     Overlap,
+    RejudgeSequentially,
 )
 from fixtures.client.greenlet_wait import yield_before_waiting
 from tests.conformance.suite_runs import run_suite
@@ -92,7 +92,7 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
     overlap = overlap_of(judge)
     for number in range(AT_ONCE + 1):
         overlap.judge(body, {"number": number})
-    with pytest.raises(OneByOne) as raised:
+    with pytest.raises(RejudgeSequentially) as raised:
         overlap.judge(body, {"number": 98})
     assert raised.value.__cause__ is error
     assert judge.begun == list(range(AT_ONCE + 1))
@@ -103,7 +103,7 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
 def test_what_ends_the_target_beside_others_is_looked_for_one_by_one() -> None:
     """This also applies if the target ends before the first wait."""
     overlap = overlap_of(Judge(failing={0: EndedBesideOthers()}, waits=False))
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         overlap.judge(body, {"number": 0})
 
 
@@ -111,7 +111,7 @@ def test_the_last_example_of_all_is_not_forgotten() -> None:
     """A failure of the last example is found at the end."""
     overlap = overlap_of(Judge(failing={0: AssertionError("wrong")}))
     overlap.judge(body, {"number": 0})
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         overlap.end()
 
 
@@ -125,7 +125,7 @@ def test_the_last_example_may_still_be_none() -> None:
 
     overlap = overlap_of(judge)
     overlap.judge(body, {"number": 0})
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         overlap.end()
 
 
@@ -139,7 +139,7 @@ def test_hypothesis_lets_it_pass() -> None:
     def judged(number: int) -> None:
         overlap.judge(body, {"number": number})
 
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         judged()
     assert len(judge.begun) == len(judge.judged) + AT_ONCE
 
