@@ -164,13 +164,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, listener_of(item).id)
-    is_brief = _is_brief(item, broker)
+    is_secondary = _is_on_secondary_listener(item, broker)
     judge = PropertyJudge(
         recorder,
         broker,
         clauses,
         _name_of(item),
-        is_brief=is_brief,
+        is_secondary_listener=is_secondary,
         pinned=_pinned_examples([item])[_name_of(item)],
     )
     JUDGE.set(judge)
@@ -178,7 +178,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     in_order = item.get_closest_marker("in_order") is not None
     JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
-        with _fewer_examples(item, broker) if is_brief else nullcontext():
+        with _fewer_examples(item, broker) if is_secondary else nullcontext():
             try:
                 result = yield
                 overlap.end()
@@ -243,7 +243,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
 
-def _is_brief(item: pytest.Item, broker: Broker) -> bool:
+def _is_on_secondary_listener(item: pytest.Item, broker: Broker) -> bool:
     """Return whether a property runs fewer examples because the listener is not the target's first."""
     first = broker.listener == broker.target.listeners[0]
     return not first and item.get_closest_marker("exhaustive") is None

@@ -18,11 +18,11 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, catalogue
 from conformance.assertions.judging import TargetEnded, Unjudged
-from conformance.engine import property_judge as examples
-from conformance.engine import shrinking
+from conformance.engine import example_limits, shrinking
+from conformance.engine.example_limits import SECONDARY_BUDGET_S
 from conformance.engine.expectations import stale_expectations
 from conformance.engine.overlapping import EndedBesideOthers
-from conformance.engine.property_judge import BRIEF_S, PropertyJudge
+from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.greenlet_wait import SuspendedCall
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
@@ -126,7 +126,7 @@ def judged(
     broker: FakeBroker,
     *clauses: Clause,
     known: str = "",
-    is_brief: bool = False,
+    is_secondary_listener: bool = False,
     pinned: int = 0,
 ) -> Judged:
     """Return a judge of some clauses on a broker, of a MUST unless others are given."""
@@ -146,7 +146,7 @@ def judged(
         cast(Broker, broker),
         clauses,
         "test_something",
-        is_brief=is_brief,
+        is_secondary_listener=is_secondary_listener,
         pinned=pinned,
     )
     return Judged(judge, recorder, CellKey(clauses[0].id, target, listener))
@@ -394,7 +394,7 @@ def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
     """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
     broker = FakeBroker()
     case = judged(tmp_path, broker, PIN, catalogue()[blamed])
-    case.judge._clauses = (PIN,)
+    case.judge._examples.clauses = (PIN,)
     broker.last_sent = (step,)
     for value in range(2):
         with pytest.raises(BrokerGone, match=f"exit status 139; this is the matter of {blamed}"):
@@ -485,10 +485,10 @@ def test_brief_property_begins_nothing_late(
 ) -> None:
     """After its time is up, only the first example runs, also after the property begins again."""
     now = [0.0]
-    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    case = judged(tmp_path, FakeBroker(), is_brief=True)
+    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True)
     ran: list[int] = []
-    now[0] += 2 * BRIEF_S
+    now[0] += 2 * SECONDARY_BUDGET_S
     case.run(ran.append, 1)
     case.run(ran.append, 2)
     case.judge.begin_again(None)
@@ -499,13 +499,13 @@ def test_brief_property_begins_nothing_late(
 def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They all run, however late; the cell says that drawn examples were dropped."""
     now = [0.0]
-    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    case = judged(tmp_path, FakeBroker(), is_brief=True, pinned=3)
+    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True, pinned=3)
     ran: list[int] = []
 
     def late(value: int) -> None:
         ran.append(value)
-        now[0] += BRIEF_S + 1
+        now[0] += SECONDARY_BUDGET_S + 1
 
     for value in range(3):
         case.run(late, value)
@@ -527,11 +527,11 @@ def test_cell_says_how_many_drawn_examples_were_run(
 ) -> None:
     """How many were drawn is known at the end alone; what is judged again one by one is counted again."""
     now = [0.0]
-    monkeypatch.setattr(examples, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    case = judged(tmp_path, FakeBroker(), is_brief=True, pinned=1)
+    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True, pinned=1)
 
     def slow(value: int) -> None:
-        now[0] += 0.4 * BRIEF_S
+        now[0] += 0.4 * SECONDARY_BUDGET_S
 
     for _ in range(2):
         case.judge.begin_again(None)
