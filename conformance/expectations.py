@@ -12,12 +12,11 @@ from clauses.catalogue import catalogue
 from conformance.stored_failures import StoredFailure, read_failure
 from fixtures.targets import KnownViolation, Target
 from reports.recorder import CellKey, RunRecorder
-from reports.records import Verdict
+from reports.records import BROKEN_VERDICTS, VIOLATED_VERDICTS, Verdict
 from reports.run_folder import read_run_header
 from reports.run_verdicts import run_verdicts
 
 DAYS_UNTIL_STALE = 90
-ENDED_BADLY = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
 _CHANGING = re.compile(r"(?<![\w.-])(?:(?:0x)?[0-9a-f]{8,}|-?\d+)(?![\w-])")
 _SPECIAL = re.compile(r"[.^$*+?{}\[\]\\|()]")
 
@@ -59,7 +58,7 @@ def _why_unmatched(
 ) -> str:
     if verdicts == {Verdict.NOT_APPLICABLE}:
         return "which does not apply to it"
-    if verdicts.isdisjoint(ENDED_BADLY) or (target.id, known) in recorder.matched_expectations:
+    if verdicts.isdisjoint(BROKEN_VERDICTS) or (target.id, known) in recorder.matched_expectations:
         return ""
     return f"but no failure matches {known.match!r}"
 
@@ -92,9 +91,7 @@ def entries_for(folder: Path, today: date) -> Mapping[str, str]:
     """
     header = read_run_header(folder)
     verdicts = run_verdicts(folder, header)
-    violated = {
-        key for key, verdict in verdicts.items() if verdict in (Verdict.VIOLATES, Verdict.FLAKY)
-    }
+    violated = {key for key, verdict in verdicts.items() if verdict in VIOLATED_VERDICTS}
     judged: dict[tuple[str, str], set[str]] = {}
     for key, verdict in verdicts.items():
         if verdict is not Verdict.NOT_APPLICABLE:

@@ -7,8 +7,8 @@ from hypothesis.errors import Flaky
 
 from fixtures.errors import HarnessError
 from reports.allure_results import attach_failure
-from reports.exit_status import gates
 from reports.recorder import Cell, CellKey, RunRecorder
+from reports.records import gates
 from reports.terminal import shortened
 
 LONGEST_LINE = 160
@@ -95,7 +95,7 @@ def _problem(error: BaseException) -> str:
 def _excuse(cells: list[Cell], *, strict: bool) -> str:
     """Return why the violated cells do not fail the run; empty if one of them does."""
     excuses = [
-        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
+        cell.planned.known_violation or ("" if gates(cell.level, strict=strict) else cell.level)
         for cell in cells
     ]
     return "; ".join(excuses) if all(excuses) else ""

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.table import Table
 
 from reports.grid_summary import summarise
-from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
+from reports.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
 from reports.recorded_grid import recorded_grid
 from reports.recorder import RunRecorder
-from reports.records import Verdict
+from reports.records import WORST_FIRST, Verdict
 from reports.words import SYMBOLS
 
 BESIDE_VERDICTS = 51

@@ -15,19 +15,18 @@ from reports.exports.violations import (
     violations_of,
 )
 from reports.grid_summary import GridSummary
-from reports.grid_view import WORST_FIRST, FoldedGrid, said_of, verdict_text
+from reports.grid_view import FoldedGrid, said_of, verdict_text
 from reports.history_tables import KeptFailure
-from reports.records import Verdict
+from reports.records import UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
 from reports.site import addresses
 from reports.words import counted
 
 MOST_BYTES = 65_536
 _KEPT_FOR_END = 1_024
-_NEXT_WORST = (
-    Verdict.UNEXPECTED_PASS,
-    Verdict.INCONCLUSIVE,
-    Verdict.NOT_RUN,
-    Verdict.KNOWN_VIOLATION,
+_NEXT_WORST = tuple(
+    verdict
+    for verdict in (*UNEXPECTED_VERDICTS, Verdict.KNOWN_VIOLATION)
+    if verdict not in VIOLATED_VERDICTS
 )
 _FOLDED_FROM = 12
 _MOST_DETAILED = 40

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from reports.grid_tables import CellFailure, GridClause, GridRange, implementation_name
 from reports.grid_view import (
     PLAIN,
-    WORST_FIRST,
     FoldedCell,
     FoldedGrid,
     ListenerCell,
@@ -18,6 +17,7 @@ from reports.grid_view import (
     listener_order,
 )
 from reports.history_tables import KeptFailure, Speed
+from reports.records import WORST_FIRST
 from reports.site import addresses
 from reports.site.rendering import Site
 from reports.words import CRASH

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from reports.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, TargetColumn, verdict_text
-from reports.records import OPERATION, Verdict
+from reports.grid_view import PLAIN, FoldedCell, FoldedGrid, TargetColumn, verdict_text
+from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site import addresses
 from reports.site.rendering import Site
 from reports.words import percent
