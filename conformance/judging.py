@@ -242,19 +242,3 @@ def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
         *answer.finalized_features,
     )
     return tuple(struct.tag_order for struct in structs)
-
-
-def stable_part(answer: ApiVersionsResponse) -> tuple[object, ...]:
-    """Return the part in which two responses of one broker must be equal.
-
-    It excludes the throttle time and the features' epoch, which follows the cluster's log. Table and features are
-    sorted, because no source fixes their order.
-    """
-    return (
-        answer.error_code,
-        sorted(key_ranges(answer).items()),
-        sorted((f.name, f.min_version, f.max_version) for f in answer.supported_features),
-        sorted(
-            (f.name, f.min_version_level, f.max_version_level) for f in answer.finalized_features
-        ),
-    )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,16 +16,14 @@ from reference_model.connection_states import (
 from reference_model.oracle import first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
-from wire.api_versions import ApiVersionsResponse
-from wire.codec import decode, encode
-from wire.errors import DecodeError, EncodeError
+from reference_model.same_response import StablePart, stable_part, stable_part_of_body
+from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, FrameReader
 from wire.headers import RequestHeader
 
 SOCKET_REQUEST_MAX_BYTES = 104857600
 CORRELATION_ID_BYTES = 4
-_UNDECODABLE = "undecodable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,32 +118,6 @@ def _as_request(data: bytes) -> Request:
     return Request(data=data, header=header, broken="stored bytes")
 
 
-def canonical(answer: ApiVersionsResponse, version: int) -> str:
-    """Return a hash of a response's bytes, without the differences allowed between two correct responses.
-
-    The throttle time and the features' epoch depend on the clock and the log. No source fixes the order of tables.
-    """
-    same = dataclasses.replace(
-        answer,
-        throttle_time_ms=0,
-        finalized_features_epoch=-1,
-        api_keys=tuple(sorted(answer.api_keys, key=lambda entry: entry.api_key)),
-        supported_features=tuple(sorted(answer.supported_features, key=lambda f: f.name)),
-        finalized_features=tuple(sorted(answer.finalized_features, key=lambda f: f.name)),
-        unknown_tagged_fields=(),
-    )
-    return hashlib.sha256(encode(same, version=version)).hexdigest()
-
-
-@functools.lru_cache(maxsize=4096)
-def canonical_body(body: bytes, version: int) -> str:
-    """Return the canonical hash of a response body. Cached, because targets send the same few bodies repeatedly."""
-    try:
-        return canonical(decode(ApiVersionsResponse, body, version=version), version)
-    except (DecodeError, EncodeError):
-        return _UNDECODABLE
-
-
 class StoredInputOracle:
     """The oracle for stored inputs, for one release on one listener.
 
@@ -167,7 +137,7 @@ class StoredInputOracle:
         self._identity = identity
         asks = profile.asks_for_authentication
         self.served = ConnectionState.AUTHENTICATED if asks else ConnectionState.OPEN
-        self._answers: dict[Reaction, str] = {}
+        self._answers: dict[Reaction, StablePart] = {}
 
     def allowed_for(self, data: bytes) -> Allowed:
         """Return what the target may do with a stored input on a connection that it serves.
@@ -248,14 +218,14 @@ class StoredInputOracle:
             return False
         body = payload[CORRELATION_ID_BYTES:]
         return any(
-            reaction.outcome is Outcome.ANSWER
-            and canonical_body(body, reaction.layout) == self._canonical_answer(reaction)
+            reaction.outcome is Outcome.ANSWER and self._is_response_of(reaction, body)
             for reaction in allowed
         )
 
-    def _canonical_answer(self, reaction: Reaction) -> str:
-        known = self._answers.get(reaction)
-        if known is None:
-            known = canonical(response_for(reaction, self.profile), reaction.layout)
-            self._answers[reaction] = known
-        return known
+    def _is_response_of(self, reaction: Reaction, body: bytes) -> bool:
+        if reaction not in self._answers:
+            self._answers[reaction] = stable_part(response_for(reaction, self.profile))
+        try:
+            return stable_part_of_body(body, reaction.layout) == self._answers[reaction]
+        except DecodeError:
+            return False

@@ -10,13 +10,13 @@ from conformance.judging import (
     assume_served,
     decode_answer,
     payload_of,
-    stable_part,
     summary_of,
 )
 from conformance.needs import V0_ALWAYS_SERVED
 from conformance.playing import size_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
+from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields

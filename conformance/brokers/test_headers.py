@@ -14,9 +14,9 @@ from conformance.judging import (
     decode_answer,
     naming_input,
     payload_of,
-    stable_part,
 )
 from fixtures.broker import Broker
+from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import (
     build_with_compact_client_id,

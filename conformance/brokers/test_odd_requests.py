@@ -9,11 +9,11 @@ from conformance.judging import (
     assume_served,
     decode_answer,
     naming_input,
-    stable_part,
     summary_of,
 )
 from fixtures.broker import Broker
 from reference_model.oracle import reactions
+from reference_model.same_response import stable_part
 from strategies.api_versions import build_request
 from strategies.odd_requests import (
     build_with_client_id_bytes,

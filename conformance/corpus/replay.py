@@ -1,7 +1,7 @@
 """Replays the corpus on one listener of a target, without Hypothesis.
 
 Entries that keep the connection open, according to the model, are pipelined: many entries in one write. Their
-responses are compared by the hash of their canonical bytes. Entries whose response differs, and entries that end
+responses are compared by their stable parts. Entries whose response differs, and entries that end
 the connection, are left to be sent one by one.
 """
 
