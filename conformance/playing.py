@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import reject
 
-from conformance.judging import summary_of
-from conformance.model_agreement import is_answer_of
+from conformance.model_agreement import agreement_of, assert_allowed
 from fixtures.broker import Broker
 from fixtures.connection import Connection
+from reference_model.agreement import summary_of
 from reference_model.connection_states import SERVING, TAKING_REQUESTS
 from reference_model.oracle import NOBODY, first_state, reactions
 from reference_model.reaction import closed
@@ -39,8 +39,6 @@ from wire.sasl import authenticate_request, bare_token, handshake_request, plain
 NOBODYS_TOKEN = b"\0nobody\0nothing"
 
 UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
-SHORTEST_ANSWER_BYTES = 6
-"""A correlation id and an error code; only the response to a bare token is shorter."""
 
 LAST_WORDS: dict[ConnectionState, Message] = {
     ConnectionState.OPEN: build_request(version=0),
@@ -70,6 +68,7 @@ class Player:
         self._broker = broker
         self._lines: dict[int, _Line] = {}
         self._judged = 0
+        self._agreement = agreement_of(broker)
         access = broker.running.sasl
         self._authentication = NOBODY
         self._right_token = self._wrong_token = NOBODYS_TOKEN
@@ -158,7 +157,7 @@ class Player:
         elif line.state is ConnectionState.CLOSED and not has_ended(exchanges):
             (behind,) = line.connection.converse([build_request(version=0)])
             assert behind.outcome is Outcome.CLOSED, (
-                f"the model says that the connection is closed; {what_was_seen(behind)}"
+                f"the model says that the connection is closed; {summary_of(behind)}"
             )
 
     def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
@@ -227,15 +226,15 @@ class Player:
         exchanges: tuple[Exchange, ...],
     ) -> Reaction:
         """Return the reaction that the target chose, and remove its response from `answered`."""
-        for reaction in allowed:
-            if reaction.outcome is Outcome.ANSWER:
-                if answered and is_answer_of(reaction, sent.data, answered[0], self._broker):
-                    answered.popleft()
+        if not answered:
+            # Whether the target closed the connection is checked after the last request.
+            for reaction in allowed:
+                if reaction.outcome is not Outcome.ANSWER:
                     return reaction
-            elif not answered:
-                return reaction
-        seen = what_was_seen(answered[0] if answered else exchanges[-1])
-        raise AssertionError(f"the model allows {' or '.join(map(str, allowed))}; {seen}")
+        seen = replace(answered[0] if answered else exchanges[-1], request=sent)
+        reaction = assert_allowed(seen, allowed, self._agreement)
+        answered.popleft()
+        return reaction
 
 
 def size_of(request: Request) -> int:
@@ -257,10 +256,3 @@ def has_ended(exchanges: tuple[Exchange, ...]) -> bool:
     """Return whether the target was seen closing the connection after the last of some pipelined requests."""
     last = exchanges[-1]
     return last.outcome is Outcome.CLOSED or (last.outcome is Outcome.ANSWER and not last.usable)
-
-
-def what_was_seen(exchange: Exchange) -> str:
-    """Describe the outcome of a request, even if the response is too short for an error code."""
-    if exchange.payload is not None and len(exchange.payload) < SHORTEST_ANSWER_BYTES:
-        return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
-    return summary_of(exchange)

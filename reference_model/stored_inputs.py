@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reference_model.answers import response_for
+from reference_model.agreement import Agreement
 from reference_model.connection_states import (
     TAKING_REQUESTS,
     TRANSITIONS,
@@ -16,14 +16,12 @@ from reference_model.connection_states import (
 from reference_model.oracle import first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
-from reference_model.same_response import StablePart, stable_part, stable_part_of_body
 from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, FrameReader
 from wire.headers import RequestHeader
 
 SOCKET_REQUEST_MAX_BYTES = 104857600
-CORRELATION_ID_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +121,7 @@ class StoredInputOracle:
 
     Attributes:
         profile: the release on the listener.
+        agreement: decides whether a response is allowed.
         served: the state of a connection on which the target serves requests.
     """
 
@@ -134,10 +133,10 @@ class StoredInputOracle:
             identity: the target's cluster and node id.
         """
         self.profile = profile
+        self.agreement = Agreement(profile)
         self._identity = identity
         asks = profile.asks_for_authentication
         self.served = ConnectionState.AUTHENTICATED if asks else ConnectionState.OPEN
-        self._answers: dict[Reaction, StablePart] = {}
 
     def allowed_for(self, data: bytes) -> Allowed:
         """Return what the target may do with a stored input on a connection that it serves.
@@ -204,28 +203,3 @@ class StoredInputOracle:
     def _reactions(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
         payload = request.data[SIZE_BYTES:]
         return reactions(payload, self.profile, self._identity, state=state)
-
-    def allows(self, request: Request, payload: bytes, allowed: Sequence[Reaction]) -> bool:
-        """Return whether a response is allowed.
-
-        Args:
-            request: the request that was sent.
-            payload: the response without its size prefix.
-            allowed: the reactions that the model allows.
-        """
-        sent_id = request.data[SIZE_BYTES + 4 : SIZE_BYTES + 4 + CORRELATION_ID_BYTES]
-        if payload[:CORRELATION_ID_BYTES] != sent_id:
-            return False
-        body = payload[CORRELATION_ID_BYTES:]
-        return any(
-            reaction.outcome is Outcome.ANSWER and self._is_response_of(reaction, body)
-            for reaction in allowed
-        )
-
-    def _is_response_of(self, reaction: Reaction, body: bytes) -> bool:
-        if reaction not in self._answers:
-            self._answers[reaction] = stable_part(response_for(reaction, self.profile))
-        try:
-            return stable_part_of_body(body, reaction.layout) == self._answers[reaction]
-        except DecodeError:
-            return False

@@ -16,6 +16,9 @@ from wire.primitives import TaggedField
 
 FLEXIBLE_REQUEST_HEADER = 2
 PLAIN_REQUEST_HEADER = 1
+CORRELATION_ID_BYTES = 4
+"""Length of a response header v0, which is the correlation id alone."""
+ERROR_CODE_BYTES = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,9 @@ from conformance.judging import (
     decode_answer,
     error_code_of,
     naming_input,
-    summary_of,
 )
 from fixtures.broker import Broker
+from reference_model.agreement import summary_of
 from reference_model.request_parser import is_valid_name
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_null_name, requests_with_null_name

@@ -10,12 +10,12 @@ from conformance.judging import (
     assume_served,
     decode_answer,
     payload_of,
-    summary_of,
 )
 from conformance.needs import V0_ALWAYS_SERVED
 from conformance.playing import size_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
+from reference_model.agreement import summary_of
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests

@@ -13,10 +13,10 @@ from conformance.judging import (
     decode_answer,
     error_code_of,
     key_ranges,
-    summary_of,
 )
 from fixtures.broker import Broker
 from fixtures.errors import TlsRefused
+from reference_model.agreement import summary_of
 from reference_model.listeners import SSL_CLIENT_AUTH, TLS_LISTENERS
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions

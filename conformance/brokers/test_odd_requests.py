@@ -9,9 +9,9 @@ from conformance.judging import (
     assume_served,
     decode_answer,
     naming_input,
-    summary_of,
 )
 from fixtures.broker import Broker
+from reference_model.agreement import summary_of
 from reference_model.oracle import reactions
 from reference_model.same_response import stable_part
 from strategies.api_versions import build_request

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.judging import decode_answer, summary_of
+from conformance.judging import decode_answer
 from conformance.playing import Player
 from fixtures.broker import Broker
+from reference_model.agreement import summary_of
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.conversations import (

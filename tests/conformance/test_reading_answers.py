@@ -20,8 +20,8 @@ from conformance.judging import (
     error_code_of,
     has_flexible_header,
     payload_of,
-    summary_of,
 )
+from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
 from wire.error_codes import ErrorCode
 from wire.errors import NegativeLength
