@@ -21,7 +21,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Exchange, Outcome, Request
 from wire.fields import Message
-from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, ResponseHeader
+from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
 
 FLEXIBLE_RESPONSE_HEADER = 1
 _DUMP_BYTES = 48
@@ -186,13 +186,13 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         MalformedAnswer: there is no response, or it is too short for an error code.
     """
     payload = payload_of(exchange)
-    end = CORRELATION_ID_BYTES + ERROR_CODE_BYTES
-    if len(payload) < end:
+    code = read_error_code(payload)
+    if code is None:
         error = BufferUnderflow(
             "no error code", start=len(payload), end=len(payload), field_path="error_code"
         )
         raise MalformedAnswer(exchange, f"the answer is too short: {error}", error)
-    return ErrorCode(int.from_bytes(payload[CORRELATION_ID_BYTES:end], signed=True))
+    return ErrorCode(code)
 
 
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:

@@ -33,7 +33,7 @@ from strategies.conversations import (
     Token,
 )
 from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, read_size
 from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
 
 NOBODYS_TOKEN = b"\0nobody\0nothing"
@@ -145,7 +145,7 @@ class Player:
         may_lose = (
             self._broker.profile.traits.early_end_loses_answers
             and line.state in SERVING
-            and (ends_early or any(size_of(request) < 0 for request in requests))
+            and (ends_early or any(read_size(request.data) < 0 for request in requests))
         )
         line.state = self._follow(line.state, exchanges, may_lose=may_lose)
         self._judged += 1
@@ -162,7 +162,9 @@ class Player:
 
     def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
         """Return whether an end in the same write may leave requests neither answered nor closed."""
-        ends_early = ends or (len(requests) > 1 and any(size_of(each) < 0 for each in requests))
+        ends_early = ends or (
+            len(requests) > 1 and any(read_size(each.data) < 0 for each in requests)
+        )
         hangs = self._broker.profile.traits.early_end_may_hang
         return hangs and ends_early and state in SERVING
 
@@ -186,7 +188,7 @@ class Player:
 
     def _allowed(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
         """Return what the model allows for a frame; nothing for an incomplete one."""
-        size = size_of(request)
+        size = read_size(request.data)
         payload = request.data[SIZE_BYTES:]
         if size < 0:
             return (closed("PROTOCOL.negative-size-refused"),)
@@ -237,11 +239,6 @@ class Player:
         return reaction
 
 
-def size_of(request: Request) -> int:
-    """Return the size in the prefix of a request's frame."""
-    return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
-
-
 def ends_at_a_read(request: Request) -> bool:
     """Return whether a broker has read everything it waits for: a size, or the frame after it."""
     return len(request.data) == SIZE_BYTES or is_whole(request)
@@ -249,7 +246,10 @@ def ends_at_a_read(request: Request) -> bool:
 
 def is_whole(request: Request) -> bool:
     """Return whether a request has all the bytes that its frame announces."""
-    return len(request.data) >= SIZE_BYTES and size_of(request) <= len(request.data) - SIZE_BYTES
+    return (
+        len(request.data) >= SIZE_BYTES
+        and read_size(request.data) <= len(request.data) - SIZE_BYTES
+    )
 
 
 def has_ended(exchanges: tuple[Exchange, ...]) -> bool:

@@ -21,16 +21,17 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome
 from wire.fields import FieldType
 from wire.frames import SIZE_BYTES
-from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES
+from wire.headers import (
+    CORRELATION_ID_BYTES,
+    ERROR_CODE_BYTES,
+    correlation_id_bytes,
+    read_error_code,
+)
 from wire.message_schemas import Api, error_codes_in
 from wire.sasl import SaslHandshakeResponse
 
 FindApi = Callable[[int, int], Api | None]
 """Returns the schemas of an API key and version, or None."""
-
-_CORRELATION_ID_IN_REQUEST = slice(SIZE_BYTES + 4, SIZE_BYTES + 4 + CORRELATION_ID_BYTES)
-_SHORTEST_RESPONSE_BYTES = CORRELATION_ID_BYTES + ERROR_CODE_BYTES
-"""Only the response to a bare token is shorter."""
 
 
 def _no_schema(_api_key: int, _api_version: int) -> None:
@@ -82,7 +83,8 @@ class Agreement:
     def _is_response_of(self, reaction: Reaction, exchange: Exchange, payload: bytes) -> bool:
         if reaction.kind is AnswerKind.BARE_TOKEN:
             return payload == b""
-        if payload[:CORRELATION_ID_BYTES] != exchange.request.data[_CORRELATION_ID_IN_REQUEST]:
+        sent = exchange.request.data[SIZE_BYTES:]
+        if payload[:CORRELATION_ID_BYTES] != correlation_id_bytes(sent):
             return False
         body = payload[CORRELATION_ID_BYTES:]
         try:
@@ -154,11 +156,11 @@ def summary_of(exchange: Exchange) -> str:
     """Describe the outcome of a request in a few words."""
     if exchange.payload is None:
         return f"the target: {exchange.outcome.value}"
-    if len(exchange.payload) < _SHORTEST_RESPONSE_BYTES:
+    code = read_error_code(exchange.payload)
+    if code is None:
         return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
-    code = exchange.payload[CORRELATION_ID_BYTES:_SHORTEST_RESPONSE_BYTES]
     after = "the next request was answered" if exchange.usable else "the next one was not answered"
-    return f"the target answered {ErrorCode(int.from_bytes(code, signed=True))!r}, and {after}"
+    return f"the target answered {ErrorCode(code)!r}, and {after}"
 
 
 def difference(exchange: Exchange, allowed: Sequence[Reaction]) -> str:

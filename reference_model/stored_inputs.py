@@ -19,7 +19,7 @@ from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
 from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES, FrameReader
-from wire.headers import RequestHeader
+from wire.headers import RequestHeader, read_request_start
 
 SOCKET_REQUEST_MAX_BYTES = 104857600
 
@@ -107,11 +107,11 @@ def cut_frames(data: bytes) -> Frames:
 
 def _as_request(data: bytes) -> Request:
     """Return bytes as a request whose header holds the numbers that a broker reads first."""
-    payload = data[SIZE_BYTES:]
+    start = read_request_start(data[SIZE_BYTES:])
     header = RequestHeader(
-        request_api_key=int.from_bytes(payload[:2], signed=True),
-        request_api_version=int.from_bytes(payload[2:4], signed=True),
-        correlation_id=int.from_bytes(payload[4:8], signed=True),
+        request_api_key=start.api_key,
+        request_api_version=start.api_version,
+        correlation_id=start.correlation_id,
     )
     return Request(data=data, header=header, broken="stored bytes")
 

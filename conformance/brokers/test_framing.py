@@ -12,7 +12,6 @@ from conformance.judging import (
     payload_of,
 )
 from conformance.needs import V0_ALWAYS_SERVED
-from conformance.playing import size_of
 from fixtures.broker import Broker
 from fixtures.errors import HarnessError
 from reference_model.agreement import summary_of
@@ -22,7 +21,8 @@ from strategies.broken_requests import frames_with_wrong_size, malformed_request
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
 from strategies.software_names import Software, legal_software
 from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES, encode_frame
+from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.headers import read_correlation_id
 from wire.primitives import TaggedField
 
 LONGEST_REQUEST_BYTES = 64
@@ -47,7 +47,7 @@ def test_pipelined_requests_are_answered_in_order(
         for place, version in enumerate(versions)
     ]
     answers = [payload_of(exchange) for exchange in broker.converse(sent, cuts=cuts)]
-    answered = [int.from_bytes(answer[:4], signed=True) for answer in answers]
+    answered = [read_correlation_id(answer) for answer in answers]
     assert answered == [request.correlation_id for request in sent]
 
 
@@ -108,7 +108,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
             )
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
-            if size_of(broken) == len(broken.data) - SIZE_BYTES:
+            if read_size(broken.data) == len(broken.data) - SIZE_BYTES:
                 # A complete frame: wait for its outcome, so that its effects have already happened.
                 offender.exchange(broken)
             else:
