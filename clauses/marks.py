@@ -19,7 +19,7 @@ BROWSER = "browser"
 MARKS: Mapping[str, str] = {
     f"{CLAUSE}(id)": "the clause of the catalogue that a test judges",
     f"{LISTENERS}(name, ...)": "the listeners that a test is about; all if not given",
-    f"{NEEDS}(what, ...)": "what a running target must give; `conformance/needs.py` lists it",
+    f"{NEEDS}(what, ...)": "what a running target must give; `conformance/engine/prerequisites.py` lists it",
     MALFORMED: "sends what no well-behaved client sends; left out in the gentle tier",
     DEEP: "runs in the deep tier alone",
     STORED: "judges stored bytes without Hypothesis, in the deep tier alone",

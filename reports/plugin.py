@@ -8,11 +8,11 @@ import pytest
 
 from clauses.catalogue import CatalogueError, Clause, catalogue
 from clauses.marks import CLAUSE, MARKS
-from reports.exit_status import ExitStatus, exit_status_of
-from reports.recorder import RunRecorder
-from reports.run_summary import summary_markdown
-from reports.terminal import verdict_table
-from reports.terminal_failures import failure_lines
+from reports.run.exit_status import ExitStatus, exit_status_of
+from reports.run.recorder import RunRecorder
+from reports.run.run_summary import summary_markdown
+from reports.run.terminal import verdict_table
+from reports.run.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; absent if nothing is judged."""

@@ -19,8 +19,8 @@ import click
 
 from reports.errors import RunRefused
 from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS
-from reports.run_folder import Header, read_run_header
-from reports.run_verdicts import run_verdicts
+from reports.run.run_folder import Header, read_run_header
+from reports.run.run_verdicts import run_verdicts
 
 VIOLATED, INCONCLUSIVE, NEITHER = "violated", "inconclusive", "neither violated nor inconclusive"
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.model_agreement import find_api
-from conformance.other_apis import advertised_items
-from fixtures.broker import Broker
-from fixtures.message_schemas import api_catalogue
+from conformance.assertions.model_agreement import find_api
+from conformance.assertions.other_apis import advertised_items
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.under_test.broker import Broker
 from reference_model.agreement import refuses, summary_of
 from strategies.api_versions import build_request
 from strategies.bare_requests import (

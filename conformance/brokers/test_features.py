@@ -12,14 +12,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     bytes_behind_body,
     decode_answer,
     payload_of,
 )
-from fixtures.broker import Broker
-from fixtures.running_broker import RunningBroker
+from fixtures.client.running_broker import RunningBroker
+from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.header_fields import plain_client_ids
@@ -166,16 +166,17 @@ def test_finalized_levels_do_not_depend_on_the_version(
     broker: Broker, versions: list[int], client_id: str | None
 ) -> None:
     """Every version that is served gives the same finalized levels, each on a connection of its own."""
-    served = [version for version in versions if version <= broker.max_version]
-    assume(len(set(served)) > 1)
-    levels = {}
+    # Many releases serve v3 and nothing above it: there, several connections are compared.
+    served = [min(version, broker.max_version) for version in versions]
+    levels = []
     for version in served:
         sent = build_request(version=version, client_id=client_id)
         answer = decode_answer(broker.exchange(sent), api_version=version)
-        levels[version] = {
-            (each.name, each.min_version_level, each.max_version_level)
-            for each in answer.finalized_features
-        }
-    first = served[0]
-    different = [version for version in served if levels[version] != levels[first]]
-    assert different == [], f"other levels than at v{first}"
+        levels.append(
+            {
+                (each.name, each.min_version_level, each.max_version_level)
+                for each in answer.finalized_features
+            }
+        )
+    different = [version for version, each in zip(served, levels, strict=True) if each != levels[0]]
+    assert different == [], f"other levels than at v{served[0]}"

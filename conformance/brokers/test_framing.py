@@ -6,14 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
-    assume_served,
-    decode_answer,
-    payload_of,
-)
-from conformance.needs import V0_ALWAYS_SERVED
-from fixtures.broker import Broker
+from conformance.assertions.judging import assume_served, decode_answer, payload_of
+from conformance.engine.prerequisites import V0_ALWAYS_SERVED
 from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions

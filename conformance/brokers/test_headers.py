@@ -8,14 +8,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     decode_answer,
     naming_input,
     payload_of,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import (

@@ -8,14 +8,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.judging import (
-    assume_served,
-    decode_answer,
-    error_code_of,
-    key_ranges,
-)
-from fixtures.broker import Broker
+from conformance.assertions.judging import assume_served, decode_answer, error_code_of, key_ranges
 from fixtures.errors import TlsRefused
+from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.listeners import SSL_CLIENT_AUTH, TLS_LISTENERS
 from reference_model.same_response import stable_part

@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from conformance.judging import (
-    assume_served,
-    decode_answer,
-    naming_input,
-)
-from fixtures.broker import Broker
+from conformance.assertions.judging import assume_served, decode_answer, naming_input
+from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.oracle import reactions
 from reference_model.same_response import stable_part

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.model_agreement import agreement_of, assert_allowed
-from fixtures.broker import Broker
+from conformance.assertions.model_agreement import agreement_of, assert_allowed
+from fixtures.under_test.broker import Broker
 from reference_model.state_machine import NotModelled, reactions
 from strategies.any_requests import any_requests
 from strategies.api_versions import build_request

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     assume_unserved,
     decode_answer,
@@ -17,7 +17,7 @@ from conformance.judging import (
     key_ranges,
     naming_input,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids

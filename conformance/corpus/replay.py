@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from conformance.corpus.entries import Entry
-from fixtures.broker import Broker
-from fixtures.connection import Connection
+from fixtures.client.connection import Connection
+from fixtures.under_test.broker import Broker
 from reference_model.agreement import difference, summary_of
 from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Allowed, StoredInputOracle, cut_frames

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.budgets import examples_on
+from conformance.engine.assumptions import assumptions_outside_hypothesis
+from conformance.engine.budgets import examples_on
 from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
-from fixtures.broker import Broker
+from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
-from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import REFERENCE, reference_targets
-from fixtures.patience import Patience
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects import DEFECTS
 from reference_model.listeners import PLAINTEXT
-from reference_model.profile import NEWEST_RELEASE
+from reference_model.profile import KRAFT, NEWEST_RELEASE
 
 BrokerWith = Callable[[str], Broker]
 """Returns the reference broker with a defect, or the plain one for an empty name; always the same instance."""
@@ -62,17 +62,22 @@ class Trial:
 
 
 @functools.cache
-def broker_with(defect: str, *, release: str = NEWEST_RELEASE) -> InMemoryBroker:
+def broker_with(
+    defect: str, *, release: str = NEWEST_RELEASE, quorum: str = KRAFT
+) -> InMemoryBroker:
     """Return the reference broker with a defect, or the plain one for an empty name.
 
     Args:
         defect: the defect's name.
         release: the release whose table and traits it has.
+        quorum: "kraft" or "zookeeper"; the tables of a release differ by it.
     """
     targets = {target.id: target for target in reference_targets()}
     target = targets[f"{REFERENCE}+{defect}" if defect else REFERENCE]
     tampering = DEFECTS[defect].tampering if defect else None
-    running = in_memory_target(dataclasses.replace(target, release=release), tampering)
+    running = in_memory_target(
+        dataclasses.replace(target, release=release, quorum=quorum), tampering
+    )
     # Nothing here takes time, however often a defect is waited for.
     return InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
 

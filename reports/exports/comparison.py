@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.grid_tables import Grid, GridCell
-from reports.recorder import CellKey
+from reports.grid.grid_tables import Grid, GridCell
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
-from reports.words import SYMBOLS, counted
+from reports.run.recorder import CellKey
+from reports.verdict_labels import SYMBOLS, counted
 
 
 class ChangeKind(enum.StrEnum):

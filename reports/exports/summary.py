@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reports.exports.escaping import html_text, markdown_text
-from reports.exports.violations import (
-    Violation,
-    evidence_lines,
-    replay_command,
-    violations_of,
-)
-from reports.grid_summary import GridSummary
-from reports.grid_view import FoldedGrid, said_of, verdict_text
-from reports.history_tables import KeptFailure
+from reports.escaping import html_text, markdown_text
+from reports.exports.violations import Violation, evidence_lines, replay_command, violations_of
+from reports.grid import addresses
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_view import FoldedGrid, said_of, verdict_text
+from reports.grid.history_tables import KeptFailure
 from reports.records import UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
-from reports.site import addresses
-from reports.words import counted
+from reports.verdict_labels import counted
 
 MOST_BYTES = 65_536
 _KEPT_FOR_END = 1_024

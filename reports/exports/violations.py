@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from clauses.catalogue import Level
-from reports.exports.escaping import markdown_code_block, markdown_text, one_line
-from reports.grid_tables import GridCell, GridClause
-from reports.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
-from reports.history_tables import KeptFailure
+from reports.escaping import markdown_code_block, markdown_text, one_line
+from reports.grid import addresses
+from reports.grid.grid_tables import GridCell, GridClause
+from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
+from reports.grid.history_tables import KeptFailure
 from reports.records import GATING_LEVELS, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
-from reports.site import addresses
 
 _LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
 _LONGEST_NAME = 100

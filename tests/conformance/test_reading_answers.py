@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.judging import (
+from conformance.assertions.judging import (
     MalformedAnswer,
     assert_refused,
     assume_served,
@@ -21,6 +20,7 @@ from conformance.judging import (
     has_flexible_header,
     payload_of,
 )
+from conformance.engine.assumptions import assumptions_outside_hypothesis
 from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
 from wire.error_codes import ErrorCode

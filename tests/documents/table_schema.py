@@ -15,8 +15,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 
 from reports.exports.table_files import GRID_ROW_TYPES, TABLE_SCHEMA_VERSION, columns_of
-from reports.grid_tables import CellFailure
-from reports.history_tables import ROW_TYPES
+from reports.grid.grid_tables import CellFailure
+from reports.grid.history_tables import ROW_TYPES
 from reports.records import Verdict
 from reports.site.advertised import RECORDED_COLUMNS
 

@@ -1,0 +1,58 @@
+"""Checks that a target does what the reference model allows, with the schemas and the failures of the suite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.assertions.judging import decode_answer
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.under_test.broker import Broker
+from reference_model.agreement import Agreement, difference
+from reference_model.reaction import AnswerKind, Reaction
+from wire.exchange import Exchange, Outcome
+from wire.message_schemas import Api
+
+
+def find_api(api_key: int, api_version: int) -> Api | None:
+    """Return the schemas of an API in a version, or None; the jars are read only when this is called."""
+    return api_catalogue().find(api_key, api_version)
+
+
+def agreement_of(broker: Broker) -> Agreement:
+    """Return the comparison of a target with its model."""
+    access = broker.running.sasl
+    mechanisms = None if access is None else access.mechanisms
+    return Agreement(broker.profile, mechanisms=mechanisms, find_api=find_api)
+
+
+def assert_allowed(
+    exchange: Exchange,
+    allowed: Sequence[Reaction],
+    agreement: Agreement,
+    *,
+    is_kept: bool | None = None,
+) -> Reaction:
+    """Return the allowed reaction that the target's treatment of a request matches; fail if there is none.
+
+    Args:
+        exchange: the request, and what became of it.
+        allowed: the reactions that the model allows.
+        agreement: the comparison with the model.
+        is_kept: whether the connection still served requests after a response; None if that was not seen.
+
+    Raises:
+        MalformedAnswer: the response is one to ApiVersions and does not decode in the allowed layout.
+        AssertionError: the target did something else that the model does not allow.
+    """
+    reaction = agreement.matching(exchange, allowed, is_kept=is_kept)
+    if reaction is None:
+        _assert_decodable(exchange, allowed)
+        raise AssertionError(difference(exchange, allowed))
+    return reaction
+
+
+def _assert_decodable(exchange: Exchange, allowed: Sequence[Reaction]) -> None:
+    for reaction in allowed:
+        is_table = reaction.kind is AnswerKind.API_VERSIONS and reaction.outcome is Outcome.ANSWER
+        if is_table and exchange.payload is not None:
+            decode_answer(exchange, api_version=reaction.layout, exactly=True)

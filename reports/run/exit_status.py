@@ -1,0 +1,53 @@
+"""Exit statuses of a run; 0 to 5 keep pytest's meaning."""
+
+from __future__ import annotations
+
+import enum
+
+import pytest
+
+from reports.records import VIOLATED_VERDICTS, Verdict, gates
+from reports.run.recorder import RunRecorder
+
+
+class ExitStatus(enum.IntEnum):
+    """Exit statuses beyond pytest's."""
+
+    HARNESS_ERROR = 10
+    INCOMPLETE = 11
+    STALE_EXPECTATION = 12
+
+
+def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:
+    """Return the exit status of the gravest result among the cells.
+
+    Args:
+        recorder: the run.
+        pytest_status: what pytest would exit with.
+        strict: whether a SHOULD gates.
+    """
+    if recorder.writer.fault and pytest_status != pytest.ExitCode.INTERNAL_ERROR:
+        # What was violated is so without records too; nothing else can be said of a run that is not kept.
+        violated = _is_violated(recorder, strict=strict)
+        return pytest.ExitCode.TESTS_FAILED if violated else ExitStatus.HARNESS_ERROR
+    if pytest_status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return pytest_status
+    if not recorder.cells:
+        return pytest.ExitCode.NO_TESTS_COLLECTED
+    verdicts = {cell.verdict for cell in recorder.cells.values()}
+    if _is_violated(recorder, strict=strict) or Verdict.UNEXPECTED_PASS in verdicts:
+        return pytest.ExitCode.TESTS_FAILED
+    if Verdict.INCONCLUSIVE in verdicts:
+        return ExitStatus.HARNESS_ERROR
+    if Verdict.NOT_RUN in verdicts:
+        return ExitStatus.INCOMPLETE
+    if recorder.stale_expectations:
+        return ExitStatus.STALE_EXPECTATION
+    return pytest_status
+
+
+def _is_violated(recorder: RunRecorder, *, strict: bool) -> bool:
+    return any(
+        cell.verdict in VIOLATED_VERDICTS and gates(cell.level, strict=strict)
+        for cell in recorder.cells.values()
+    )
