@@ -17,6 +17,11 @@ def encode_frame(payload: bytes, *, size: int | None = None) -> bytes:
     return primitives.write_int32(len(payload) if size is None else size) + payload
 
 
+def read_size(data: bytes | bytearray) -> int:
+    """Read the size prefix at the beginning of a frame."""
+    return int.from_bytes(data[:SIZE_BYTES], signed=True)
+
+
 class FrameReader:
     """A reader that splits a stream of bytes into payloads.
 
@@ -48,7 +53,7 @@ class FrameReader:
         """
         if len(self._buffer) < SIZE_BYTES:
             return None
-        size = int.from_bytes(self._buffer[:SIZE_BYTES], signed=True)
+        size = read_size(self._buffer)
         if size < 0:
             raise NegativeLength(f"frame size {size}", start=0, end=SIZE_BYTES, field_path="size")
         if size > self.max_frame_bytes:

@@ -14,14 +14,12 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.frames import encode_frame
-from wire.headers import RequestHeader
+from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, RequestHeader
 from wire.layouts import Layout
 from wire.primitives import TaggedField
 
 SASL_HANDSHAKE_KEY = 17
 SASL_AUTHENTICATE_KEY = 36
-CORRELATION_ID_BYTES = 4
-ERROR_CODE_BYTES = 2
 BARE_TOKEN = -1
 """The api version in the header of a `Request` that is a bare token, sent without a request header."""
 

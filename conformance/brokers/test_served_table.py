@@ -16,9 +16,9 @@ from conformance.assertions.judging import (
     error_code_of,
     key_ranges,
     naming_input,
-    stable_part,
 )
 from fixtures.under_test.broker import Broker
+from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids
 from strategies.software_names import (

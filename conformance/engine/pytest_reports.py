@@ -6,8 +6,8 @@ import pytest
 from hypothesis.errors import Flaky
 
 from fixtures.errors import HarnessError
+from reports.records import gates
 from reports.run.allure_results import attach_failure
-from reports.run.exit_status import gates
 from reports.run.recorder import Cell, CellKey, RunRecorder
 from reports.run.terminal import shortened
 
@@ -95,7 +95,7 @@ def _problem(error: BaseException) -> str:
 def _excuse(cells: list[Cell], *, strict: bool) -> str:
     """Return why the violated cells do not fail the run; empty if one of them does."""
     excuses = [
-        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
+        cell.planned.known_violation or ("" if gates(cell.level, strict=strict) else cell.level)
         for cell in cells
     ]
     return "; ".join(excuses) if all(excuses) else ""

@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
 import conformance.brokers
+from clauses import marks
 from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
 from conformance.engine.prerequisites import NEEDS
 from conformance.engine.property_judge import JUDGE
@@ -65,16 +66,16 @@ class Property:
     @property
     def clauses(self) -> tuple[str, ...]:
         """Ids of the clauses that the property judges."""
-        return self._marked("clause")
+        return self._marked(marks.CLAUSE)
 
     @property
     def listeners(self) -> tuple[str, ...]:
         """The listeners that the property runs on; empty for all."""
-        return self._marked("listeners")
+        return self._marked(marks.LISTENERS)
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
         """Return the listeners of a broker that the property runs on; none if a need is not met."""
-        if not all(NEEDS[name].is_met(broker) for name in self._marked("needs")):
+        if not all(NEEDS[name].is_met(broker) for name in self._marked(marks.NEEDS)):
             return ()
         there = broker.running.addresses
         return tuple(name for name in there if not self.listeners or name in self.listeners)
@@ -82,7 +83,7 @@ class Property:
     @property
     def is_deep(self) -> bool:
         """Whether the property takes too long for a standard run."""
-        return any(mark.name == "deep" for mark in self.marks)
+        return any(mark.name == marks.DEEP for mark in self.marks)
 
     @property
     def max_examples(self) -> int:

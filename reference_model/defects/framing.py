@@ -14,14 +14,14 @@ from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
 from wire.exchange import Outcome
-from wire.frames import SIZE_BYTES, encode_frame
+from wire.frames import SIZE_BYTES, encode_frame, read_size
 
 LENGTH_BYTES = 2
 A_BYTE_OF_SOMETHING = b"\0"
 
 
 def _refused_size(ending: Ending) -> int:
-    return int.from_bytes(ending.unread[:SIZE_BYTES], signed=True)
+    return read_size(ending.unread)
 
 
 @defect(Stage.SIZE, "PROTOCOL.negative-size-refused")

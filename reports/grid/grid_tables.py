@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from clauses.catalogue import Level
 from reports.grid.history_tables import read_history_table
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import inputs_sha256, read_rows
@@ -211,6 +212,11 @@ class Grid:
     notices: tuple[NoticedRun, ...] = ()
     flake_rates: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def must_clauses(self) -> frozenset[str]:
+        """The ids of the clauses that are a MUST: the ones that sentences and badges count."""
+        return frozenset(entry.clause for entry in self.clauses if entry.level == Level.MUST)
 
 
 def implementation_name(implementation: str) -> str:

@@ -40,7 +40,7 @@ from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import ResponseHeader
+from wire.headers import ResponseHeader, correlation_id_bytes
 from wire.sasl import BARE_TOKEN, SASL_AUTHENTICATE_KEY
 from wire.sentinel import sentinel_for
 
@@ -175,7 +175,8 @@ def _is_plausible(value: object) -> bool:
 def _sentinel_id(step: Step) -> str:
     if not step.sentinel:
         return ""
-    return sentinel_for(step.exchanges[0].request.correlation_id).data[8:12].hex()
+    sentinel = sentinel_for(step.exchanges[0].request.correlation_id)
+    return correlation_id_bytes(sentinel.data[SIZE_BYTES:]).hex()
 
 
 def render_reproducer(failure: Failure) -> str:

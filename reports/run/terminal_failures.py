@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.escaping import printable
-from reports.grid.grid_view import WORST_FIRST
-from reports.records import Verdict
+from reports.records import VERDICTS_WITH_FAILURES, WORST_FIRST, Verdict
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import MARKUP, Line, rows_of, shortened
@@ -31,10 +30,6 @@ ADDRESS = "address"
 """The launcher of a target that the suite did not start: it can be judged again only at its address."""
 _BESIDE_BYTES = 22
 _FEWEST_BYTES = 16
-_WITH_FAILURES = (
-    *(Verdict.VIOLATES, Verdict.FLAKY),
-    *(Verdict.KNOWN_VIOLATION, Verdict.INFORMATIONAL),
-)
 
 
 @dataclass(slots=True)
@@ -56,7 +51,7 @@ def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
             yield from _problems(recorder, width)
         elif verdict is Verdict.UNEXPECTED_PASS:
             yield from _unexpected_passes(recorder, width)
-        elif verdict in _WITH_FAILURES:
+        elif verdict in VERDICTS_WITH_FAILURES:
             yield from _failures(recorder, verdict, width)
 
 

@@ -14,15 +14,8 @@ from dataclasses import dataclass
 
 from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid.grid_view import (
-    PLAIN,
-    WORST_FIRST,
-    FoldedCell,
-    FoldedGrid,
-    TargetColumn,
-    verdict_text,
-)
-from reports.records import OPERATION, Verdict
+from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, TargetColumn, verdict_text
+from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site.rendering import Site
 from reports.verdict_labels import percent
 

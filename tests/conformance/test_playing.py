@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.conversation_runner import Player, ends_at_a_read, size_of
+from conformance.assertions.conversation_runner import Player, ends_at_a_read
 from conformance.brokers.test_sequences import (
     BAD_NAME,
     UNREADABLE,
@@ -25,7 +25,7 @@ from reference_model.request_parser import METADATA_KEY
 from reference_model.state_machine import Ending, Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
-from strategies.conversations import Conversation, Handshake, Reconnect, Say, Token
+from strategies.conversations import Conversation, Handshake, Reconnect, Token
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_part, build_with_size
 
@@ -169,13 +169,6 @@ def test_lossy_end_allows_all_answers_and_none() -> None:
     play(broker, at_once(V0, ends=True))
     play(broker, at_once(V0, build_with_size(-1)))
     assert len([step for step in broker.journal if step.end_of_stream]) == 1
-
-
-def test_size_is_the_one_that_is_announced() -> None:
-    """A frame's size is read from its prefix, whatever follows."""
-    assert size_of(build_with_size(-1)) == -1
-    assert size_of(V0) == len(V0.data) - 4
-    assert Say(messages=(V0,)).connection == 0
 
 
 def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:

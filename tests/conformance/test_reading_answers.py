@@ -19,8 +19,8 @@ from conformance.assertions.judging import (
     error_code_of,
     has_flexible_header,
     payload_of,
-    summary_of,
 )
+from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.error_codes import ErrorCode
