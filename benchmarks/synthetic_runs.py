@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
-from fixtures.under_test.broker import probe_request
+from fixtures.under_test.first_requests import probe_request
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import hashes_of
 from reports.records import (

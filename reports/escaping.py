@@ -12,8 +12,6 @@ from functools import lru_cache
 from html import escape
 from itertools import pairwise
 
-from reports.run.terminal import printable
-
 _BACKSLASHED = str.maketrans(
     {character: f"\\{character}" for character in "\\`*_{}[]()#+!|~$"}
     | {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
@@ -25,6 +23,21 @@ _TURNED_INTO_LINKS = re.compile(
 _LINK_BREAKER = "<!-- -->"
 _FORMULA_STARTS = ("=", "+", "-", "@", "|", "%")
 _BACKTICKS = re.compile(r"`+")
+
+
+def printable(text: str) -> str:
+    """Return a text with everything but printable characters and line ends escaped.
+
+    Messages quote what a target sent, and a terminal would act on control characters.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character
+        if character.isprintable() or character == "\n"
+        else character.encode("unicode_escape").decode()
+        for character in text
+    )
 
 
 def one_line(text: str) -> str:

@@ -14,7 +14,8 @@ from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.judging import MalformedAnswer, decode_answer, payload_of
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
-from fixtures.under_test.broker import Broker, probe_request
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_versions import API_VERSIONS_KEY, ApiVersion
 from wire.codec import decode, decode_prefix

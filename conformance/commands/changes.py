@@ -22,6 +22,7 @@ from fixtures.plugin import LAUNCHERS
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import LISTENERS
+from reports.escaping import printable
 from reports.grid.change_log import (
     Change,
     LeftOut,
@@ -29,7 +30,6 @@ from reports.grid.change_log import (
     left_out_lines,
     write_change_log,
 )
-from reports.run.terminal import printable
 
 WIDTH_WHEN_PIPED = 240
 

@@ -21,9 +21,9 @@ from conformance.commands.selection import runnable_targets
 from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS, TIERS
+from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.exit_status import ExitStatus
-from reports.run.terminal import printable
 from reports.verdict_labels import SYMBOLS, WORDS
 
 INTERRUPTED = 2

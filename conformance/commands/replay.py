@@ -24,8 +24,8 @@ from fixtures.launchers.address import address_target
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
+from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
-from reports.run.terminal import printable
 
 
 @click.command()

@@ -19,7 +19,8 @@ from hypothesis.strategies import DataObject
 from conformance.engine.assumptions import assumptions_outside_hypothesis
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.lent_connections import Lender, LentConnection
-from fixtures.under_test.broker import Broker, probe_request
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
 from wire.exchange import Request

@@ -11,7 +11,8 @@ from conformance.assertions.judging import decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.launchers import choose_launcher, launch
 from fixtures.registry.targets import Target
-from fixtures.under_test.broker import Broker, probe_request
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profile import FOLDER, release_order
 from strategies.minimal_requests import minimal_request

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from conformance.corpus.entries import Entry
-from fixtures.under_test.broker import Broker, probe_request
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from reference_model.answers import response_for
 from reference_model.connection_states import (
     SERVING,

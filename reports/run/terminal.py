@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
+from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
 from reports.records import Verdict
@@ -44,21 +45,6 @@ class Line:
 
     text: str
     markup: Mapping[str, bool] = field(default_factory=dict)
-
-
-def printable(text: str) -> str:
-    """Return a text with everything but printable characters and line ends escaped.
-
-    Messages quote what a target sent, and a terminal would act on control characters.
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        character
-        if character.isprintable() or character == "\n"
-        else character.encode("unicode_escape").decode()
-        for character in text
-    )
 
 
 def shortened(text: str, most: int, *, complete_in: str) -> str:

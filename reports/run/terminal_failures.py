@@ -10,11 +10,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reports.escaping import printable
 from reports.grid.grid_view import WORST_FIRST
 from reports.records import Verdict
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
-from reports.run.terminal import MARKUP, Line, printable, rows_of, shortened
+from reports.run.terminal import MARKUP, Line, rows_of, shortened
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted
 
 MOST_TOLD = 60

@@ -27,7 +27,8 @@ from fixtures.client.greenlet_wait import Aside
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.registry.targets import KnownViolation, Target
-from fixtures.under_test.broker import Broker, probe_request
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from reports.records import Phase, PlannedCell, Verdict
 from reports.run.recorder import Cell, CellKey, RunRecorder
 from reports.run.run_writer import RunWriter

@@ -10,11 +10,12 @@ import pytest
 from rich.cells import cell_len
 
 from reference_model.listeners import LISTENERS
+from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.recorder import CellKey, RunRecorder
 from reports.run.repeats import Repeats, Tally
 from reports.run.run_summary import summary_markdown
-from reports.run.terminal import MARKUP, printable, verdict_table
+from reports.run.terminal import MARKUP, verdict_table
 from reports.run.terminal_failures import MOST_TOLD, failure_lines
 from reports.verdict_labels import CRASH
 from tests.reports.recorders import (
