@@ -59,7 +59,7 @@ def pytest_arguments(arguments: Sequence[str], *, here: Path) -> list[str]:
         raise WrongTargets(f"one run judges one address; given: {', '.join(addresses)}")
     for option, value in pairwise(options):
         if option != "--bootstrap-server" and _ADDRESS.fullmatch(value):
-            raise WrongTargets(f"targets come before the options: judge {value} {option} ...")
+            raise WrongTargets(f"targets come before the options: judge {value} {options[0]} ...")
     chosen = [
         argument
         for target in targets
