@@ -32,9 +32,10 @@ from conformance.engine.repeating import run_body
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import select_targets
-from fixtures.under_test.broker import REFERENCE, Broker
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
+from fixtures.under_test.listener import REFERENCE
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
