@@ -10,7 +10,7 @@ from typing import Any
 from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
 from reference_model.stored_inputs import cut_frames
 from strategies.broken_requests import KEYS_NOBODY_HAS
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 
