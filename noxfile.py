@@ -39,6 +39,13 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def slow(session: nox.Session) -> None:
+    """Run the project's own tests that are marked as slow."""
+    install(session)
+    session.run("pytest", "tests", "-m", "slow", *session.posargs)
+
+
+@nox.session
 def conformance(session: nox.Session) -> None:
     """Judge the newest Apache Kafka release, or the targets that the arguments choose."""
     install(session)

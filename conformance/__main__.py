@@ -13,7 +13,10 @@ from reports.distribution import suite_version
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         **{"targets": "catalogue", "clauses": "catalogue", "explain": "catalogue"},
-        **{name: name for name in ("matrix", "grid", "site", "verify", "changes", "mutation")},
+        **{
+            name: name
+            for name in ("judge", "matrix", "grid", "site", "verify", "changes", "mutation")
+        },
         **{name: name for name in ("diff", "summary")},
         **{name: name for name in ("replay", "rejudge", "corpus", "expectations")},
         **{"pin-artefacts": "pinning", "record-tables": "pinning"},
@@ -43,8 +46,8 @@ class Commands(click.Group):
 def main() -> None:
     """Judge how well Kafka brokers conform to the ApiVersions handshake.
 
-    Brokers are judged by `pytest conformance/`; `pytest conformance/ --help` lists its options under
-    "Kafka conformance".
+    Brokers are judged by `judge`, which runs `pytest conformance/`; `kafka-conformance judge -- --help` lists its
+    options under "Kafka conformance".
     """
 
 

@@ -25,6 +25,7 @@ from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import correlation_ids, plain_client_ids
+from strategies.hypothesis_adapter import body_of
 from strategies.odd_frames import frames_with_negative_size, partial_frames
 from strategies.software_names import (
     illegal_software_texts,
@@ -215,6 +216,6 @@ _LOOP = get_state_machine_test(ConversationWriter, settings=settings(stateful_st
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     """Conversations of a few steps on up to three connections at a time."""
-    _LOOP.hypothesis.inner_test(draw(st.data()))  # type: ignore[attr-defined]
+    body_of(_LOOP)(draw(st.data()))
     writer: ConversationWriter = draw(st.runner())
     return tuple(writer.written)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from conformance.commands.progress import status_line
+from conformance.commands.spark_jobs import spark_job
 
 
 @click.command()
@@ -30,11 +30,10 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
-    # A separate process: the roll-up starts a JVM, and on a cluster it is submitted instead.
-    job = [sys.executable, "-m", "spark_aggregation.job", *runs, "--out", str(out)]
+    job = spark_job("job", *runs, "--out", str(out), *as_options(asked))
     with (
         status_line("rolling up with Spark"),
-        subprocess.Popen([*job, *as_options(asked)]) as roll_up,
+        subprocess.Popen(job) as roll_up,
     ):
         # Half a second of imports, done while the roll-up runs.
         from conformance.commands.site import write_site  # noqa: PLC0415

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import click
 
 from conformance.commands.progress import status_line
+from conformance.commands.spark_jobs import spark_job
 
 
 @click.command()
@@ -19,8 +19,7 @@ def rejudge(runs: tuple[str, ...], out: str) -> None:
     The exit status is 1 if a target did something that the oracle does not allow. The differences include the verdict
     of the run itself. Targets that are not Apache Kafka have no profile of their own and are left out.
     """
-    # A separate process, as for the grid, because it starts a JVM.
-    job = [sys.executable, "-m", "spark_aggregation.rejudge_job", *runs, "--out", out]
+    job = spark_job("rejudge_job", *runs, "--out", out)
     with status_line("judging again with Spark"):
         finished = subprocess.run(job, check=False)
     raise SystemExit(finished.returncode)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ import pyarrow as pa
 from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.progress import status_line
+from conformance.commands.spark_jobs import spark_job
 from reports.records import TABLES_FOLDER
 from reports.verify.verification import (
     GIVEN_TABLES,
@@ -94,9 +94,9 @@ def _site(published: Path) -> Path:
 
 
 def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | None]) -> bool:
-    job = [sys.executable, "-m", "spark_aggregation.job", *map(str, runs), "--out", str(out)]
+    job = spark_job("job", *map(str, runs), "--out", str(out), *as_options(asked))
     with status_line("rolling up with Spark"):
-        finished = subprocess.run([*job, *as_options(asked)], check=False)
+        finished = subprocess.run(job, check=False)
     if finished.returncode not in (0, 1):
         raise SystemExit(finished.returncode)
     return finished.returncode == 0

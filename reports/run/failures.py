@@ -93,7 +93,6 @@ class Failure:
         message: its message.
         example: the drawn values.
         steps: what was done on the connections, in order.
-        served_before: how many of the steps other examples did, on the connection that this one borrowed.
         repeats: how often it recurred when repeated alone; None if it was not repeated.
         known_violation: the notes of the declared violations that match it; empty if none does.
     """
@@ -109,7 +108,6 @@ class Failure:
     message: str
     example: str
     steps: tuple[Step, ...]
-    served_before: int = 0
     repeats: Repeats | None = None
     known_violation: str = ""
 
@@ -237,17 +235,14 @@ def _harmless(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
 
-def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
+def render_exchange(steps: Sequence[Step]) -> str:
     """Return an annotated hex dump of everything that was sent and received.
 
     Args:
         steps: what was done on the connections, in order.
-        served_before: how many of the steps other examples did, before the connection was borrowed.
     """
     lines: list[str] = []
-    for number, step in enumerate(steps):
-        if number == served_before > 0:
-            lines += ["--- what the connection had served before ends here ---", ""]
+    for step in steps:
         if step.closes:
             lines += [f"connection {step.connection}: closed by us", ""]
             continue
@@ -337,10 +332,6 @@ def write_failure(folder: Path, failure: Failure) -> Path:
 
 def _write_bytes(place: Path, failure: Failure) -> None:
     (place / "reproducer.py").write_text(render_reproducer(failure))
-    (place / DUMP_FILE).write_text(
-        render_exchange(failure.steps, served_before=failure.served_before)
-    )
-    capture = render_capture(
-        failure.steps, listener=failure.listener, served_before=failure.served_before
-    )
+    (place / DUMP_FILE).write_text(render_exchange(failure.steps))
+    capture = render_capture(failure.steps, listener=failure.listener)
     (place / "exchange.pcap").write_bytes(capture)

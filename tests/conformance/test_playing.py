@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import pytest
-from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.conversation_runner import Player, ends_at_a_read
 from conformance.brokers.test_sequences import (
@@ -26,6 +25,7 @@ from reference_model.state_machine import Ending, Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, Reconnect, Token
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_part, build_with_size
 from wire.api_keys import METADATA_KEY
 
@@ -134,11 +134,8 @@ def test_departure_from_the_model_is_told(
 
 def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
     """A request that is not modelled is no conforming example, although the connection stays open."""
-    with warnings.catch_warnings():
-        # Hypothesis warns about an assumption outside of its own runs.
-        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
-        with pytest.raises(UnsatisfiedAssumption):
-            play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
+    with assumptions_outside_hypothesis(), pytest.raises(UnsatisfiedAssumption):
+        play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
 
 
 @pytest.mark.parametrize("is_lossy", [False, True])

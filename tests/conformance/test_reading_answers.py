@@ -20,9 +20,9 @@ from conformance.assertions.judging import (
     has_flexible_header,
     payload_of,
 )
-from conformance.engine.assumptions import assumptions_outside_hypothesis
 from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.error_codes import ErrorCode
 from wire.errors import NegativeLength
 from wire.exchange import Exchange, Outcome

