@@ -23,7 +23,8 @@ from reference_model.request_parser import (
     parse_body,
     parse_header,
 )
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.headers import read_request_start

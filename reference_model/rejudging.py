@@ -21,16 +21,22 @@ from dataclasses import dataclass
 from reference_model.agreement import Agreement, in_words
 from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.oracle import reactions
-from reference_model.profile import APACHE_KAFKA, KIP_TEXT, KRAFT, Profile, profile_of
+from reference_model.profile import (
+    APACHE_KAFKA,
+    KIP_TEXT,
+    KRAFT,
+    REFERENCE,
+    ZOOKEEPER,
+    Profile,
+    profile_of,
+)
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 
-REFERENCE = "reference"
 JUDGED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
 """Implementations that have a profile; for others not even the version table is known."""
-_ZOOKEEPER = "zookeeper"
 END_OF_STREAM = "PROTOCOL.half-close-answers-complete"
 """The clause whose examples end our side of the stream after complete requests."""
 _NOT_ANSWERED = (Outcome.CLOSED, Outcome.SILENT, Outcome.IGNORED)
@@ -81,7 +87,7 @@ def oracles_for(
         listener: the listener's name.
     """
     runs_kraft = bool(profile_of(release, quorum=KRAFT).api_keys)
-    quorum = _ZOOKEEPER if target.endswith(f"-{_ZOOKEEPER}") or not runs_kraft else KRAFT
+    quorum = ZOOKEEPER if target.endswith(f"-{ZOOKEEPER}") or not runs_kraft else KRAFT
     follows = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
     listeners = (CONTROLLER, PLAINTEXT) if listener == CONTROLLER else (listener,)
     return tuple(

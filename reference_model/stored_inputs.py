@@ -18,10 +18,8 @@ from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
 from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES, FrameReader
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, FrameReader
 from wire.headers import RequestHeader, read_request_start
-
-SOCKET_REQUEST_MAX_BYTES = 104857600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,12 @@ from clauses.catalogue import Level
 RECORD_SCHEMA_VERSION = 1
 """Version of this layout. `run.json` contains it, and readers refuse a version that they do not know."""
 
+HEADER_FILE = "run.json"
+"""File of a run folder with its header, planned cells and footer."""
+FACTS_FILE = "failure.json"
+"""File of a failure's folder with its details."""
+DUMP_FILE = "exchange.txt"
+"""File of a failure's folder with the hex dump of its exchanges."""
 TABLES_FOLDER = "tables"
 """Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"

@@ -10,6 +10,8 @@ from wire.errors import FrameTooLarge, NegativeLength
 
 SIZE_BYTES = 4
 DEFAULT_MAX_FRAME_BYTES = 16 * 1024 * 1024
+SOCKET_REQUEST_MAX_BYTES = 104857600
+"""The largest request that a broker accepts by default; its option is `socket.request.max.bytes`."""
 
 
 def encode_frame(payload: bytes, *, size: int | None = None) -> bytes:

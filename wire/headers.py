@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from wire.api_versions import API_VERSIONS_KEY, ApiVersionsRequest
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsRequest
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.primitives import TaggedField
 
@@ -18,6 +19,8 @@ PLAIN_REQUEST_HEADER = 1
 CORRELATION_ID_BYTES = 4
 """Length of a response header v0, which is the correlation id alone."""
 ERROR_CODE_BYTES = 2
+PLAIN_CLIENT_ID = "kafka-conformance"
+"""The client id of every request that is not about client ids."""
 _CORRELATION_ID_IN_REQUEST = slice(4, 4 + CORRELATION_ID_BYTES)
 
 

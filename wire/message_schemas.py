@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
@@ -29,7 +29,6 @@ from wire.primitives import TaggedField
 Schema = Mapping[str, Any]
 """A parsed JSON schema file, or a part of one."""
 
-CONTROLLED_SHUTDOWN_KEY = 7
 
 _ARRAY = "[]"
 _ERROR_CODE = "ErrorCode"

@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from reports.errors import RunRefused
-from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS
+from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, VIOLATED_VERDICTS
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
 
@@ -78,7 +78,7 @@ class Found:
 def found_in(runs: Path) -> Mapping[str, Found]:
     """Return, by target, what its newest complete run found."""
     complete: list[tuple[datetime, Path, Header]] = []
-    for path in runs.glob("*/run.json"):
+    for path in runs.glob(f"*/{HEADER_FILE}"):
         try:
             header = read_run_header(path.parent)
         except RunRefused:

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from reports.errors import RunRefused
-from reports.records import UNSETTLED_VERDICTS
+from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -44,7 +44,7 @@ class Judged(NamedTuple):
 def judged_targets(runs: Path) -> Mapping[str, Judged]:
     """Return each judged target with the result of its newest complete run."""
     judged: dict[str, Judged] = {}
-    for path in sorted(runs.glob("*/run.json")):
+    for path in sorted(runs.glob(f"*/{HEADER_FILE}")):
         try:
             header = read_run_header(path.parent)
         except RunRefused:

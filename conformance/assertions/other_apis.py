@@ -15,12 +15,12 @@ from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from strategies.minimal_requests import minimal_request, minimal_values
-from wire.api_versions import API_VERSIONS_KEY, ApiVersion
+from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.message_schemas import error_codes_in
-from wire.sasl import SASL_HANDSHAKE_KEY
 
 SLOWEST_ANSWER_S = 2.5
 """Silence bound for these requests.

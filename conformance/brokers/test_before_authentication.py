@@ -21,10 +21,10 @@ from strategies.bare_requests import (
     whole_requests,
 )
 from strategies.minimal_requests import minimal_request
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
-from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY, handshake_request
+from wire.sasl import handshake_request
 
 V0 = build_request(version=0)
 HANDSHAKE_V0, HANDSHAKE_V1 = (handshake_request(version=version) for version in (0, 1))

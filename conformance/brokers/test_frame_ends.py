@@ -11,8 +11,6 @@ from conformance.assertions.judging import decode_answer, error_code_of
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
-from strategies.broken_requests import SOCKET_REQUEST_MAX_BYTES
-from strategies.header_fields import INT32_MAX
 from strategies.odd_frames import (
     build_part,
     build_short_frame,
@@ -25,8 +23,9 @@ from strategies.odd_frames import (
 )
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 from wire.headers import read_correlation_id
+from wire.primitives import INT32_MAX
 
 HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
 """The listeners without TLS; TLS closes both sides of a stream at once."""

@@ -23,7 +23,8 @@ from strategies.software_names import (
     legal_software_texts,
     software_with_one,
 )
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 

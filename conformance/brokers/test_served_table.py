@@ -27,12 +27,8 @@ from strategies.software_names import (
     illegal_software_texts,
     software_with_one,
 )
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    FIRST_FLEXIBLE_VERSION,
-    NEWEST_VERSION,
-    ApiVersionsRequest,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request, encode_request

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun
-from reports.records import UNEXPECTED_VERDICTS, Verdict
+from reports.records import FACTS_FILE, UNEXPECTED_VERDICTS, Verdict
 from reports.run.recorder import CellKey
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -55,6 +55,6 @@ def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
         failure = read_failure(folder)
         key = CellKey(failure.clause, failure.target, failure.listener)
         again = shlex.join(["kafka-conformance", "replay", str(folder)])
-        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in="failure.json")
+        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
         seen.setdefault(key, []).extend([told, f"  again: {again}"])
     return seen

@@ -11,7 +11,7 @@ from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
 from reference_model.stored_inputs import cut_frames
 from strategies.broken_requests import KEYS_NOBODY_HAS
 from strategies.hypothesis_adapter import pinned_examples
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 

@@ -24,9 +24,9 @@ from conformance.corpus.entries import Entry
 from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
+from reports.records import FACTS_FILE
 from strategies.hypothesis_adapter import body_of
 
-FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parents[1] / "brokers"
 STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
 """The checks that the corpus property makes of stored input, by the name of the value they take."""

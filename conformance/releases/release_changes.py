@@ -29,7 +29,8 @@ from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.grid.change_log import Change
 from reports.run.hex_dump import layout_of_answer
-from wire.api_versions import API_VERSIONS_KEY, ApiVersion, ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.codec import decode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request

@@ -14,7 +14,7 @@ from fixtures.images.published_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
 from reports.errors import RunRefused
-from reports.records import UNSETTLED_VERDICTS
+from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -67,7 +67,7 @@ def finished_runs(
     suite = suite_facts(catalogue())
     wanted = {target.id: target for target in targets}
     found: dict[str, TargetRun] = {}
-    for path in sorted(runs.glob("*/run.json")):
+    for path in sorted(runs.glob(f"*/{HEADER_FILE}")):
         try:
             header = read_run_header(path.parent)
         except RunRefused:

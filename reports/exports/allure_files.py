@@ -25,7 +25,7 @@ from reports.exports.links import ALLURE_RESULTS
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
 from reports.grid.history_tables import KeptFailure
-from reports.records import VIOLATED_VERDICTS, Verdict, gates
+from reports.records import DUMP_FILE, VIOLATED_VERDICTS, Verdict, gates
 from reports.run.allure_results import SEVERITIES
 from reports.verdict_labels import WORDS
 
@@ -125,7 +125,7 @@ def _attachments(
     if failure is None:
         return []
     contents = {
-        "exchange.txt": failure.hex_dump,
+        DUMP_FILE: failure.hex_dump,
         "reproducer.py": failure.reproducer,
         "example.txt": failure.example,
     }

@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import groupby
 
 from reference_model.listeners import LISTENERS
+from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_tables import (
-    APACHE_KAFKA,
     Grid,
     GridCell,
     GridClause,

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    NEWEST_VERSION,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError

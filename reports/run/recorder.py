@@ -22,7 +22,7 @@ from reports.records import (
 from reports.run.failures import Failure, write_failure
 from reports.run.repeats import FailureClass, Repeats, rate_of
 from reports.run.run_writer import RunWriter
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange, Step
 from wire.headers import read_error_code
 

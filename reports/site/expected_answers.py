@@ -17,7 +17,8 @@ from reference_model.reaction import Identity, NotModelled
 from reference_model.state_machine import BrokerConnection, ReferenceBroker
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
 from wire.headers import read_request_start

@@ -21,13 +21,13 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects import DEFECTS
 from reference_model.profile import Profile, traits_of
-from reference_model.request_parser import METADATA_KEY
 from reference_model.state_machine import Ending, Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, Reconnect, Token
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_part, build_with_size
+from wire.api_keys import METADATA_KEY
 
 SASL = "sasl_plaintext"
 

@@ -28,7 +28,7 @@ from tests.reports.dumps import (
     LIST_GROUPS_V3_PAYLOAD,
     notes_of,
 )
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.sasl import authenticate_request

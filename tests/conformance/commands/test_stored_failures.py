@@ -28,8 +28,8 @@ from conformance.mutation.properties import Property, all_properties
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
 from strategies.api_versions import build_request
-from strategies.header_fields import PLAIN_CLIENT_ID
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from wire.headers import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
 
 DEFECT = "reference+tags-descend"
