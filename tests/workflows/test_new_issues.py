@@ -127,6 +127,16 @@ def test_a_violation_that_came_back_opens_its_issue_again(
     assert not any(call[:2] == ["issue", "create"] for call in gh.calls)
 
 
+def test_a_violation_that_came_back_without_an_issue_gets_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is none to open again, for example because the bound of an earlier night left it out."""
+    site = write_site(tmp_path / "site", transition("conforms"))
+    gh = github(tmp_path)
+    assert run(site, gh, monkeypatch).exit_code == 0
+    assert [call[1] for call in gh.calls if call[0] == "issue"] == ["list", "create"]
+
+
 @pytest.mark.parametrize("newest_first", [True, False])
 def test_an_open_issue_counts_for_more_than_a_closed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest_first: bool

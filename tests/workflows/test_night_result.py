@@ -34,6 +34,7 @@ def test_a_run_that_could_not_tell_is_named(tmp_path: Path, status: int) -> None
     write(tmp_path, "b", status)
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
     assert result.exit_code == 1
+    assert "1 of 2 planned targets were judged" in result.output
     assert f"b: its run ended with status {status}" in result.output
 
 
