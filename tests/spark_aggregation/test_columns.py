@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_aggregation.columns import (
@@ -17,6 +17,7 @@ from spark_aggregation.columns import (
 
 FIRST = datetime(2026, 3, 1, 4, tzinfo=UTC)
 TWO_WEEKS = timedelta(days=14)
+MONTH = 2 * TWO_WEEKS
 SECOND = timedelta(seconds=1)
 NOW = timedelta(0)
 
@@ -30,7 +31,7 @@ class Run(NamedTuple):
         run_class: its class.
         corrects: the run that it corrects.
         gave: whether it supplied its column before; None if it is new.
-        target: the target that it judged.
+        listener: the listener that it judged.
         role: the role of its clauses.
     """
 
@@ -39,13 +40,17 @@ class Run(NamedTuple):
     run_class: int = 3
     corrects: str | None = None
     gave: bool | None = None
-    target: str = "t"
+    listener: str = "l"
     role: str = "broker"
 
 
-def columns_frame(spark: SparkSession, *runs: Run) -> DataFrame:
-    """Return the columns of runs, as the state keeps them."""
-    rows = [(run.run_id, run.target, "l", run.role, FIRST + run.after, *run[2:5]) for run in runs]
+def columns_frame(spark: SparkSession, runs: Mapping[str, Sequence[Run]]) -> DataFrame:
+    """Return the columns of each target's runs, as the state keeps them."""
+    rows = [
+        (run.run_id, target, run.listener, run.role, FIRST + run.after, *run[2:5])
+        for target, own in runs.items()
+        for run in own
+    ]
     return spark.createDataFrame(
         rows,
         "run_id string, target string, listener string, role string, started_at timestamp, "
@@ -53,11 +58,13 @@ def columns_frame(spark: SparkSession, *runs: Run) -> DataFrame:
     )
 
 
-def giving(spark: SparkSession, *runs: Run, since: timedelta | None = None) -> list[str]:
-    """Return the ids of the runs that supply a column, sorted."""
+def giving(columns: DataFrame, *, since: timedelta | None = None) -> dict[str, list[str]]:
+    """Return the ids of the runs that supply a column, by target."""
     start = None if since is None else int((FIRST + since).timestamp())
-    found = giving_columns(columns_frame(spark, *runs), since=start).where("gives").collect()
-    return sorted(row.run_id for row in found)
+    found: dict[str, list[str]] = {}
+    for row in giving_columns(columns, since=start).where("gives").orderBy("run_id").collect():
+        found.setdefault(row.target, []).append(row.run_id)
+    return found
 
 
 def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> None:
@@ -93,77 +100,66 @@ def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> No
     ]
 
 
-@pytest.mark.parametrize(
-    ("after", "run_class", "supplies"),
-    [
-        pytest.param(TWO_WEEKS, 2, False, id="lower-class-at-14-days"),
-        pytest.param(TWO_WEEKS + SECOND, 2, True, id="lower-class-later"),
-        pytest.param(SECOND, 3, True, id="same-class"),
-        pytest.param(-SECOND, 2, True, id="lower-class-before"),
-        pytest.param(NOW, 2, False, id="lower-class-at-once"),
-    ],
-)
-def test_a_run_keeps_its_column_for_two_weeks(
-    spark: SparkSession, after: timedelta, run_class: int, supplies: bool
-) -> None:
-    """Only runs of a lower class have to wait."""
+def test_runs_keep_their_columns_for_two_weeks(spark: SparkSession) -> None:
+    """Only runs of a lower class of the same column have to wait."""
     assert timedelta(days=STANDING_DAYS) == TWO_WEEKS
-    expected = ["first", "other"] if supplies else ["first"]
-    assert giving(spark, Run("first"), Run("other", after, run_class)) == expected
+    others = {
+        "lower class after 14 days": (Run("b", TWO_WEEKS, 2), ["a"]),
+        "lower class later": (Run("b", TWO_WEEKS + SECOND, 2), ["a", "b"]),
+        "same class": (Run("b", SECOND), ["a", "b"]),
+        "lower class before": (Run("b", -SECOND, 2), ["a", "b"]),
+        "lower class at once": (Run("b", NOW, 2), ["a"]),
+        "other listener": (Run("b", SECOND, 2, listener="m"), ["a", "b"]),
+        "other role": (Run("b", SECOND, 2, role="operation"), ["a", "b"]),
+    }
+    columns = columns_frame(spark, {name: [Run("a"), other] for name, (other, _) in others.items()})
+    assert giving(columns) == {name: expected for name, (_, expected) in others.items()}
 
 
-def test_a_run_stands_only_in_its_own_column(spark: SparkSession) -> None:
-    """Neither another target nor another role is displaced."""
-    runs = [Run("a"), Run("b", SECOND, 0, target="u"), Run("c", SECOND, 0, role="operation")]
-    assert giving(spark, *runs) == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize(
-    ("correction", "expected"),
-    [
-        pytest.param(Run("b", SECOND, 0, "a"), ["b"], id="later"),
-        pytest.param(Run("b", NOW, 0, "a"), ["b"], id="at-once-with-a-greater-id"),
-        pytest.param(Run("0", NOW, 3, "a"), ["0", "a"], id="at-once-with-a-lesser-id"),
-        pytest.param(Run("b", -SECOND, 3, "a"), ["a", "b"], id="earlier"),
-        pytest.param(Run("b", SECOND, 3, "a", target="u"), ["a", "b"], id="of-another-target"),
-        pytest.param(Run("b", SECOND, 3, "b"), ["a", "b"], id="of-itself"),
-    ],
-)
-def test_a_corrected_run_supplies_nothing(
-    spark: SparkSession, correction: Run, expected: list[str]
-) -> None:
+def test_corrected_runs_supply_nothing(spark: SparkSession) -> None:
     """A later run of the same column corrects it, and the corrected run displaces no other."""
-    assert giving(spark, Run("a"), correction) == expected
+    corrections = {
+        "later": (Run("b", SECOND, 0, "a"), ["b"]),
+        "at once with a greater id": (Run("b", NOW, 0, "a"), ["b"]),
+        "at once with a lesser id": (Run("0", NOW, 3, "a"), ["0", "a"]),
+        "earlier": (Run("b", -SECOND, 3, "a"), ["a", "b"]),
+        "other listener": (Run("b", SECOND, 3, "a", listener="m"), ["a", "b"]),
+        "itself": (Run("b", SECOND, 3, "b"), ["a", "b"]),
+    }
+    columns = columns_frame(
+        spark, {name: [Run("a"), correction] for name, (correction, _) in corrections.items()}
+    )
+    assert giving(columns) == {name: expected for name, (_, expected) in corrections.items()}
 
 
 def test_only_runs_since_a_start_are_decided_again(spark: SparkSession) -> None:
     """Older runs keep what they gave; those of the two weeks before count as rivals, and older ones do not."""
-    runs = [
-        Run("before", gave=False),
-        Run("rival", TWO_WEEKS, 2, gave=True),
-        Run("rival-of-gone", TWO_WEEKS, target="u", gave=True),
-        Run("at-once", 2 * TWO_WEEKS, 1),
-        Run("later", 2 * TWO_WEEKS + SECOND, 1),
-        Run("of-gone", 2 * TWO_WEEKS + SECOND, 1, target="u"),
-    ]
-    assert giving(spark, *runs, since=2 * TWO_WEEKS) == [
-        *("later", "of-gone", "rival", "rival-of-gone")
-    ]
+    columns = columns_frame(
+        spark,
+        {
+            "no rival": [Run("a", gave=False), Run("b", TWO_WEEKS, gave=True), Run("c", MONTH)],
+            "rival": [Run("a", TWO_WEEKS, gave=True), Run("b", MONTH, 1)],
+            "old rival": [Run("a", TWO_WEEKS, gave=True), Run("b", MONTH + SECOND, 1)],
+        },
+    )
+    assert giving(columns, since=MONTH) == {
+        "no rival": ["b", "c"],
+        "rival": ["a"],
+        "old rival": ["a", "b"],
+    }
 
 
 def test_the_newest_kept_run_is_shown(spark: SparkSession) -> None:
     """Among runs that began together, the greater id is the newer; a column whose run is gone is not shown."""
     columns = columns_frame(
         spark,
-        Run("r1", SECOND),
-        Run("r2", SECOND),
-        Run("r3"),
-        Run("r4", TWO_WEEKS),
-        Run("r5", target="u"),
-        Run("r6", SECOND, target="u"),
+        {
+            "kept": [Run("r1", SECOND), Run("r2", SECOND), Run("r3"), Run("r4", TWO_WEEKS)],
+            "gone": [Run("r5"), Run("r6", SECOND)],
+        },
     ).selectExpr("*", "run_id <> 'r4' AS gives")
     kept = spark.createDataFrame(
         [(f"r{number}", number != 6) for number in range(1, 7)], "run_id string, kept boolean"
     )
     shown = shown_runs(columns, kept).collect()
-    assert [tuple(row) for row in shown] == [("t", "l", "broker", "r2")]
+    assert [tuple(row) for row in shown] == [("kept", "l", "broker", "r2")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from pyspark.sql import SparkSession
 
 from reports.repeats import wilson_interval
@@ -49,27 +48,39 @@ def test_latencies_of_the_shown_runs_are_added_up(spark: SparkSession) -> None:
     assert [tuple(row) for row in latency(shown, latencies).collect()] == [("t", "l", 36, 5)]
 
 
-@pytest.mark.parametrize(("failed", "repeats"), [(0, 10), (1, 3), (29, 100), (10, 10)])
-def test_rate_of_flaky_cell_has_the_interval_of_the_records(
-    spark: SparkSession, failed: int, repeats: int
-) -> None:
-    """Both rules agree, also at the ends of the scale."""
-    one, other = (failed // 2, repeats // 2), (failed - failed // 2, repeats - repeats // 2)
-    repeated = spark.createDataFrame(
-        [("r1", *CELL, *one), ("r2", *CELL, *other), ("r3", *CELL, 1, 1), ("r4", *CELL, 1, 1)],
-        f"run_id string, {CELL_SCHEMA}, failed int, repeats int",
+def test_rates_of_flaky_cells_have_the_interval_of_the_records(spark: SparkSession) -> None:
+    """Both rules agree, also at the ends of the scale; runs that do not supply the column or are gone do not count."""
+    counts = {"C.never": (0, 10), "C.once": (1, 3), "C.rare": (29, 100), "C.always": (10, 10)}
+    repeated = [
+        row
+        for clause, (failed, repeats) in counts.items()
+        for row in (
+            ("r1", clause, "t", "l", failed // 2, repeats // 2),
+            ("r2", clause, "t", "l", failed - failed // 2, repeats - repeats // 2),
+            ("r3", clause, "t", "l", 1, 1),
+            ("r4", clause, "t", "l", 1, 1),
+        )
+    ]
+    found = flake_rates(
+        spark.createDataFrame(repeated, f"run_id string, {CELL_SCHEMA}, failed int, repeats int"),
+        spark.createDataFrame(
+            [(f"r{number}", "t", "l", number != 3) for number in (1, 2, 3, 4)],
+            "run_id string, target string, listener string, gives boolean",
+        ),
+        spark.createDataFrame(
+            [(f"r{number}", number != 4) for number in (1, 2, 3, 4)],
+            "run_id string, kept boolean",
+        ),
     )
-    columns = spark.createDataFrame(
-        [(run, "t", "l", run != "r3") for run in ("r1", "r2", "r3", "r4")],
-        "run_id string, target string, listener string, gives boolean",
-    )
-    runs = spark.createDataFrame(
-        [(run, run != "r4") for run in ("r1", "r2", "r3", "r4")], "run_id string, kept boolean"
-    )
-    low, high = (round(end, 4) for end in wilson_interval(failed, repeats))
-    rate = round(failed / repeats, 4)
-    found = flake_rates(repeated, columns, runs).collect()
-    assert [tuple(row) for row in found] == [(*CELL, failed, repeats, rate, low, high, 2)]
+    expected = {
+        clause: (failed, repeats, round(failed / repeats, 4), *_interval(failed, repeats), 2)
+        for clause, (failed, repeats) in counts.items()
+    }
+    assert {row.clause: tuple(row[3:]) for row in found.collect()} == expected
+
+
+def _interval(failed: int, repeats: int) -> tuple[float, ...]:
+    return tuple(round(end, 4) for end in wilson_interval(failed, repeats))
 
 
 def test_flaky_cells_are_those_with_repeats(spark: SparkSession) -> None:
