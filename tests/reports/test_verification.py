@@ -127,6 +127,16 @@ def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None
     ]
 
 
+def test_tables_after_one_that_is_not_compared_are(site: Path, tmp_path: Path) -> None:
+    """A table that is missing or taken over ends nothing."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    (site / "tables" / "cells.parquet").unlink()
+    _write(site, "flakes", _rows(site, "flakes") * 2)
+    twice = "flakes: x / x / x: 2 rows are published, other than the 1 of the runs"
+    assert _sentences(differing_rows(site, again)) == ["cells: the table is missing", twice]
+    assert _sentences(differing_rows(site, again, taken_over=["cells"])) == [twice]
+
+
 @pytest.mark.parametrize("verdict", ["conforms", None], ids=str)
 def test_added_column_is_named(site: Path, tmp_path: Path, verdict: str | None) -> None:
     """A column that the runs do not make is named once for the table, even if it is null in every row."""
