@@ -83,24 +83,27 @@ def _night(number: int) -> datetime:
 
 def test_only_a_changed_past_reopens_a_column(spark: SparkSession) -> None:
     """A run that is late or no longer supplies its column does; a newer one, or one that does not count, does not."""
-    runs = [
-        *(("newer", "r1", 1, True, True), ("newer", "r2", 2, None, True)),
-        *(("late", "r1", 2, True, True), ("late", "r2", 1, None, True)),
-        *(("late-by-id", "r1", 1, None, True), ("late-by-id", "r2", 1, True, True)),
-        *(("corrected", "r1", 1, True, False), ("corrected", "r2", 2, None, True)),
-        *(("supplies-again", "r1", 1, False, True), ("supplies-again", "r2", 2, True, True)),
-        *(("late-for-nothing", "r1", 2, True, True), ("late-for-nothing", "r2", 1, None, False)),
-        *(("after-what-counts", "r1", 3, False, False), ("after-what-counts", "r2", 2, None, True)),
-        *(("known", "r1", 1, False, False), ("known", "r2", 2, True, True)),
-        ("new", "r1", 1, None, True),
-    ]
+    runs: dict[str, list[tuple[str, int, bool | None, bool]]] = {
+        "newer": [("r1", 1, True, True), ("r2", 2, None, True)],
+        "late": [("r1", 2, True, True), ("r2", 1, None, True)],
+        "late by id": [("r1", 1, None, True), ("r2", 1, True, True)],
+        "late for nothing": [("r1", 2, True, True), ("r2", 1, None, False)],
+        "later than all that count": [("r1", 3, False, False), ("r2", 2, None, True)],
+        "corrected": [("r1", 1, True, False), ("r2", 2, None, True)],
+        "supplies again": [("r1", 1, False, True), ("r2", 2, True, True)],
+        "known": [("r1", 1, False, False), ("r2", 2, True, True)],
+        "new": [("r1", 1, None, True)],
+    }
     columns = spark.createDataFrame(
-        [(target, LISTENER, run, _night(day), *gave) for target, run, day, *gave in runs],
+        [
+            (target, LISTENER, run, _night(night), gave, gives)
+            for target, own in runs.items()
+            for run, night, gave, gives in own
+        ],
         "target string, listener string, run_id string, started_at timestamp, gave boolean, gives boolean",
     )
-    assert sorted(row.target for row in reopened_columns(columns).collect()) == [
-        *("corrected", "late", "late-by-id", "supplies-again")
-    ]
+    reopened = sorted(row.target for row in reopened_columns(columns).collect())
+    assert reopened == ["corrected", "late", "late by id", "supplies again"]
 
 
 def _transitions(spark: SparkSession, *rows: tuple[str, int, str, str | None, str]) -> DataFrame:
@@ -125,8 +128,10 @@ def test_a_night_is_appended_to_the_last_verdicts(spark: SparkSession) -> None:
         ("C.not-judged", 1, "r1", None, "conforms"),
     )
     nights = [
-        *(("C.broken", 3, "r3", "violates"), ("C.broken", 4, "r4", "conforms")),
-        *(("C.same", 3, "r3", "conforms"), ("C.first", 3, "r3", "conforms")),
+        ("C.broken", 3, "r3", "violates"),
+        ("C.broken", 4, "r4", "conforms"),
+        ("C.same", 3, "r3", "conforms"),
+        ("C.first", 3, "r3", "conforms"),
     ]
     new_cells = spark.createDataFrame(
         [(run, clause, TARGET, LISTENER, _night(night), now) for clause, night, run, now in nights],
