@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 import duckdb
 import pyarrow as pa
 
+from reports.records import HEADER_FILE
+
 _ROWS = """
 WITH rows AS (
   SELECT * FROM read_parquet($paths)
@@ -101,7 +103,7 @@ def duckdb_tables(
     """
     planned = [
         {"run_id": header["run_id"], "started_at": header["started_at"], "flaky": None, **cell}
-        for header in (json.loads(path.read_bytes()) for path in runs.glob("*/run.json"))
+        for header in (json.loads(path.read_bytes()) for path in runs.glob(f"*/{HEADER_FILE}"))
         for cell in header["planned_cells"]
     ]
     with duckdb.connect(config={"threads": threads}) as connection:

@@ -24,12 +24,14 @@ import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
 from fixtures.under_test.first_requests import probe_request
+from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import hashes_of
 from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
+    HEADER_FILE,
     RECORD_SCHEMA_VERSION,
     SAMPLED_EXAMPLES_PER_PROPERTY,
 )
@@ -38,11 +40,11 @@ from wire.api_versions import NEWEST_VERSION
 
 ROWS_PER_FILE = 500_000
 LISTENERS = {
-    "plaintext": 0.63,
-    "sasl_plaintext": 0.115,
-    "ssl": 0.108,
-    "ssl_client_auth": 0.103,
-    "controller": 0.044,
+    PLAINTEXT: 0.63,
+    SASL_PLAINTEXT: 0.115,
+    SSL: 0.108,
+    SSL_CLIENT_AUTH: 0.103,
+    CONTROLLER: 0.044,
 }
 CLAUSE_WEIGHTS = (0.1, 0.053, 0.027)
 """Shares of the first three clauses; the others decrease evenly from 0.0235 to 0.00003."""
@@ -149,7 +151,7 @@ def _write_run(root: Path, run: SyntheticRun) -> int:
         "exchange_rows": exchanges,
         "files": hashes_of(folder),
     }
-    (folder / "run.json").write_text(json.dumps(header, indent=1))
+    (folder / HEADER_FILE).write_text(json.dumps(header, indent=1))
     return rows
 
 

@@ -4,8 +4,8 @@
 
 - generated: examples per second of one property's strategy, with a body that does nothing;
 - in memory: the same examples, judged on the reference broker in this process, without a socket;
-- judged: the same examples, sent to the live broker and asserted on. As in the suite, a connection serves
-  a few examples, and the next ones are drawn in the meantime;
+- judged: the same examples, each sent to the live broker on its own connection and asserted on, while the next
+  ones are drawn, as in the suite;
 - connections: plain sockets, a new connection per request and sentinel, no Hypothesis;
 - pipelined: a plain loop that writes a hundred requests at a time on one connection.
 
@@ -19,7 +19,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from functools import partial
 
 from hypothesis import given, seed, settings
 from rich.console import Console
@@ -29,13 +29,13 @@ from conformance.assertions.judging import error_code_of
 from conformance.engine.hypothesis_profiles import load_profile
 from conformance.engine.overlapping import Overlap
 from conformance.engine.repeating import run_body
-from fixtures.client.greenlet_wait import is_aside
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import select_targets
-from fixtures.under_test.broker import REFERENCE, Broker
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
+from fixtures.under_test.listener import REFERENCE
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
@@ -80,14 +80,9 @@ def judged_rate(broker: Broker, number: int) -> float:
     def judge(sent: Request) -> None:
         assert error_code_of(broker.exchange(sent)) is not ErrorCode.INVALID_REQUEST
 
-    lender = broker.lender()
-    assert lender is not None
-    overlap = Overlap(
-        lambda body, values: run_body(broker, body, values, lender=lender if is_aside() else None)
-    )
-    with closing(lender):
-        rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}), number)
-        overlap.end()
+    overlap = Overlap(partial(run_body, broker))
+    rate = _property_rate(lambda sent: overlap.judge(judge, {"sent": sent}), number)
+    overlap.end()
     return rate
 
 

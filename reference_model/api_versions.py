@@ -23,9 +23,11 @@ from reference_model.request_parser import (
     parse_body,
     parse_header,
 )
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
+from wire.headers import read_request_start
 
 
 def _answer(
@@ -61,7 +63,7 @@ def reactions_of_broker(
     try:
         header = parse_header(data, traits)
     except Unreadable:
-        if profile.skips_unreadable(int.from_bytes(payload[:2], signed=True)):
+        if profile.skips_unreadable(read_request_start(payload).api_key):
             return (Reaction(outcome=Outcome.IGNORED, clause="PROTOCOL.short-frame-refused"),)
         return (closed("PROTOCOL.short-frame-refused"),)
     if header.api_key != API_VERSIONS_KEY:

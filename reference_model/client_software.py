@@ -13,7 +13,8 @@ from typing import Any
 
 from reference_model.profile import Traits
 from reference_model.request_parser import ParsedHeader, Unreadable, parse_body
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 UNKNOWN = "unknown"
 

@@ -19,7 +19,7 @@ from reference_model.sasl import (
     reaction_while_serving,
     reactions_of_authenticator,
 )
-from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 
 API_KEY_BYTES = 2
 _STEPS = tuple(key.to_bytes(API_KEY_BYTES) for key in (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY))

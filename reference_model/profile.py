@@ -17,18 +17,16 @@ from importlib.resources import files
 from typing import Any
 
 from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_LISTENERS
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    ApiVersion,
-    FinalizedFeatureKey,
-    SupportedFeatureKey,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 
 FOLDER = files("reference_model") / "profiles"
 """Folder of the profile files; on a Spark cluster it may be inside an archive."""
 APACHE_KAFKA = "apache-kafka"
+REFERENCE = "reference"
 KIP_TEXT = "kip-text"
 KRAFT = "kraft"
+ZOOKEEPER = "zookeeper"
 BROKER = "broker"
 
 

@@ -18,18 +18,25 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reference_model.agreement import Agreement, in_words
 from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.oracle import reactions
-from reference_model.profile import APACHE_KAFKA, KIP_TEXT, KRAFT, Profile, profile_of
+from reference_model.profile import (
+    APACHE_KAFKA,
+    KIP_TEXT,
+    KRAFT,
+    REFERENCE,
+    ZOOKEEPER,
+    Profile,
+    profile_of,
+)
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
-from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES, encode_frame
 
-REFERENCE = "reference"
 JUDGED_IMPLEMENTATIONS = (APACHE_KAFKA, REFERENCE)
 """Implementations that have a profile; for others not even the version table is known."""
-_ZOOKEEPER = "zookeeper"
 END_OF_STREAM = "PROTOCOL.half-close-answers-complete"
 """The clause whose examples end our side of the stream after complete requests."""
 _NOT_ANSWERED = (Outcome.CLOSED, Outcome.SILENT, Outcome.IGNORED)
@@ -80,7 +87,7 @@ def oracles_for(
         listener: the listener's name.
     """
     runs_kraft = bool(profile_of(release, quorum=KRAFT).api_keys)
-    quorum = _ZOOKEEPER if target.endswith(f"-{_ZOOKEEPER}") or not runs_kraft else KRAFT
+    quorum = ZOOKEEPER if target.endswith(f"-{ZOOKEEPER}") or not runs_kraft else KRAFT
     follows = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
     listeners = (CONTROLLER, PLAINTEXT) if listener == CONTROLLER else (listener,)
     return tuple(
@@ -121,9 +128,12 @@ def _differences(
             continue
         request = _single_request(exchange.sent)
         allowed = () if request is None else _allowed(oracle, request)
-        if request is not None and allowed and not _follows(oracle, request, exchange, allowed):
-            words = " or ".join(dict.fromkeys(map(str, allowed)))
-            yield Difference(exchange=exchange, allowed=words)
+        if (
+            request is not None
+            and allowed
+            and not _follows(oracle.agreement, request, exchange, allowed)
+        ):
+            yield Difference(exchange=exchange, allowed=in_words(allowed))
 
 
 def _single_request(sent: bytes) -> Request | None:
@@ -150,13 +160,15 @@ def _before_authentication(profile: Profile, request: Request) -> tuple[Reaction
 
 
 def _follows(
-    oracle: StoredInputOracle,
+    agreement: Agreement,
     request: Request,
-    exchange: RecordedExchange,
+    recorded: RecordedExchange,
     allowed: Sequence[Reaction],
 ) -> bool:
-    if exchange.received is None or exchange.outcome in _NOT_ANSWERED:
-        return any(reaction.outcome == exchange.outcome for reaction in allowed)
-    size = int.from_bytes(exchange.received[:SIZE_BYTES])
-    payload = exchange.received[SIZE_BYTES:]
-    return size == len(payload) and oracle.allows(request, payload, allowed)
+    payload = None
+    if recorded.received is not None and recorded.outcome not in _NOT_ANSWERED:
+        payload = recorded.received[SIZE_BYTES:]
+        if recorded.received != encode_frame(payload):
+            return False
+    seen = Exchange(request=request, outcome=Outcome(recorded.outcome), payload=payload)
+    return agreement.matching(seen, allowed) is not None

@@ -12,20 +12,18 @@ from dataclasses import dataclass
 
 from reference_model.profile import Traits
 from wire import primitives
-from wire.api_versions import (
+from wire.api_keys import (
     API_VERSIONS_KEY,
-    FIRST_FLEXIBLE_VERSION,
-    FIRST_VERSION_WITH_CLUSTER_CHECK,
+    BROKER_HEARTBEAT_KEY,
+    ENVELOPE_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    VOTE_KEY,
 )
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.errors import DecodeError
 
-_INT32_MIN = -(2**31)
 FIRST_FLEXIBLE_AUTHENTICATE = 2
-METADATA_KEY = 3
-LIST_GROUPS_KEY = 16
-VOTE_KEY = 52
-ENVELOPE_KEY = 58
-BROKER_HEARTBEAT_KEY = 63
 READABLE_BODIES = {
     (METADATA_KEY, 0): bytes(4),
     (LIST_GROUPS_KEY, 0): b"",
@@ -161,7 +159,7 @@ def parse_header(data: memoryview, traits: Traits) -> ParsedHeader:
 
 def _compact_text(data: memoryview, offset: int) -> tuple[str | None, int]:
     length_plus_one, offset = read_varint_as_int32(data, offset)
-    if _INT32_MIN < length_plus_one <= 0:
+    if primitives.INT32_MIN < length_plus_one <= 0:
         return None, offset
     length = length_plus_one - 1
     # Java's subtraction wraps around: the smallest int32 becomes the largest, which is too long.

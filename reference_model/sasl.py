@@ -30,12 +30,12 @@ from reference_model.request_parser import (
     read_mechanism,
     read_token,
 )
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
-from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.sasl import PLAIN
 
-PLAIN = "PLAIN"
 PLAIN_TOKEN_PARTS = 3
 CLAUSE = "MODEL.sequence-agrees"
 """The clause that reactions to the steps of SASL name; the suite has no clauses of its own for SASL."""

@@ -27,7 +27,7 @@ from reference_model.listeners import (
     SSL_CLIENT_AUTH,
     TLS_LISTENERS,
 )
-from reference_model.profile import KIP_TEXT, KRAFT, NEWEST_RELEASE, profile_of
+from reference_model.profile import KIP_TEXT, KRAFT, NEWEST_RELEASE, ZOOKEEPER, profile_of
 from reference_model.sasl import Authentication, Credentials
 from reference_model.state_machine import (
     MECHANISMS,
@@ -250,7 +250,7 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--release", default=NEWEST_RELEASE)
-    parser.add_argument("--quorum", choices=("kraft", "zookeeper"), default=KRAFT)
+    parser.add_argument("--quorum", choices=(KRAFT, ZOOKEEPER), default=KRAFT)
     parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
     parser.add_argument("--tls-authority", type=Path, default=None)
     parser.add_argument("--tls-certificate", type=Path, default=None)

@@ -40,7 +40,6 @@ from reference_model.request_parser import (
     read_mechanism,
 )
 from reference_model.sasl import (
-    PLAIN,
     Authentication,
     Credentials,
     answer_to_token,
@@ -52,7 +51,8 @@ from reference_model.tampering import Ending, Handling, Pause, Stage, Tampering,
 from wire import primitives
 from wire.errors import DecodeError
 from wire.exchange import Outcome
-from wire.frames import FrameReader, encode_frame
+from wire.frames import SOCKET_REQUEST_MAX_BYTES, FrameReader, encode_frame
+from wire.sasl import PLAIN
 
 __all__ = [
     "TRANSITIONS",
@@ -77,7 +77,6 @@ __all__ = [
     "response_for",
 ]
 
-SOCKET_REQUEST_MAX_BYTES = 104857600
 THROTTLED_CLIENT_IDS = "throttled"
 """Prefix of client ids that the broker treats as having exhausted their request quota."""
 THROTTLE_TIME_MS = 150

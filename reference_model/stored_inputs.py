@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from reference_model.answers import response_for
+from reference_model.agreement import Agreement
 from reference_model.connection_states import (
     TAKING_REQUESTS,
     TRANSITIONS,
@@ -18,16 +16,10 @@ from reference_model.connection_states import (
 from reference_model.oracle import first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
-from wire.api_versions import ApiVersionsResponse
-from wire.codec import decode, encode
-from wire.errors import DecodeError, EncodeError
+from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES, FrameReader
-from wire.headers import RequestHeader
-
-SOCKET_REQUEST_MAX_BYTES = 104857600
-CORRELATION_ID_BYTES = 4
-_UNDECODABLE = "undecodable"
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, FrameReader
+from wire.headers import RequestHeader, read_request_start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,39 +105,13 @@ def cut_frames(data: bytes) -> Frames:
 
 def _as_request(data: bytes) -> Request:
     """Return bytes as a request whose header holds the numbers that a broker reads first."""
-    payload = data[SIZE_BYTES:]
+    start = read_request_start(data[SIZE_BYTES:])
     header = RequestHeader(
-        request_api_key=int.from_bytes(payload[:2], signed=True),
-        request_api_version=int.from_bytes(payload[2:4], signed=True),
-        correlation_id=int.from_bytes(payload[4:8], signed=True),
+        request_api_key=start.api_key,
+        request_api_version=start.api_version,
+        correlation_id=start.correlation_id,
     )
     return Request(data=data, header=header, broken="stored bytes")
-
-
-def canonical(answer: ApiVersionsResponse, version: int) -> str:
-    """Return a hash of a response's bytes, without the differences allowed between two correct responses.
-
-    The throttle time and the features' epoch depend on the clock and the log. No source fixes the order of tables.
-    """
-    same = dataclasses.replace(
-        answer,
-        throttle_time_ms=0,
-        finalized_features_epoch=-1,
-        api_keys=tuple(sorted(answer.api_keys, key=lambda entry: entry.api_key)),
-        supported_features=tuple(sorted(answer.supported_features, key=lambda f: f.name)),
-        finalized_features=tuple(sorted(answer.finalized_features, key=lambda f: f.name)),
-        unknown_tagged_fields=(),
-    )
-    return hashlib.sha256(encode(same, version=version)).hexdigest()
-
-
-@functools.lru_cache(maxsize=4096)
-def canonical_body(body: bytes, version: int) -> str:
-    """Return the canonical hash of a response body. Cached, because targets send the same few bodies repeatedly."""
-    try:
-        return canonical(decode(ApiVersionsResponse, body, version=version), version)
-    except (DecodeError, EncodeError):
-        return _UNDECODABLE
 
 
 class StoredInputOracle:
@@ -153,6 +119,7 @@ class StoredInputOracle:
 
     Attributes:
         profile: the release on the listener.
+        agreement: decides whether a response is allowed.
         served: the state of a connection on which the target serves requests.
     """
 
@@ -164,10 +131,10 @@ class StoredInputOracle:
             identity: the target's cluster and node id.
         """
         self.profile = profile
+        self.agreement = Agreement(profile)
         self._identity = identity
         asks = profile.asks_for_authentication
         self.served = ConnectionState.AUTHENTICATED if asks else ConnectionState.OPEN
-        self._answers: dict[Reaction, str] = {}
 
     def allowed_for(self, data: bytes) -> Allowed:
         """Return what the target may do with a stored input on a connection that it serves.
@@ -234,28 +201,3 @@ class StoredInputOracle:
     def _reactions(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
         payload = request.data[SIZE_BYTES:]
         return reactions(payload, self.profile, self._identity, state=state)
-
-    def allows(self, request: Request, payload: bytes, allowed: Sequence[Reaction]) -> bool:
-        """Return whether a response is allowed.
-
-        Args:
-            request: the request that was sent.
-            payload: the response without its size prefix.
-            allowed: the reactions that the model allows.
-        """
-        sent_id = request.data[SIZE_BYTES + 4 : SIZE_BYTES + 4 + CORRELATION_ID_BYTES]
-        if payload[:CORRELATION_ID_BYTES] != sent_id:
-            return False
-        body = payload[CORRELATION_ID_BYTES:]
-        return any(
-            reaction.outcome is Outcome.ANSWER
-            and canonical_body(body, reaction.layout) == self._canonical_answer(reaction)
-            for reaction in allowed
-        )
-
-    def _canonical_answer(self, reaction: Reaction) -> str:
-        known = self._answers.get(reaction)
-        if known is None:
-            known = canonical(response_for(reaction, self.profile), reaction.layout)
-            self._answers[reaction] = known
-        return known

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import CatalogueError, Clause, catalogue
+from clauses.marks import CLAUSE, MARKS
 from reports.run.exit_status import ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
@@ -40,30 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks."""
-    config.addinivalue_line("markers", "clause(id): the clause of the catalogue that a test judges")
-    config.addinivalue_line(
-        "markers", "malformed: sends what no well-behaved client sends; left out in the gentle tier"
-    )
-    config.addinivalue_line(
-        "markers", "listeners(name, ...): the listeners that a test is about; all if not given"
-    )
-    config.addinivalue_line(
-        "markers", "stored: judges stored bytes without Hypothesis, in the deep tier alone"
-    )
-    config.addinivalue_line(
-        "markers", "swept: judges a whole list without Hypothesis, item by item, in every tier"
-    )
-    config.addinivalue_line("markers", "deep: runs in the deep tier alone")
-    config.addinivalue_line(
-        "markers", "in_order: compares its examples, so that each ends before the next begins"
-    )
-    config.addinivalue_line(
-        "markers", "exhaustive: judges a known list, so that it runs whole on every listener"
-    )
-    config.addinivalue_line(
-        "markers",
-        "needs(what, ...): what a running target must give; `conformance/engine/prerequisites.py` lists it",
-    )
+    for mark, meaning in MARKS.items():
+        config.addinivalue_line("markers", f"{mark}: {meaning}")
 
 
 def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
@@ -73,7 +52,7 @@ def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
         pytest.UsageError: one is not in the catalogue.
     """
     try:
-        return tuple(catalogue()[mark.args[0]] for mark in item.iter_markers("clause"))
+        return tuple(catalogue()[mark.args[0]] for mark in item.iter_markers(CLAUSE))
     except CatalogueError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from error
 

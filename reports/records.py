@@ -8,18 +8,28 @@ One run is one folder::
     answers/*.parquet     bytes received, each distinct response once per file (`ANSWER_FIELDS`)
     failures/<signature>/ reproducer, hex dump and details of one distinct failure
 
-This module does no file I/O. It has the names, the columns and the rule that folds examples into a cell.
+This module does no file I/O. It has the names, the columns, and every rule about verdicts: how examples fold into a
+cell, which verdicts and levels fail a run, and what a change of a verdict is called. Spark turns the same rules into
+columns.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+
+from clauses.catalogue import Level
 
 RECORD_SCHEMA_VERSION = 1
 """Version of this layout. `run.json` contains it, and readers refuse a version that they do not know."""
 
+HEADER_FILE = "run.json"
+"""File of a run folder with its header, planned cells and footer."""
+FACTS_FILE = "failure.json"
+"""File of a failure's folder with its details."""
+DUMP_FILE = "exchange.txt"
+"""File of a failure's folder with the hex dump of its exchanges."""
 TABLES_FOLDER = "tables"
 """Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"
@@ -49,14 +59,46 @@ EXAMPLE_VERDICTS = (
     Verdict.INCONCLUSIVE,
 )
 
-
-BROKEN_VERDICTS = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
+WORST_FIRST = (
+    Verdict.VIOLATES,
+    Verdict.UNEXPECTED_PASS,
+    Verdict.FLAKY,
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_RUN,
+    Verdict.KNOWN_VIOLATION,
+    Verdict.INFORMATIONAL,
+    Verdict.CONFORMS,
+    Verdict.NOT_APPLICABLE,
+)
+"""Verdicts by urgency. A target's column shows the first of these that one of its listeners has."""
+UNEXPECTED_VERDICTS = WORST_FIRST[: WORST_FIRST.index(Verdict.KNOWN_VIOLATION)]
+"""Verdicts that make the exit status nonzero, or would if the clause had another level."""
+VIOLATED_VERDICTS = (Verdict.VIOLATES, Verdict.FLAKY)
+"""Undeclared violations. A violation that comes and goes counts like any other."""
+BROKEN_VERDICTS = (*VIOLATED_VERDICTS, Verdict.KNOWN_VIOLATION)
+"""Violations, declared or not."""
 SOUND_VERDICTS = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
-"""A cell that changes from one of `BROKEN_VERDICTS` to one of these is fixed.
+"""Verdicts with which the clause holds.
 
-An unexpected pass is sound as well: the clause holds. What has to be corrected is the declared violation, as the run's
-own exit status demands.
+In an unexpected pass, what has to be corrected is the declared violation, as the run's own exit status demands.
 """
+UNSETTLED_VERDICTS = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
+"""Verdicts of cells that were not judged although they apply."""
+VERDICTS_WITH_FAILURES = (*BROKEN_VERDICTS, Verdict.INFORMATIONAL)
+"""Verdicts that rest on recorded failures; those of an informational cell are notes."""
+
+GATING_LEVELS = (Level.MUST, Level.PIN)
+"""Levels whose violation fails a run. A PIN is `violates` only on targets that it binds."""
+
+
+def gates(level: str, *, strict: bool = False) -> bool:
+    """Return whether a violation of a clause of this level fails the run.
+
+    Args:
+        level: the clause's level.
+        strict: whether a SHOULD does too, as `--strict-should` demands.
+    """
+    return level in GATING_LEVELS or (strict and level == Level.SHOULD)
 
 
 class Refusal(enum.StrEnum):
@@ -183,6 +225,39 @@ ANSWER_FIELDS = (
 """One row per distinct response: the size prefix and the bytes after it."""
 
 
+class CellFact(enum.StrEnum):
+    """What a cell's verdict depends on."""
+
+    APPLICABLE = "applicable"
+    JUDGED = "judged"
+    VIOLATED = "violated"
+    DECLARED = "declared"
+    FLAKY = "flaky"
+    INCONCLUSIVE = "inconclusive"
+    INFORMATIONAL = "informational"
+
+
+CELL_RULES: tuple[tuple[Mapping[CellFact, bool], Verdict], ...] = (
+    ({CellFact.APPLICABLE: False}, Verdict.NOT_APPLICABLE),
+    ({CellFact.JUDGED: False}, Verdict.NOT_RUN),
+    (
+        {CellFact.VIOLATED: True, CellFact.DECLARED: False, CellFact.FLAKY: True},
+        Verdict.FLAKY,
+    ),
+    ({CellFact.VIOLATED: True, CellFact.DECLARED: False}, Verdict.VIOLATES),
+    ({CellFact.INCONCLUSIVE: True}, Verdict.INCONCLUSIVE),
+    ({CellFact.VIOLATED: True}, Verdict.KNOWN_VIOLATION),
+    ({CellFact.DECLARED: True}, Verdict.UNEXPECTED_PASS),
+    ({CellFact.INFORMATIONAL: True}, Verdict.INFORMATIONAL),
+    ({}, Verdict.CONFORMS),
+)
+"""Facts that a cell must have, or must not have, and its verdict then; the first rule that matches counts.
+
+An undeclared violation outranks `inconclusive`. `inconclusive` outranks a declared violation, since more than that may
+be wrong, and an informational difference.
+"""
+
+
 def cell_verdict(
     verdicts: Collection[Verdict], *, applicable: bool, known_violation: bool, flaky: bool = False
 ) -> Verdict:
@@ -195,23 +270,46 @@ def cell_verdict(
         flaky: whether every violation of the cell came and went when it was repeated.
 
     Returns:
-        The worst verdict seen. An undeclared violation outranks `inconclusive`. `inconclusive` outranks a declared
-        violation, since more than that may be wrong, and an informational difference.
+        The verdict according to `CELL_RULES`.
     """
-    if not applicable:
-        return Verdict.NOT_APPLICABLE
-    if not verdicts:
-        return Verdict.NOT_RUN
-    is_violated = Verdict.VIOLATES in verdicts
-    if is_violated and not known_violation:
-        return Verdict.FLAKY if flaky else Verdict.VIOLATES
-    if Verdict.INCONCLUSIVE in verdicts:
-        return Verdict.INCONCLUSIVE
-    if known_violation:
-        return Verdict.KNOWN_VIOLATION if is_violated else Verdict.UNEXPECTED_PASS
-    if Verdict.INFORMATIONAL in verdicts:
-        return Verdict.INFORMATIONAL
-    return Verdict.CONFORMS
+    facts = {
+        CellFact.APPLICABLE: applicable,
+        CellFact.JUDGED: bool(verdicts),
+        CellFact.VIOLATED: Verdict.VIOLATES in verdicts,
+        CellFact.DECLARED: known_violation,
+        CellFact.FLAKY: flaky,
+        CellFact.INCONCLUSIVE: Verdict.INCONCLUSIVE in verdicts,
+        CellFact.INFORMATIONAL: Verdict.INFORMATIONAL in verdicts,
+    }
+    return next(
+        verdict
+        for conditions, verdict in CELL_RULES
+        if all(facts[fact] is wanted for fact, wanted in conditions.items())
+    )
+
+
+class TransitionKind(enum.StrEnum):
+    """What a change of a cell's verdict is called; the first is the cell's first verdict."""
+
+    APPEARED = "appeared"
+    REGRESSED = "regressed"
+    NEWLY_FLAKY = "newly_flaky"
+    FIXED = "fixed"
+    CHANGED = "changed"
+
+
+TRANSITION_RULES: tuple[tuple[Collection[Verdict], Collection[Verdict], TransitionKind], ...] = (
+    (tuple(Verdict), (Verdict.FLAKY,), TransitionKind.NEWLY_FLAKY),
+    (tuple(Verdict), (Verdict.VIOLATES,), TransitionKind.REGRESSED),
+    (BROKEN_VERDICTS, SOUND_VERDICTS, TransitionKind.FIXED),
+    (tuple(Verdict), tuple(Verdict), TransitionKind.CHANGED),
+)
+"""The verdicts before, those after, and what the change is called; the first rule that matches counts."""
+
+
+def transition_kind(before: Verdict, after: Verdict) -> TransitionKind:
+    """Return what a change from one verdict to another is called."""
+    return next(kind for was, is_now, kind in TRANSITION_RULES if before in was and after in is_now)
 
 
 def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool) -> Verdict:

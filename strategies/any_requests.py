@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from strategies.api_versions import INT16_MIN, api_versions_requests
+from strategies.api_versions import api_versions_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
@@ -16,7 +16,7 @@ from strategies.software_names import (
     software,
 )
 from wire.exchange import Request
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN
 
 
 def any_requests() -> st.SearchStrategy[Request]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from strategies.header_fields import PLAIN_CLIENT_ID
 from strategies.software_names import PLAIN_SOFTWARE, Software
 from strategies.weights import as_one
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.exchange import Request, encode_request
-from wire.headers import RequestHeader
-from wire.primitives import INT16_MAX, TaggedField
+from wire.headers import PLAIN_CLIENT_ID, RequestHeader
+from wire.primitives import INT16_MAX, INT16_MIN, TaggedField
 
-INT16_MIN = -INT16_MAX - 1
 ORDINARY_CORRELATION_IDS = st.integers(0, 1_000_000)
 
 

@@ -9,24 +9,23 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.header_fields import FIRST_TWO_BYTE_SIZE, PLAIN_CLIENT_ID
+from strategies.header_fields import FIRST_TWO_BYTE_SIZE
 from strategies.software_names import PLAIN_SOFTWARE, legal_software_texts
 from strategies.weights import as_one
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    FIRST_FLEXIBLE_VERSION,
-    NEWEST_VERSION,
-    ApiVersionsRequest,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
-from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import PLAIN_REQUEST_HEADER, RequestHeader
-from wire.primitives import write_compact_nullable_string, write_unsigned_varint
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame
+from wire.headers import PLAIN_CLIENT_ID, PLAIN_REQUEST_HEADER, RequestHeader
+from wire.primitives import (
+    INT32_MAX,
+    INT32_MIN,
+    write_compact_nullable_string,
+    write_unsigned_varint,
+)
 
 LARGEST_HARMLESS_SIZE = 65536
-LARGEST_TAG_COUNT = 2**31 - 1
-SOCKET_REQUEST_MAX_BYTES = 104857600
 COMPACT_CLIENT_ID = "compact client id"
 """The text in `broken` of a request whose client id has a compact length."""
 LONGEST_COMPACT_CLIENT_ID = 300
@@ -66,7 +65,7 @@ def _tag_section(count: int, tag: int, size: int, data: bytes) -> bytes:
 
 def _tag_counts(first: int) -> st.SearchStrategy[int]:
     """Tag counts from `first` up; those that are too high by little are drawn often."""
-    return st.integers(first, first + 2) | st.integers(first, LARGEST_TAG_COUNT)
+    return st.integers(first, first + 2) | st.integers(first, INT32_MAX)
 
 
 def _overrunning_sections() -> st.SearchStrategy[bytes]:
@@ -230,8 +229,8 @@ def frames_with_wrong_size() -> st.SearchStrategy[Request]:
     whole = build_request(version=0)
     payload = whole.data[SIZE_BYTES:]
     sizes = st.one_of(
-        st.integers(-(2**31), -1),
-        st.integers(SOCKET_REQUEST_MAX_BYTES + 1, 2**31 - 1),
+        st.integers(INT32_MIN, -1),
+        st.integers(SOCKET_REQUEST_MAX_BYTES + 1, INT32_MAX),
         st.integers(len(payload) + 1, LARGEST_HARMLESS_SIZE),
     )
     return sizes.map(

@@ -16,6 +16,7 @@ from strategies.api_versions import build_request
 from strategies.software_names import PLAIN_SOFTWARE, Software
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request
+from wire.primitives import INT32_MAX, INT32_MIN
 
 NO_NODE = -1
 EDGES = (255, 256, 257, 65535, 65536, 65537)
@@ -122,7 +123,7 @@ def half_given_ids() -> st.SearchStrategy[Ids]:
     """A cluster id (possibly empty) without a node id, or any node id without a cluster id."""
     cluster_ids = st.text(st.sampled_from("abcXYZ019-_"), max_size=22)
     cluster_alone = st.builds(Ids, cluster_ids, st.just(NO_NODE))
-    node_ids = st.sampled_from((0, 1, 7, -2)) | _edges() | st.integers(-(2**31), 2**31 - 1)
+    node_ids = st.sampled_from((0, 1, 7, -2)) | _edges() | st.integers(INT32_MIN, INT32_MAX)
     return cluster_alone | st.builds(Ids, st.none(), node_ids.filter(lambda node: node != NO_NODE))
 
 

@@ -20,11 +20,12 @@ from hypothesis.stateful import (
     rule,
 )
 
-from strategies.api_versions import INT16_MIN, api_versions_requests
+from strategies.api_versions import api_versions_requests
 from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import correlation_ids, plain_client_ids
+from strategies.hypothesis_adapter import body_of
 from strategies.odd_frames import frames_with_negative_size, partial_frames
 from strategies.software_names import (
     illegal_software_texts,
@@ -33,7 +34,8 @@ from strategies.software_names import (
     software,
 )
 from wire.exchange import Request
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN
+from wire.sasl import PLAIN
 
 MAX_CONNECTIONS = 3
 STEPS = 7
@@ -45,7 +47,7 @@ class Handshake:
     """A SaslHandshake request."""
 
     version: int = 1
-    mechanism: str = "PLAIN"
+    mechanism: str = PLAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +164,7 @@ class ConversationWriter(RuleBasedStateMachine):
         target=handshaken,
         connection=connections,
         version=st.sampled_from((0, 1, 1, 2, -1)),
-        mechanism=st.sampled_from(("PLAIN", "PLAIN", "PLAIN", "", "plain")),
+        mechanism=st.sampled_from((PLAIN, PLAIN, PLAIN, "", "plain")),
     )
     def handshake(self, connection: int, version: int, mechanism: str) -> int:
         """Send a SaslHandshake request, the first step of SASL."""
@@ -214,6 +216,6 @@ _LOOP = get_state_machine_test(ConversationWriter, settings=settings(stateful_st
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     """Conversations of a few steps on up to three connections at a time."""
-    _LOOP.hypothesis.inner_test(draw(st.data()))  # type: ignore[attr-defined]
+    body_of(_LOOP)(draw(st.data()))
     writer: ConversationWriter = draw(st.runner())
     return tuple(writer.written)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from wire.primitives import INT16_MAX, UINT32_MAX, TaggedField
+from wire.primitives import INT16_MAX, INT32_MAX, INT32_MIN, UINT32_MAX, TaggedField
 
-INT32_MIN = -(2**31)
-INT32_MAX = 2**31 - 1
-PLAIN_CLIENT_ID = "kafka-conformance"
 FIRST_TAG_NOBODY_KNOWS = 100
 """Larger than every tag of ApiVersions and of headers, in all known versions."""
 

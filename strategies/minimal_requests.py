@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from strategies.header_fields import PLAIN_CLIENT_ID
 from wire.codec import encode
 from wire.exchange import Request, encode_request
 from wire.fields import Field, FieldType
-from wire.headers import RequestHeader
+from wire.headers import PLAIN_CLIENT_ID, RequestHeader
 from wire.message_schemas import Api
 
 FILE = Path(__file__).with_name("minimal_requests.toml")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
-from strategies.header_fields import INT32_MAX, INT32_MIN
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import INT32_MAX, INT32_MIN
 
 CLIENT_ID_LENGTH_END = 10
 """The offset after the client id's length in a request's payload; no ApiVersions header is shorter."""

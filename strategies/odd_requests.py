@@ -8,14 +8,15 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from strategies.broken_requests import FLEXIBLE_VERSIONS
-from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS, PLAIN_CLIENT_ID
+from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS
 from strategies.software_names import PLAIN_SOFTWARE
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
-from wire.headers import RequestHeader
+from wire.headers import PLAIN_CLIENT_ID, RequestHeader
 from wire.primitives import (
-    INT16_MAX,
+    INT16_MIN,
     VARINT_MAX_BYTES,
     TaggedField,
     write_int16,
@@ -63,7 +64,7 @@ def _header(version: int) -> RequestHeader:
 
 def negative_client_id_lengths() -> st.SearchStrategy[bytes]:
     """Encoded lengths below -1, which stands for null."""
-    return st.integers(-INT16_MAX - 1, -2).map(write_int16)
+    return st.integers(INT16_MIN, -2).map(write_int16)
 
 
 def client_ids_that_are_not_utf_8() -> st.SearchStrategy[bytes]:

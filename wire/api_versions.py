@@ -13,7 +13,6 @@ from wire.error_codes import ErrorCode
 from wire.fields import Field, FieldType, Versions, versions
 from wire.primitives import TaggedField
 
-API_VERSIONS_KEY = 18
 NEWEST_VERSION = 5
 FIRST_FLEXIBLE_VERSION = 3
 FIRST_VERSION_WITH_THROTTLE_TIME = 1

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.errors import DecodeError, EncodeError
 from wire.frames import encode_frame

@@ -10,11 +10,18 @@ from wire.errors import FrameTooLarge, NegativeLength
 
 SIZE_BYTES = 4
 DEFAULT_MAX_FRAME_BYTES = 16 * 1024 * 1024
+SOCKET_REQUEST_MAX_BYTES = 104857600
+"""The largest request that a broker accepts by default; its option is `socket.request.max.bytes`."""
 
 
 def encode_frame(payload: bytes, *, size: int | None = None) -> bytes:
     """Return a payload with its size in front; `size` replaces the right size with a wrong one on purpose."""
     return primitives.write_int32(len(payload) if size is None else size) + payload
+
+
+def read_size(data: bytes | bytearray) -> int:
+    """Read the size prefix at the beginning of a frame."""
+    return int.from_bytes(data[:SIZE_BYTES], signed=True)
 
 
 class FrameReader:
@@ -48,7 +55,7 @@ class FrameReader:
         """
         if len(self._buffer) < SIZE_BYTES:
             return None
-        size = int.from_bytes(self._buffer[:SIZE_BYTES], signed=True)
+        size = read_size(self._buffer)
         if size < 0:
             raise NegativeLength(f"frame size {size}", start=0, end=SIZE_BYTES, field_path="size")
         if size > self.max_frame_bytes:

@@ -7,15 +7,21 @@ Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from wire.api_versions import API_VERSIONS_KEY, ApiVersionsRequest
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsRequest
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.frames import SIZE_BYTES
 from wire.primitives import TaggedField
 
 FLEXIBLE_REQUEST_HEADER = 2
 PLAIN_REQUEST_HEADER = 1
+CORRELATION_ID_BYTES = 4
+"""Length of a response header v0, which is the correlation id alone."""
+ERROR_CODE_BYTES = 2
+PLAIN_CLIENT_ID = "kafka-conformance"
+"""The client id of every request that is not about client ids."""
+_CORRELATION_ID_IN_REQUEST = slice(4, 4 + CORRELATION_ID_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +65,38 @@ class ResponseHeader:
     )
 
 
-def read_key_and_version(frame: bytes) -> tuple[int, int]:
-    """Return the api key and api version in a frame that starts with its size; an absent number reads as 0."""
-    key, version = (
-        int.from_bytes(frame[at : at + 2], signed=True) for at in (SIZE_BYTES, SIZE_BYTES + 2)
+class RequestStart(NamedTuple):
+    """The numbers with which every request header begins."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+
+
+def read_request_start(payload: bytes) -> RequestStart:
+    """Read the beginning of a request, without its size prefix; a number that is absent or cut off is not refused."""
+    return RequestStart(
+        api_key=int.from_bytes(payload[:2], signed=True),
+        api_version=int.from_bytes(payload[2:4], signed=True),
+        correlation_id=int.from_bytes(payload[_CORRELATION_ID_IN_REQUEST], signed=True),
     )
-    return key, version
+
+
+def correlation_id_bytes(request: bytes) -> bytes:
+    """Return the correlation id of a request without its size prefix, as a response begins with it."""
+    return request[_CORRELATION_ID_IN_REQUEST]
+
+
+def read_correlation_id(response: bytes) -> int | None:
+    """Read the correlation id of a response without its size prefix; None if it is too short for one."""
+    id_ = response[:CORRELATION_ID_BYTES]
+    return int.from_bytes(id_, signed=True) if len(id_) == CORRELATION_ID_BYTES else None
+
+
+def read_error_code(response: bytes) -> int | None:
+    """Read the number after the correlation id, the error code of ApiVersions; None if the response is too short."""
+    code = response[CORRELATION_ID_BYTES : CORRELATION_ID_BYTES + ERROR_CODE_BYTES]
+    return int.from_bytes(code, signed=True) if len(code) == ERROR_CODE_BYTES else None
 
 
 def request_header_version(api_key: int, api_version: int) -> int:

@@ -11,23 +11,24 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
+from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER
+from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, ResponseHeader
 from wire.layouts import Layout
 from wire.primitives import TaggedField
 
 Schema = Mapping[str, Any]
 """A parsed JSON schema file, or a part of one."""
 
-CONTROLLED_SHUTDOWN_KEY = 7
 
 _ARRAY = "[]"
 _ERROR_CODE = "ErrorCode"
@@ -170,6 +171,21 @@ class Api:
         flexible = api_version in self.response.FLEXIBLE
         return int(flexible and self.api_key != API_VERSIONS_KEY)
 
+    def decode_response(self, payload: bytes, api_version: int) -> tuple[int, Any]:
+        """Decode a response without leaving any bytes over; return its correlation id and its message.
+
+        Raises:
+            DecodeError: the response does not decode. The offsets count from the beginning of its payload.
+        """
+        version = self.response_header_version(api_version)
+        header, body = decode_prefix(ResponseHeader, payload, version=version)
+        try:
+            return header.correlation_id, decode(self.response, payload[body:], version=api_version)
+        except DecodeError as error:
+            error.start += body
+            error.end += body
+            raise
+
     def layout(self, api_version: int) -> Layout:
         """Return the layout of requests and responses in a version."""
         return Layout(
@@ -179,6 +195,19 @@ class Api:
             request_header_version=self.request_header_version(api_version),
             response_header_version=self.response_header_version(api_version),
         )
+
+
+def error_codes_in(message: Any, api_version: int) -> Iterator[int]:
+    """Yield every error code in a message of a given version, at any depth."""
+    for field in message.FIELDS:
+        if api_version not in field.versions:
+            continue
+        value = getattr(message, field.name)
+        if field.name == "error_code":
+            yield value
+        for each in value if isinstance(value, tuple) else (value,):
+            if dataclasses.is_dataclass(each):
+                yield from error_codes_in(each, api_version)
 
 
 class ApiCatalogue:

@@ -28,7 +28,8 @@ from wire.errors import (
 
 VARINT_MAX_BYTES = 5
 UINT32_MAX = 2**32 - 1
-INT16_MAX = 2**15 - 1
+INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 
 
 class TaggedField(NamedTuple):

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from wire import primitives
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.frames import encode_frame
-from wire.headers import RequestHeader
+from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, PLAIN_CLIENT_ID, RequestHeader
 from wire.layouts import Layout
 from wire.primitives import TaggedField
 
-SASL_HANDSHAKE_KEY = 17
-SASL_AUTHENTICATE_KEY = 36
-CORRELATION_ID_BYTES = 4
-ERROR_CODE_BYTES = 2
+PLAIN = "PLAIN"
+"""The name of the mechanism that sends a password as it is."""
 BARE_TOKEN = -1
 """The api version in the header of a `Request` that is a bare token, sent without a request header."""
 
@@ -90,14 +89,14 @@ class SaslAuthenticateResponse(_PlainMessage):
 
 
 def handshake_request(
-    *, version: int = 1, mechanism: str = "PLAIN", correlation_id: int = 17
+    *, version: int = 1, mechanism: str = PLAIN, correlation_id: int = 17
 ) -> Request:
     """Return a SaslHandshake request. Bare tokens follow v0, SaslAuthenticate requests follow v1."""
     header = RequestHeader(
         request_api_key=SASL_HANDSHAKE_KEY,
         request_api_version=version,
         correlation_id=correlation_id,
-        client_id="kafka-conformance",
+        client_id=PLAIN_CLIENT_ID,
     )
     # Negative versions have no layout of their own.
     written = max(version, 0)
@@ -112,7 +111,7 @@ def authenticate_request(token: bytes, *, correlation_id: int = 36) -> Request:
         request_api_key=SASL_AUTHENTICATE_KEY,
         request_api_version=0,
         correlation_id=correlation_id,
-        client_id="kafka-conformance",
+        client_id=PLAIN_CLIENT_ID,
     )
     body = encode(SaslAuthenticateRequest(auth_bytes=token), version=0)
     layout = Layout(request=SaslAuthenticateRequest, response=SaslAuthenticateResponse, version=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request, encode_request
 from wire.headers import RequestHeader
 from wire.sasl import handshake_request

@@ -18,12 +18,10 @@ from pathlib import Path
 import click
 
 from reports.errors import RunRefused
-from reports.records import Verdict
+from reports.records import HEADER_FILE, UNSETTLED_VERDICTS, VIOLATED_VERDICTS
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
 
-_BROKEN = (Verdict.VIOLATES, Verdict.FLAKY)
-_OPEN = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 VIOLATED, INCONCLUSIVE, NEITHER = "violated", "inconclusive", "neither violated nor inconclusive"
 
 
@@ -80,7 +78,7 @@ class Found:
 def found_in(runs: Path) -> Mapping[str, Found]:
     """Return, by target, what its newest complete run found."""
     complete: list[tuple[datetime, Path, Header]] = []
-    for path in runs.glob("*/run.json"):
+    for path in runs.glob(f"*/{HEADER_FILE}"):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
@@ -103,8 +101,8 @@ def _found_in_run(folder: Path, header: Header) -> Mapping[str, Found]:
     found = {}
     for target in (entry["id"] for entry in header["targets"]):
         own = {key: verdict for key, verdict in verdicts.items() if key.target == target}
-        broken = {key.clause for key, verdict in own.items() if verdict in _BROKEN}
-        open_cells = [key for key, verdict in own.items() if verdict in _OPEN]
+        broken = {key.clause for key, verdict in own.items() if verdict in VIOLATED_VERDICTS}
+        open_cells = [key for key, verdict in own.items() if verdict in UNSETTLED_VERDICTS]
         found[target] = Found(
             verdicts=Verdicts(
                 violated=sorted(broken),

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import click
 
-from reports.exports.violations import VIOLATED, Violation, marker, violations_of
+from reports.exports.violations import Violation, marker, violations_of
 from reports.grid.grid_tables import Grid, read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import Transition, read_history_tables
+from reports.records import VIOLATED_VERDICTS
 from workflows.github import gh, gh_json
 from workflows.job_outputs import write_summary
 
@@ -37,8 +38,8 @@ def keys_that_came_back(grid: Grid, transitions: Sequence[Transition]) -> set[Ke
         (each.clause, each.target)
         for each in transitions
         if each.from_verdict is not None
-        and each.from_verdict not in VIOLATED
-        and each.to_verdict in VIOLATED
+        and each.from_verdict not in VIOLATED_VERDICTS
+        and each.to_verdict in VIOLATED_VERDICTS
         and (each.clause, each.target, each.listener, each.run_id) in shown
     }
 

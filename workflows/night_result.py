@@ -3,8 +3,8 @@
     python -m workflows.night_result RUNS --targets "ID ID ..."
 
 Exit status: 0 if every planned target has a complete run whose status says that it was judged, and no cell of it is
-inconclusive, otherwise 1. A violation is a result and no reason to fail here. But a run with a violation may also have
-inconclusive cells, which its status does not show.
+unsettled, otherwise 1. A violation is a result and no reason to fail here. But a run with a violation may also have
+unsettled cells, which its status does not show.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import click
 import pytest
 
 from reports.errors import RunRefused
-from reports.records import Verdict
+from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -34,24 +34,24 @@ class Judged(NamedTuple):
 
     Attributes:
         status: its exit status.
-        inconclusive: how many of the target's cells could not be judged.
+        unsettled: how many of the target's cells could not be judged.
     """
 
     status: int
-    inconclusive: int
+    unsettled: int
 
 
 def judged_targets(runs: Path) -> Mapping[str, Judged]:
     """Return each judged target with the result of its newest complete run."""
     judged: dict[str, Judged] = {}
-    for path in sorted(runs.glob("*/run.json")):
+    for path in sorted(runs.glob(f"*/{HEADER_FILE}")):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
             continue
         verdicts = run_verdicts(path.parent, header)
         open_cells = Counter(
-            key.target for key, verdict in verdicts.items() if verdict is Verdict.INCONCLUSIVE
+            key.target for key, verdict in verdicts.items() if verdict in UNSETTLED_VERDICTS
         )
         for target in header["targets"]:
             id_ = target["id"]
@@ -67,8 +67,8 @@ def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str
             lines.append(f"{target}: no whole run")
         elif judged[target].status not in JUDGED:
             lines.append(f"{target}: its run ended with status {judged[target].status}")
-        elif judged[target].inconclusive:
-            cells = counted(judged[target].inconclusive, "cell")
+        elif judged[target].unsettled:
+            cells = counted(judged[target].unsettled, "cell")
             lines.append(f"{target}: {cells} could not be judged")
     return lines
 

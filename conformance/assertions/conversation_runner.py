@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import reject
 
-from conformance.assertions.judging import summary_of
-from conformance.assertions.model_agreement import is_answer_of
+from conformance.assertions.model_agreement import agreement_of, assert_allowed
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import summary_of
 from reference_model.connection_states import SERVING, TAKING_REQUESTS
 from reference_model.oracle import NOBODY, first_state, reactions
 from reference_model.reaction import closed
@@ -24,23 +24,14 @@ from reference_model.state_machine import (
     Reaction,
 )
 from strategies.api_versions import build_request
-from strategies.conversations import (
-    Conversation,
-    Handshake,
-    Message,
-    Reconnect,
-    Say,
-    Token,
-)
+from strategies.conversations import Conversation, Handshake, Message, Reconnect, Say, Token
 from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, read_size
 from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
 
 NOBODYS_TOKEN = b"\0nobody\0nothing"
 
 UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
-SHORTEST_ANSWER_BYTES = 6
-"""A correlation id and an error code; only the response to a bare token is shorter."""
 
 LAST_WORDS: dict[ConnectionState, Message] = {
     ConnectionState.OPEN: build_request(version=0),
@@ -70,6 +61,7 @@ class Player:
         self._broker = broker
         self._lines: dict[int, _Line] = {}
         self._judged = 0
+        self._agreement = agreement_of(broker)
         access = broker.running.sasl
         self._authentication = NOBODY
         self._right_token = self._wrong_token = NOBODYS_TOKEN
@@ -146,7 +138,7 @@ class Player:
         may_lose = (
             self._broker.profile.traits.early_end_loses_answers
             and line.state in SERVING
-            and (ends_early or any(size_of(request) < 0 for request in requests))
+            and (ends_early or any(read_size(request.data) < 0 for request in requests))
         )
         line.state = self._follow(line.state, exchanges, may_lose=may_lose)
         self._judged += 1
@@ -158,12 +150,14 @@ class Player:
         elif line.state is ConnectionState.CLOSED and not has_ended(exchanges):
             (behind,) = line.connection.converse([build_request(version=0)])
             assert behind.outcome is Outcome.CLOSED, (
-                f"the model says that the connection is closed; {what_was_seen(behind)}"
+                f"the model says that the connection is closed; {summary_of(behind)}"
             )
 
     def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
         """Return whether an end in the same write may leave requests neither answered nor closed."""
-        ends_early = ends or (len(requests) > 1 and any(size_of(each) < 0 for each in requests))
+        ends_early = ends or (
+            len(requests) > 1 and any(read_size(each.data) < 0 for each in requests)
+        )
         hangs = self._broker.profile.traits.early_end_may_hang
         return hangs and ends_early and state in SERVING
 
@@ -187,7 +181,7 @@ class Player:
 
     def _allowed(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
         """Return what the model allows for a frame; nothing for an incomplete one."""
-        size = size_of(request)
+        size = read_size(request.data)
         payload = request.data[SIZE_BYTES:]
         if size < 0:
             return (closed("PROTOCOL.negative-size-refused"),)
@@ -227,20 +221,15 @@ class Player:
         exchanges: tuple[Exchange, ...],
     ) -> Reaction:
         """Return the reaction that the target chose, and remove its response from `answered`."""
-        for reaction in allowed:
-            if reaction.outcome is Outcome.ANSWER:
-                if answered and is_answer_of(reaction, sent.data, answered[0], self._broker):
-                    answered.popleft()
+        if not answered:
+            # Whether the target closed the connection is checked after the last request.
+            for reaction in allowed:
+                if reaction.outcome is not Outcome.ANSWER:
                     return reaction
-            elif not answered:
-                return reaction
-        seen = what_was_seen(answered[0] if answered else exchanges[-1])
-        raise AssertionError(f"the model allows {' or '.join(map(str, allowed))}; {seen}")
-
-
-def size_of(request: Request) -> int:
-    """Return the size in the prefix of a request's frame."""
-    return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
+        seen = replace(answered[0] if answered else exchanges[-1], request=sent)
+        reaction = assert_allowed(seen, allowed, self._agreement)
+        answered.popleft()
+        return reaction
 
 
 def ends_at_a_read(request: Request) -> bool:
@@ -250,17 +239,13 @@ def ends_at_a_read(request: Request) -> bool:
 
 def is_whole(request: Request) -> bool:
     """Return whether a request has all the bytes that its frame announces."""
-    return len(request.data) >= SIZE_BYTES and size_of(request) <= len(request.data) - SIZE_BYTES
+    return (
+        len(request.data) >= SIZE_BYTES
+        and read_size(request.data) <= len(request.data) - SIZE_BYTES
+    )
 
 
 def has_ended(exchanges: tuple[Exchange, ...]) -> bool:
     """Return whether the target was seen closing the connection after the last of some pipelined requests."""
     last = exchanges[-1]
     return last.outcome is Outcome.CLOSED or (last.outcome is Outcome.ANSWER and not last.usable)
-
-
-def what_was_seen(exchange: Exchange) -> str:
-    """Describe the outcome of a request, even if the response is too short for an error code."""
-    if exchange.payload is not None and len(exchange.payload) < SHORTEST_ANSWER_BYTES:
-        return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
-    return summary_of(exchange)

@@ -21,11 +21,9 @@ from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Exchange, Outcome, Request
 from wire.fields import Message
-from wire.headers import ResponseHeader
+from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
 
-RESPONSE_HEADER_BYTES = 4
 FLEXIBLE_RESPONSE_HEADER = 1
-ERROR_CODE_BYTES = 2
 _DUMP_BYTES = 48
 _SAYS_WHY = re.compile(
     r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught"
@@ -122,13 +120,13 @@ def decode_answer(
         MalformedAnswer: there is no response, or it does not decode.
     """
     payload = payload_of(exchange)
-    body = payload[RESPONSE_HEADER_BYTES:]
+    body = payload[CORRELATION_ID_BYTES:]
     try:
-        decode(ResponseHeader, payload[:RESPONSE_HEADER_BYTES], version=0)
+        decode(ResponseHeader, payload[:CORRELATION_ID_BYTES], version=0)
         return _decode_body(body, api_version, exactly=exactly)
     except DecodeError as error:
-        error.start += RESPONSE_HEADER_BYTES
-        error.end += RESPONSE_HEADER_BYTES
+        error.start += CORRELATION_ID_BYTES
+        error.end += CORRELATION_ID_BYTES
         raise MalformedAnswer(
             exchange, f"the answer is no ApiVersions response v{api_version}: {error}", error
         ) from error
@@ -155,7 +153,7 @@ def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
     payload = payload_of(exchange)
     try:
         decode_prefix(
-            ApiVersionsResponse, payload, version=api_version, offset=RESPONSE_HEADER_BYTES
+            ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES
         )
     except DecodeError:
         try:
@@ -176,7 +174,7 @@ def bytes_behind_body(exchange: Exchange, *, api_version: int) -> bytes:
     decode_answer(exchange, api_version=api_version)
     payload = payload_of(exchange)
     _, end = decode_prefix(
-        ApiVersionsResponse, payload, version=api_version, offset=RESPONSE_HEADER_BYTES
+        ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES
     )
     return payload[end:]
 
@@ -188,13 +186,13 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         MalformedAnswer: there is no response, or it is too short for an error code.
     """
     payload = payload_of(exchange)
-    end = RESPONSE_HEADER_BYTES + ERROR_CODE_BYTES
-    if len(payload) < end:
+    code = read_error_code(payload)
+    if code is None:
         error = BufferUnderflow(
             "no error code", start=len(payload), end=len(payload), field_path="error_code"
         )
         raise MalformedAnswer(exchange, f"the answer is too short: {error}", error)
-    return ErrorCode(int.from_bytes(payload[RESPONSE_HEADER_BYTES:end], signed=True))
+    return ErrorCode(code)
 
 
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:
@@ -208,14 +206,6 @@ def assert_refused(exchange: Exchange, *, served: str = "the request was served"
     assert closed_or_answered, f"neither refused nor closed; the target: {exchange.outcome.value}"
     if exchange.outcome is Outcome.ANSWER:
         assert error_code_of(exchange) is not ErrorCode.NONE, served
-
-
-def summary_of(exchange: Exchange) -> str:
-    """Describe the outcome of a request in a few words."""
-    if exchange.outcome is not Outcome.ANSWER:
-        return f"the target: {exchange.outcome.value}"
-    behind = "the next request was answered" if exchange.usable else "the next one was not answered"
-    return f"the target answered {error_code_of(exchange)!r}, and {behind}"
 
 
 def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
@@ -242,19 +232,3 @@ def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
         *answer.finalized_features,
     )
     return tuple(struct.tag_order for struct in structs)
-
-
-def stable_part(answer: ApiVersionsResponse) -> tuple[object, ...]:
-    """Return the part in which two responses of one broker must be equal.
-
-    It excludes the throttle time and the features' epoch, which follows the cluster's log. Table and features are
-    sorted, because no source fixes their order.
-    """
-    return (
-        answer.error_code,
-        sorted(key_ranges(answer).items()),
-        sorted((f.name, f.min_version, f.max_version) for f in answer.supported_features),
-        sorted(
-            (f.name, f.min_version_level, f.max_version_level) for f in answer.finalized_features
-        ),
-    )

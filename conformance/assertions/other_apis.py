@@ -5,10 +5,8 @@ The schemas come from Kafka's own jars, so a sweep covers exactly the versions t
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.judging import MalformedAnswer, decode_answer, payload_of
@@ -17,14 +15,12 @@ from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from strategies.minimal_requests import minimal_request, minimal_values
-from wire.api_versions import API_VERSIONS_KEY, ApiVersion
-from wire.codec import decode, decode_prefix
+from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
-from wire.headers import ResponseHeader
-from wire.message_schemas import Api
-from wire.sasl import SASL_HANDSHAKE_KEY
+from wire.message_schemas import error_codes_in
 
 SLOWEST_ANSWER_S = 2.5
 """Silence bound for these requests.
@@ -159,11 +155,11 @@ def check_served(broker: Broker, item: Item) -> Exchange:
     request = minimal_request(api, item.api_version)
     exchange = send(broker, request, silence_bound_s=SLOWEST_ANSWER_S)
     try:
-        payload_of(exchange)
+        payload = payload_of(exchange)
     except MalformedAnswer as error:
         raise Problem(str(error)) from error
     try:
-        correlation_id, response = decode_response(exchange, api, item.api_version)
+        correlation_id, response = api.decode_response(payload, item.api_version)
     except DecodeError as error:
         raise Problem("the answer does not decode", str(error)) from error
     if correlation_id != exchange.request.correlation_id:
@@ -223,37 +219,7 @@ def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
     if exchange.outcome is not Outcome.ANSWER:
         return exchange, None
     try:
-        _, response = decode_response(exchange, api, layout)
+        _, response = api.decode_response(payload_of(exchange), layout)
     except DecodeError:
         return exchange, None
     return exchange, set(error_codes_in(response, layout))
-
-
-def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int, Any]:
-    """Decode a response without leaving any bytes over; return its correlation id and its message.
-
-    Raises:
-        DecodeError: the response does not decode. The offsets count from the beginning of its payload.
-    """
-    payload = payload_of(exchange)
-    version = api.response_header_version(api_version)
-    header, body = decode_prefix(ResponseHeader, payload, version=version)
-    try:
-        return header.correlation_id, decode(api.response, payload[body:], version=api_version)
-    except DecodeError as error:
-        error.start += body
-        error.end += body
-        raise
-
-
-def error_codes_in(message: Any, api_version: int) -> Iterator[int]:
-    """Yield every error code in a message of a given version, at any depth."""
-    for field in message.FIELDS:
-        if api_version not in field.versions:
-            continue
-        value = getattr(message, field.name)
-        if field.name == "error_code":
-            yield value
-        for each in value if isinstance(value, tuple) else (value,):
-            if dataclasses.is_dataclass(each):
-                yield from error_codes_in(each, api_version)

@@ -13,12 +13,7 @@ from conformance.assertions.judging import (
     has_flexible_header,
 )
 from fixtures.under_test.broker import Broker
-from strategies.api_versions import (
-    INT16_MIN,
-    api_versions_requests,
-    build_request,
-    unknown_versions,
-)
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
 from strategies.software_names import (
     Software,
@@ -28,7 +23,7 @@ from strategies.software_names import (
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN
 
 KNOWN_ANSWERS = (
     ErrorCode.NONE,

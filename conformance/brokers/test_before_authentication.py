@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import summary_of
-from conformance.assertions.model_agreement import refuses
+from conformance.assertions.model_agreement import find_api
 from conformance.assertions.other_apis import advertised_items
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import refuses, summary_of
 from strategies.api_versions import build_request
 from strategies.bare_requests import (
     BROKER_HEARTBEAT,
@@ -21,10 +21,10 @@ from strategies.bare_requests import (
     whole_requests,
 )
 from strategies.minimal_requests import minimal_request
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
-from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY, handshake_request
+from wire.sasl import handshake_request
 
 V0 = build_request(version=0)
 HANDSHAKE_V0, HANDSHAKE_V1 = (handshake_request(version=version) for version in (0, 1))
@@ -53,7 +53,7 @@ def what_is_wrong(broker: Broker, sent: Request, before: list[Request]) -> str:
             return ""
         if exchange.outcome is not Outcome.ANSWER:
             return summary_of(exchange)
-        if not refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE):
+        if not refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE, find_api):
             return NOT_REFUSED
         (after,) = connection.converse([V0])
     return "" if after.outcome is Outcome.CLOSED else STAYS_OPEN

@@ -7,11 +7,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.conversation_runner import has_ended
-from conformance.assertions.judging import decode_answer, error_code_of, summary_of
+from conformance.assertions.judging import decode_answer, error_code_of
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
-from strategies.broken_requests import SOCKET_REQUEST_MAX_BYTES
-from strategies.header_fields import INT32_MAX
 from strategies.odd_frames import (
     build_part,
     build_short_frame,
@@ -24,7 +23,9 @@ from strategies.odd_frames import (
 )
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
+from wire.headers import read_correlation_id
+from wire.primitives import INT32_MAX
 
 HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
 """The listeners without TLS; TLS closes both sides of a stream at once."""
@@ -135,7 +136,7 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
         assert len(answered) == len(sent), f"{len(answered)} of {len(sent)} requests were answered"
     assert has_ended(exchanges), "the connection stays open"
     for exchange in answered:
-        correlation_id = int.from_bytes((exchange.payload or b"")[:4], signed=True)
+        correlation_id = read_correlation_id(exchange.payload or b"")
         assert correlation_id == exchange.request.correlation_id
 
 

@@ -6,23 +6,19 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.conversation_runner import size_of
-from conformance.assertions.judging import (
-    assume_served,
-    decode_answer,
-    payload_of,
-    stable_part,
-    summary_of,
-)
+from conformance.assertions.judging import assume_served, decode_answer, payload_of
 from conformance.engine.prerequisites import V0_ALWAYS_SERVED
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import summary_of
+from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
 from strategies.software_names import Software, legal_software
 from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES, encode_frame
+from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.headers import read_correlation_id
 from wire.primitives import TaggedField
 
 LONGEST_REQUEST_BYTES = 64
@@ -47,7 +43,7 @@ def test_pipelined_requests_are_answered_in_order(
         for place, version in enumerate(versions)
     ]
     answers = [payload_of(exchange) for exchange in broker.converse(sent, cuts=cuts)]
-    answered = [int.from_bytes(answer[:4], signed=True) for answer in answers]
+    answered = [read_correlation_id(answer) for answer in answers]
     assert answered == [request.correlation_id for request in sent]
 
 
@@ -108,7 +104,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
             )
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
-            if size_of(broken) == len(broken.data) - SIZE_BYTES:
+            if read_size(broken.data) == len(broken.data) - SIZE_BYTES:
                 # A complete frame: wait for its outcome, so that its effects have already happened.
                 offender.exchange(broken)
             else:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from conformance.assertions.judging import (
-    assume_served,
-    decode_answer,
-    naming_input,
-    stable_part,
-    summary_of,
-)
+from conformance.assertions.judging import assume_served, decode_answer, naming_input
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import summary_of
 from reference_model.oracle import reactions
+from reference_model.same_response import stable_part
 from strategies.api_versions import build_request
 from strategies.odd_requests import (
     build_with_client_id_bytes,

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import assume, example, given
 
 from conformance.assertions.conversation_runner import Player
-from conformance.assertions.judging import decode_answer, summary_of
+from conformance.assertions.judging import decode_answer
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import summary_of
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.conversations import (

@@ -16,9 +16,9 @@ from conformance.assertions.judging import (
     error_code_of,
     key_ranges,
     naming_input,
-    stable_part,
 )
 from fixtures.under_test.broker import Broker
+from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids
 from strategies.software_names import (
@@ -27,12 +27,8 @@ from strategies.software_names import (
     illegal_software_texts,
     software_with_one,
 )
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    FIRST_FLEXIBLE_VERSION,
-    NEWEST_VERSION,
-    ApiVersionsRequest,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request, encode_request

@@ -23,11 +23,11 @@ from conformance.assertions.other_apis import (
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.sweeping import sweep
 from fixtures.under_test.broker import Broker
-from strategies.api_versions import INT16_MIN
 from strategies.bare_requests import bare_requests, build_bare_request, distances
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Outcome, Request
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN
 
 
 @pytest.mark.swept

@@ -11,16 +11,16 @@ from conformance.assertions.judging import (
     assume_served,
     decode_answer,
     naming_input,
-    stable_part,
     tag_orders,
 )
 from fixtures.under_test.broker import Broker
+from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_body_tag_section, requests_with_tag_overrun
-from strategies.header_fields import INT32_MAX, unknown_tagged_fields
+from strategies.header_fields import unknown_tagged_fields
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.exchange import Request
-from wire.primitives import UINT32_MAX, TaggedField, write_unsigned_varint
+from wire.primitives import INT32_MAX, UINT32_MAX, TaggedField, write_unsigned_varint
 
 LONG_TAG = (TaggedField(100, bytes(200)),)
 ONE_TAG = (TaggedField(100, b"\x01"),)

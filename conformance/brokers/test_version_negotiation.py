@@ -20,7 +20,8 @@ from strategies.api_versions import (
     negative_versions,
     unknown_versions,
 )
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
 

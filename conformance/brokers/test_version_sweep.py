@@ -20,10 +20,10 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from conformance.engine.sweeping import SILENT_ITEMS, was_silent
 from fixtures.under_test.broker import Broker
-from strategies.api_versions import INT16_MIN, build_request
+from strategies.api_versions import build_request
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Step
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN
 
 BATCH = 512
 """Versions that are pipelined on one connection; their requests and responses fit into the socket buffers."""

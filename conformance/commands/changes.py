@@ -21,7 +21,7 @@ from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import LISTENERS
+from reference_model.listeners import LISTENERS, PLAINTEXT
 from reports.escaping import printable
 from reports.grid.change_log import (
     Change,
@@ -68,7 +68,7 @@ def comparable(targets: Sequence[Target]) -> list[Target]:
     "listeners",
     multiple=True,
     type=click.Choice(LISTENERS),
-    default=("plaintext",),
+    default=(PLAINTEXT,),
     show_default=True,
     help="repeatable",
 )

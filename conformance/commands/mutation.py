@@ -26,9 +26,9 @@ from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.trials import FIRST_SEED
 from fixtures.errors import HarnessError
-from fixtures.launchers.built_in import REFERENCE
 from reference_model.defects import DEFECTS
 from reference_model.defects.equivalent import EQUIVALENT_CHANGES
+from reference_model.profile import REFERENCE
 
 WIDEST_LINE = 220
 SEEDS = 30

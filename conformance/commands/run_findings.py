@@ -7,16 +7,13 @@ from collections.abc import Iterator, Mapping
 
 from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun
-from reports.grid.grid_view import WORST_FIRST
-from reports.records import Verdict
+from reports.records import FACTS_FILE, UNEXPECTED_VERDICTS, Verdict
 from reports.run.recorder import CellKey
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
 from reports.run.terminal import shortened
 from reports.verdict_labels import SYMBOLS, WORDS
 
-UNEXPECTED = WORST_FIRST[: WORST_FIRST.index(Verdict.KNOWN_VIOLATION)]
-"""Verdicts that make the exit status nonzero, or would if the clause had another level."""
 MOST_TOLD = 20
 """Maximum number of lines per run: if a target violates everything, its folder is easier to read."""
 LONGEST_SEEN = 156
@@ -37,7 +34,7 @@ def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
     seen = _seen(run)
     lines = [
         line
-        for verdict in UNEXPECTED
+        for verdict in UNEXPECTED_VERDICTS
         for key, found in verdicts.items()
         if found is verdict
         for line in [
@@ -58,6 +55,6 @@ def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:
         failure = read_failure(folder)
         key = CellKey(failure.clause, failure.target, failure.listener)
         again = shlex.join(["kafka-conformance", "replay", str(folder)])
-        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in="failure.json")
+        told = shortened(f"  seen: {failure.first_line}", LONGEST_SEEN, complete_in=FACTS_FILE)
         seen.setdefault(key, []).extend([told, f"  again: {again}"])
     return seen

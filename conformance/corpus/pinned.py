@@ -10,7 +10,8 @@ from typing import Any
 from conformance.corpus.entries import LARGEST_ENTRY_BYTES, Entry, format_entry
 from reference_model.stored_inputs import cut_frames
 from strategies.broken_requests import KEYS_NOBODY_HAS
-from wire.api_versions import API_VERSIONS_KEY
+from strategies.hypothesis_adapter import pinned_examples
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Request
 from wire.frames import SIZE_BYTES
 
@@ -43,9 +44,8 @@ def pinned_file(entries: Iterable[Entry]) -> str:
 
 
 def _examples_of(test: Any) -> Iterator[bytes]:
-    # Hypothesis stores explicit examples in reverse order of the source.
-    for pinned in reversed(getattr(test, "hypothesis_explicit_examples", ())):
-        requests = [request for value in pinned.kwargs.values() for request in _requests_in(value)]
+    for values in pinned_examples(test):
+        requests = [request for value in values.values() for request in _requests_in(value)]
         yield b"".join(request.data for request in requests)
 
 
@@ -60,9 +60,7 @@ def _requests_in(value: object) -> tuple[Request, ...]:
 def is_storable(data: bytes) -> bool:
     """Return whether bytes are about ApiVersions alone: requests of other APIs may change a target's state."""
     keys = {
-        int.from_bytes(request.data[SIZE_BYTES:][:2], signed=True)
-        for request in cut_frames(data).whole
-        if len(request.data) >= SIZE_BYTES + 2
+        request.api_key for request in cut_frames(data).whole if len(request.data) >= SIZE_BYTES + 2
     }
     others = {key for key in keys if key >= 0 and key not in KEYS_NOBODY_HAS} - {API_VERSIONS_KEY}
     return 0 < len(data) <= LARGEST_ENTRY_BYTES and not others

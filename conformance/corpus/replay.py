@@ -1,19 +1,19 @@
 """Replays the corpus on one listener of a target, without Hypothesis.
 
 Entries that keep the connection open, according to the model, are pipelined: many entries in one write. Their
-responses are compared by the hash of their canonical bytes. Entries whose response differs, and entries that end
+responses are compared by their stable parts. Entries whose response differs, and entries that end
 the connection, are left to be sent one by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.corpus.entries import Entry
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
-from reference_model.connection_states import ConnectionEvent
+from reference_model.agreement import difference, summary_of
 from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Allowed, StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
@@ -155,8 +155,7 @@ class Replay:
 
     def _agree(self, exchanges: Sequence[Exchange], allowed: Sequence[Sequence[Reaction]]) -> bool:
         return all(
-            exchange.payload is not None
-            and self._oracle.allows(exchange.request, exchange.payload, reactions)
+            self._oracle.agreement.matching(exchange, reactions) is not None
             for exchange, reactions in zip(exchanges, allowed, strict=True)
         )
 
@@ -209,10 +208,10 @@ class Replay:
             place += exchange.payload is not None
         for exchange in exchanges[place:]:
             if exchange.payload is not None:
-                raise NotAllowed(f"{name}: nothing more may be answered; {_seen(exchange)}")
+                raise NotAllowed(f"{name}: nothing more may be answered; {summary_of(exchange)}")
             may_become = {Outcome.CLOSED, *stored.allowed.losses}
             if stored.allowed.ends_the_connection and exchange.outcome not in may_become:
-                raise NotAllowed(f"{name}: the connection has to be closed; {_seen(exchange)}")
+                raise NotAllowed(f"{name}: the connection has to be closed; {summary_of(exchange)}")
 
     def _check(
         self,
@@ -233,22 +232,7 @@ class Replay:
             among_others: whether more was sent on the connection. If so, this exchange does not show whether the
                 target kept the connection.
         """
-        if exchange.payload is None:
-            follows = any(reaction.outcome is exchange.outcome for reaction in allowed)
-        else:
-            possible = [each for each in allowed if _keeps(each) == exchange.usable or among_others]
-            follows = self._oracle.allows(request, exchange.payload, possible)
-        if not follows:
-            words = " or ".join(map(str, allowed))
-            raise NotAllowed(f"{stored.entry.name}: the model allows {words}; {_seen(exchange)}")
-
-
-def _keeps(reaction: Reaction) -> bool:
-    return reaction.event is ConnectionEvent.SERVED
-
-
-def _seen(exchange: Exchange) -> str:
-    if exchange.payload is None:
-        return f"the target: {exchange.outcome.value}"
-    kept = "kept" if exchange.usable else "closed"
-    return f"the target answered {exchange.payload[4:52].hex()}, and {kept} the connection"
+        seen = replace(exchange, request=request)
+        is_kept = None if among_others else exchange.usable
+        if self._oracle.agreement.matching(seen, allowed, is_kept=is_kept) is None:
+            raise NotAllowed(f"{stored.entry.name}: {difference(seen, allowed)}")

@@ -7,11 +7,9 @@ SHARE_ON_FURTHER_LISTENERS = 10
 
 Their code differs only in its first steps, and a complete run has one minute.
 """
-SETTINGS_OF_A_TEST = "_hypothesis_internal_use_settings"
-"""Where Hypothesis keeps the settings of a test."""
 
 
-def examples_on(listener: str, listeners: tuple[str, ...], *, max_examples: int) -> int:
+def examples_on(listener: str, listeners: tuple[str, ...], max_examples: int) -> int:
     """Return how many examples are drawn on one of a target's listeners, not counting the pinned ones.
 
     Args:

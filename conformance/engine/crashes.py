@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from clauses.catalogue import Clause, catalogue
 from conformance.assertions.judging import TargetEnded, crash_in_words
-from conformance.engine.repeating import run_body
+from conformance.engine.example_recorder import ExampleRecorder
+from conformance.engine.overlapping import EndedBesideOthers
+from conformance.engine.repeating import Body, run_body
+from fixtures.client.greenlet_wait import can_yield
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from wire.exchange import Step
@@ -16,11 +19,6 @@ from wire.exchange import Step
 CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
 CRASH_OF_WELL_FORMED = "PROTOCOL.well-formed-never-closed"
 """The clauses violated by an example that ends the target, with and without a malformed request."""
-
-
-def crash_error(gone: BrokerGone) -> TargetEnded:
-    """Return the end of a target as a violation, the line that states the reason first."""
-    return TargetEnded("\n".join(crash_in_words(str(gone))))
 
 
 def clause_of_crash(steps: Sequence[Step]) -> Clause:
@@ -35,28 +33,102 @@ def clause_of_crash(steps: Sequence[Step]) -> Clause:
     return catalogue()[CRASH_OF_BROKEN if broken else CRASH_OF_WELL_FORMED]
 
 
-def confirm_crash(
-    broker: Broker, body: Callable[..., None], values: Mapping[str, Any], gone: BrokerGone
-) -> None:
-    """Run a body on a fresh target; return if it ends that one as well.
+class CrashJudge:
+    """Runs the bodies of one property, and records which clause an end of the target violates.
 
-    Raises:
-        HarnessError: the fresh target did not end.
+    Attributes:
+        failed_elsewhere: ids of clauses that a crash violated, other than the property's own.
     """
-    try:
-        run_body(broker, body, values)
-        # After its response or close, a process may take a moment to end.
-        broker.await_end()
-    except BrokerGone:
-        # If it does not start again, the next connection reports that.
-        with suppress(HarnessError):
-            broker.restart()
-        return
-    raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
+
+    def __init__(self, broker: Broker, examples: ExampleRecorder) -> None:
+        """Start with a target that runs.
+
+        Args:
+            broker: the target.
+            examples: records the property's examples.
+        """
+        self.failed_elsewhere: set[str] = set()
+        self._broker = broker
+        self._examples = examples
+        self._is_confirmed = False
+
+    def run(self, body: Body, values: Mapping[str, Any]) -> None:
+        """Run a body; if that ends a target that we can restart, find out whether the example is the cause.
+
+        Raises:
+            TargetEnded: the example ends the target, and ends a fresh one as well.
+            AssertionError: the target violates the property's clauses in another way.
+            EndedBesideOthers: the target ended while other examples were in progress.
+            HarnessError: the example could not be judged.
+        """
+        try:
+            run_body(self._broker, body, values)
+        except BrokerGone as gone:
+            if not self._broker.can_restart:
+                raise self.ends_for_good(gone, values) from gone
+            self._broker.restart()
+            if can_yield():
+                raise EndedBesideOthers(str(gone)) from gone
+            if not self._is_confirmed:
+                self._confirm(body, values, gone)
+            raise _crash_error(gone) from gone
+
+    def blame(self, error: TargetEnded, steps: tuple[Step, ...], values: Mapping[str, Any]) -> None:
+        """Record a crash as a violation of the clause about crashes, unless that is the property's own."""
+        clause = clause_of_crash(steps)
+        if clause not in self._examples.clauses and self._examples.is_planned(clause):
+            self._record(clause, error, steps, self._examples.drawn(values))
+
+    def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
+        """Record the end of a target that cannot be started again, and end all judging of it.
+
+        The latest example that sent anything is to blame: the current one, or the one before it.
+
+        Args:
+            gone: how it ended.
+            values: those of the current example.
+
+        Returns:
+            Why nothing more can be judged; the reason names the violated clause.
+        """
+        broker = self._broker
+        if isinstance(broker.unreadable, BrokerGone):
+            return broker.unreadable
+        steps = broker.last_sent
+        if not steps:
+            return gone
+        clause = clause_of_crash(steps)
+        if not self._examples.is_planned(clause):
+            clause = self._examples.clauses[0]
+        drawn = self._examples.drawn(values) if steps == tuple(broker.journal) else ""
+        self._record(clause, _crash_error(gone), steps, drawn)
+        broker.unreadable = BrokerGone(
+            f"{gone}; this is the matter of {clause.id}, and nothing more is asked; what was judged before is kept"
+        )
+        return broker.unreadable
+
+    def _confirm(self, body: Body, values: Mapping[str, Any], gone: BrokerGone) -> None:
+        """Run a body on the fresh target; return if it ends that one as well."""
+        try:
+            run_body(self._broker, body, values)
+            # After its response or close, a process may take a moment to end.
+            self._broker.await_end()
+        except BrokerGone:
+            self._is_confirmed = True
+            # If it does not start again, the next connection reports that.
+            with suppress(HarnessError):
+                self._broker.restart()
+            return
+        raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
+
+    def _record(
+        self, clause: Clause, error: TargetEnded, steps: tuple[Step, ...], drawn: str
+    ) -> None:
+        if clause not in self._examples.clauses:
+            self.failed_elsewhere.add(clause.id)
+        self._examples.for_clause(clause).differs(error, steps, drawn=drawn)
 
 
-def not_judgeable_after(gone: BrokerGone, clause: Clause) -> BrokerGone:
-    """Return why nothing more is judged of a target that ended and cannot be started again."""
-    return BrokerGone(
-        f"{gone}; this is the matter of {clause.id}, and nothing more is asked; what was judged before is kept"
-    )
+def _crash_error(gone: BrokerGone) -> TargetEnded:
+    """Return the end of a target as a violation, the line that states the reason first."""
+    return TargetEnded("\n".join(crash_in_words(str(gone))))

@@ -7,10 +7,8 @@ from datetime import UTC, datetime
 
 from clauses.catalogue import catalogue
 from fixtures.registry.targets import KnownViolation, Target
-from reports.records import Verdict
+from reports.records import BROKEN_VERDICTS, Verdict
 from reports.run.recorder import RunRecorder
-
-ENDED_BADLY = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
 
 
 def stale_expectations(targets: Iterable[Target]) -> list[str]:
@@ -50,6 +48,6 @@ def _why_unmatched(
 ) -> str:
     if verdicts == {Verdict.NOT_APPLICABLE}:
         return "which does not apply to it"
-    if verdicts.isdisjoint(ENDED_BADLY) or (target.id, known) in recorder.matched_expectations:
+    if verdicts.isdisjoint(BROKEN_VERDICTS) or (target.id, known) in recorder.matched_expectations:
         return ""
     return f"but no failure matches {known.match!r}"

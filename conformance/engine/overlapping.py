@@ -19,8 +19,8 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.engine.assumptions import assumptions_outside_hypothesis
-from fixtures.client.greenlet_wait import Aside
+from fixtures.client.greenlet_wait import SuspendedCall
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 Judge = Callable[[Callable[..., None], Mapping[str, Any]], None]
 
@@ -34,7 +34,7 @@ AT_ONCE = 2
 more than two bring no gain."""
 
 
-class OneByOne(BaseException):
+class RejudgeSequentially(BaseException):
     """An earlier example, from which Hypothesis has moved on, failed, was rejected, or ended the target.
 
     Not an `Exception`: Hypothesis would treat that as a failure of the example that it is drawing.
@@ -55,27 +55,27 @@ class Overlap:
             judge: judges one example.
         """
         self._judge = judge
-        self._waiting: deque[Aside] = deque()
+        self._waiting: deque[SuspendedCall] = deque()
         self._one_by_one: float = ONE_BY_ONE_AT_FIRST
 
     def judge(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
         """Finish the example that has waited longest, then run the next one up to its first wait.
 
         Raises:
-            OneByOne: a waiting example failed.
+            RejudgeSequentially: a waiting example failed.
             Exception: whatever the judge raises for the next example.
         """
         self._settle(leaving=0 if self._one_by_one else AT_ONCE - 1)
         if self._one_by_one:
             self._judge_alone(body, values)
         else:
-            self._begin(Aside(partial(self._judge, body, values)))
+            self._begin(SuspendedCall(partial(self._judge, body, values)))
 
     def end(self) -> None:
         """Finish the waiting examples, after Hypothesis has drawn the last one.
 
         Raises:
-            OneByOne: one of them failed.
+            RejudgeSequentially: one of them failed.
         """
         with assumptions_outside_hypothesis():
             self._settle(leaving=0)
@@ -88,12 +88,12 @@ class Overlap:
             raise
         self._one_by_one -= 1
 
-    def _begin(self, example: Aside) -> None:
+    def _begin(self, example: SuspendedCall) -> None:
         try:
             example.begin()
         except EndedBesideOthers as error:
             self._drop_all()
-            raise OneByOne from error
+            raise RejudgeSequentially from error
         except AssertionError:
             # Hypothesis shrinks the failure now, so it must know each example's result at once.
             self._one_by_one = inf
@@ -106,7 +106,7 @@ class Overlap:
                 self._waiting.popleft().finish()
             except (AssertionError, UnsatisfiedAssumption, EndedBesideOthers) as error:
                 self._drop_all()
-                raise OneByOne from error
+                raise RejudgeSequentially from error
 
     def _drop_all(self) -> None:
         """Drop all waiting examples; the rerun judges them again."""

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Generator, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis.errors import Flaky
 
 from clauses.catalogue import catalogue
-from conformance.engine.budgets import SETTINGS_OF_A_TEST, examples_on
+from conformance.engine.budgets import examples_on
 from conformance.engine.expectations import unmatched_expectations
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
@@ -26,10 +26,10 @@ from conformance.engine.hypothesis_profiles import (
     seed_for_place,
 )
 from conformance.engine.interrupts import INTERRUPTS
-from conformance.engine.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
+from conformance.engine.overlapping import JUDGE_EXAMPLE, Overlap, RejudgeSequentially
 from conformance.engine.planning import is_judged, is_left_out, listener_of, planned_run
 from conformance.engine.prerequisites import why_not_applicable
-from conformance.engine.property_judge import JUDGE, SEQUENCES_CLAUSE, PropertyJudge
+from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.pytest_reports import explain
 from conformance.engine.repeating import Repeater
 from conformance.runs.run_identity import asks_for_everything, target_facts
@@ -42,6 +42,13 @@ from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run.run_writer import RunWriter
+from strategies.hypothesis_adapter import (
+    body_of,
+    is_drawn,
+    max_examples_changed,
+    pinned_examples,
+    replace_body,
+)
 
 REPEATER = pytest.StashKey[Repeater]()
 """Repeats the failures of the current target."""
@@ -99,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
     """Count the pinned examples of each property; they run first, on every target."""
     return {
-        _name_of(item): len(getattr(item.obj, "hypothesis_explicit_examples", ()))  # type: ignore[attr-defined]
+        _name_of(item): len(pinned_examples(item.obj))  # type: ignore[attr-defined]
         for item in items
     }
 
@@ -122,12 +129,12 @@ def _judge_examples(item: pytest.Item) -> None:
     if any(map(item.get_closest_marker, ("stored", "swept"))):
         # Such a test passes its examples to the judge itself.
         return
-    handle = getattr(item.obj, "hypothesis", None)  # type: ignore[attr-defined]
-    if handle is None:
+    test = item.obj  # type: ignore[attr-defined]
+    if not is_drawn(test):
         raise pytest.UsageError(f"{item.nodeid}: a property is a @given test")
-    body = handle.inner_test
+    body = body_of(test)
     if not hasattr(body, "judged"):
-        handle.inner_test = _judged(body)
+        replace_body(test, _judged(body))
 
 
 def _judged(body: Callable[..., None]) -> Callable[..., None]:
@@ -157,28 +164,27 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
             pytest.skip(f"not applicable: {reason}")
         label_result(clause, listener_of(item).id)
-    is_brief = _is_brief(item, broker)
+    is_secondary = _is_on_secondary_listener(item, broker)
     judge = PropertyJudge(
         recorder,
         broker,
         clauses,
         _name_of(item),
-        is_brief=is_brief,
+        is_secondary_listener=is_secondary,
         pinned=_pinned_examples([item])[_name_of(item)],
-        sequences=_judge_of_sequences(recorder, broker, _name_of(item)),
     )
     JUDGE.set(judge)
     overlap = Overlap(judge.judge)
     in_order = item.get_closest_marker("in_order") is not None
     JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
-        with closing(judge), _fewer_examples(item, broker) if is_brief else nullcontext():
+        with _fewer_examples(item, broker) if is_secondary else nullcontext():
             try:
                 result = yield
                 overlap.end()
                 INTERRUPTS.check()
                 judge.raise_first()
-            except OneByOne as found:
+            except RejudgeSequentially as found:
                 judge.begin_again(found.__cause__)
                 result = item.runtest()
                 judge.raise_first()
@@ -189,16 +195,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         raise
     finally:
         item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
-
-
-def _judge_of_sequences(
-    recorder: RunRecorder, broker: Broker, property_name: str
-) -> PropertyJudge | None:
-    """Return the judge of examples that run after others on a connection; None if that clause is not planned."""
-    key = CellKey(SEQUENCES_CLAUSE, broker.target.id, broker.listener)
-    if key not in recorder.cells:
-        return None
-    return PropertyJudge(recorder, broker, (catalogue()[SEQUENCES_CLAUSE],), property_name)
 
 
 def _repeater(config: pytest.Config, target: Target) -> Repeater:
@@ -247,27 +243,16 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
 
-def _is_brief(item: pytest.Item, broker: Broker) -> bool:
+def _is_on_secondary_listener(item: pytest.Item, broker: Broker) -> bool:
     """Return whether a property runs fewer examples because the listener is not the target's first."""
     first = broker.listener == broker.target.listeners[0]
     return not first and item.get_closest_marker("exhaustive") is None
 
 
-@contextmanager
-def _fewer_examples(item: pytest.Item, broker: Broker) -> Iterator[None]:
+def _fewer_examples(item: pytest.Item, broker: Broker) -> AbstractContextManager[None]:
     """Make a property draw only a share of its examples inside the block."""
-    test = item.obj  # type: ignore[attr-defined]
-    # Hypothesis keeps a test's settings there, and has no public way to change them after decoration.
-    whole = getattr(test, SETTINGS_OF_A_TEST, None)
-    if whole is None:
-        yield
-        return
-    fewer = examples_on(broker.listener, broker.target.listeners, max_examples=whole.max_examples)
-    setattr(test, SETTINGS_OF_A_TEST, settings(whole, max_examples=fewer))
-    try:
-        yield
-    finally:
-        setattr(test, SETTINGS_OF_A_TEST, whole)
+    change = partial(examples_on, broker.listener, broker.target.listeners)
+    return max_examples_changed(item.obj, change)  # type: ignore[attr-defined]
 
 
 def _name_of(item: pytest.Item) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from clauses.catalogue import Clause
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import what_becomes_of_the_handshake
+from reference_model.listeners import PLAINTEXT
 from reference_model.scram import SCRAM
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
@@ -55,7 +56,7 @@ NEEDS: Mapping[str, Need] = {
         "started",
     ),
     "plaintext": Need(
-        lambda broker: broker.has_listener("plaintext"),
+        lambda broker: broker.has_listener(PLAINTEXT),
         "the target has no plaintext listener to compare with",
     ),
 }

@@ -6,8 +6,8 @@ import pytest
 from hypothesis.errors import Flaky
 
 from fixtures.errors import HarnessError
+from reports.records import FACTS_FILE, gates
 from reports.run.allure_results import attach_failure
-from reports.run.exit_status import gates
 from reports.run.recorder import Cell, CellKey, RunRecorder
 from reports.run.terminal import shortened
 
@@ -56,7 +56,7 @@ def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
 def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
     # The verdicts below the report show the bytes; a traceback would show only our code.
     report.longrepr = "\n".join(
-        shortened(f"{clause}: {line}", LONGEST_LINE, complete_in="failure.json")
+        shortened(f"{clause}: {line}", LONGEST_LINE, complete_in=FACTS_FILE)
         for clause, line in dict.fromkeys(
             (cell.planned.clause, failure.first_line)
             for cell in cells
@@ -95,7 +95,7 @@ def _problem(error: BaseException) -> str:
 def _excuse(cells: list[Cell], *, strict: bool) -> str:
     """Return why the violated cells do not fail the run; empty if one of them does."""
     excuses = [
-        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
+        cell.planned.known_violation or ("" if gates(cell.level, strict=strict) else cell.level)
         for cell in cells
     ]
     return "; ".join(excuses) if all(excuses) else ""

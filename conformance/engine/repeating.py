@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 from hypothesis.strategies import DataObject
 
-from conformance.engine.assumptions import assumptions_outside_hypothesis
 from fixtures.errors import HarnessError, OutOfPatience
-from fixtures.lent_connections import Lender, LentConnection
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
-from wire.exchange import Request
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 FEW_REPEATS = 10
 """Repeats if all of them fail.
@@ -51,12 +49,10 @@ class FailingExample:
     Attributes:
         body: the body.
         values: the values, by name.
-        served_before: requests of other examples that were sent before on the borrowed connection.
     """
 
     body: Body
     values: Mapping[str, Any]
-    served_before: tuple[Request, ...] = ()
 
     def on(self, used: Broker, other: Broker) -> FailingExample:
         """Return the same example on another broker."""
@@ -64,22 +60,19 @@ class FailingExample:
         return replace(self, values=values)
 
 
-def run_body(
-    broker: Broker, body: Body, values: Mapping[str, Any], *, lender: Lender | None = None
-) -> None:
+def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
     """Run a property's body once; check that the broker is alive after a malformed request or a failure.
 
     Args:
         broker: the target.
         body: the body.
         values: its values, by name.
-        lender: lends the body its first connection; None if the body opens every connection itself.
 
     Raises:
         AssertionError: the target violates the clause.
         HarnessError: the example could not be judged.
     """
-    broker.forget(lender)
+    broker.forget()
     try:
         body(**values)
     except AssertionError:
@@ -91,42 +84,16 @@ def run_body(
         broker.check_alive()
 
 
-@contextmanager
-def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lender]:
-    """Yield a lender of one connection that has served these requests, each with its sentinel.
-
-    Raises:
-        HarnessError: the requests are not served now. The borrowed connection raises it too, if it is closed by then.
-    """
-
-    def not_again() -> NoReturn:
-        raise HarnessError(
-            f"{broker.target.id} does not serve again what it served before on the connection"
-        )
-
-    # Otherwise the borrower might have to ask for the table first, on another connection than the lent one.
-    broker.ask_for_table()
-    broker.forget()
-    with broker.connect(authenticate=False) as connection:
-        if not all(connection.exchange(request).usable for request in requests):
-            not_again()
-        yield Lender(not_again, LentConnection(connection, tuple(broker.journal)))
-
-
 def run_again(broker: Broker, example: FailingExample) -> None:
-    """Run a failing example alone, on a connection that served the same requests before.
+    """Run a failing example alone.
 
     Raises:
         AssertionError: the target violates the clause again.
         UnsatisfiedAssumption: the property rejects the example for this target.
         HarnessError: the example could not be judged.
     """
-    before = example.served_before
-    with (
-        assumptions_outside_hypothesis(),
-        lender_behind(broker, before) if before else nullcontext() as lender,
-    ):
-        run_body(broker, example.body, example.values, lender=lender)
+    with assumptions_outside_hypothesis():
+        run_body(broker, example.body, example.values)
 
 
 def _fails(broker: Broker, example: FailingExample) -> bool:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from conformance.failures.stored_failures import StoredFailure, read_failure
-from reports.records import Verdict
+from reports.records import VIOLATED_VERDICTS, Verdict
 from reports.run.recorder import CellKey
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -47,9 +47,7 @@ def entries_for(folder: Path, today: date) -> Mapping[str, str]:
     """
     header = read_run_header(folder)
     verdicts = run_verdicts(folder, header)
-    violated = {
-        key for key, verdict in verdicts.items() if verdict in (Verdict.VIOLATES, Verdict.FLAKY)
-    }
+    violated = {key for key, verdict in verdicts.items() if verdict in VIOLATED_VERDICTS}
     judged: dict[tuple[str, str], set[str]] = {}
     for key, verdict in verdicts.items():
         if verdict is not Verdict.NOT_APPLICABLE:

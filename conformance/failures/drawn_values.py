@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.assertions.items import Item
 from conformance.corpus.entries import Entry
-from strategies.cluster_ids import Given
+from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, Reconnect, Say, Token
 from strategies.software_names import Software
 from wire.api_versions import ApiVersionsRequest
@@ -25,7 +25,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
         *(Handshake, Reconnect, Say, Token),
-        *(Entry, Item),
+        *(Entry, Ids, Item),
         range,
     )
 }

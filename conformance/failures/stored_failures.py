@@ -24,10 +24,9 @@ from conformance.corpus.entries import Entry
 from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
-from reference_model.stored_inputs import cut_frames
-from wire.exchange import Request
+from reports.records import FACTS_FILE
+from strategies.hypothesis_adapter import body_of
 
-FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parents[1] / "brokers"
 STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
 """The checks that the corpus property makes of stored input, by the name of the value they take."""
@@ -65,7 +64,8 @@ class StoredFailure:
         message: what was observed.
         example: the drawn values, as text.
         sent: the bytes that were sent, by connection, in order.
-        served_before: requests of other examples that the connection had served before the failing one.
+        is_behind_others: whether it occurred only after requests of other examples on the same connection; earlier
+            versions of the suite shared connections between examples.
     """
 
     signature: str
@@ -76,7 +76,7 @@ class StoredFailure:
     message: str
     example: str
     sent: Mapping[int, bytes]
-    served_before: tuple[Request, ...]
+    is_behind_others: bool
 
     @property
     def first_line(self) -> str:
@@ -104,15 +104,12 @@ def read_failure(path: Path) -> StoredFailure:
     try:
         facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
         sent: dict[int, bytes] = {}
-        pieces = [
-            (int(step["connection"]), bytes.fromhex(step["data"])) for step in facts.get("sent", [])
-        ]
-        for number, data in pieces:
-            sent[number] = sent.get(number, b"") + data
-        before = b"".join(data for _, data in pieces[: int(facts.get("served_before", 0))])
+        for step in facts.get("sent", []):
+            number = int(step["connection"])
+            sent[number] = sent.get(number, b"") + bytes.fromhex(step["data"])
         return StoredFailure(
             sent=sent,
-            served_before=cut_frames(before).whole,
+            is_behind_others=bool(facts.get("served_before", 0)),
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:
@@ -132,8 +129,7 @@ def property_named(name: str) -> Callable[..., None]:
     for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
         found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
         if found is not None:
-            body: Callable[..., None] = getattr(found, "hypothesis", found)
-            return getattr(body, "inner_test", body)
+            return body_of(found)
     raise NoStoredFailure(f"there is no property {name} any more")
 
 
@@ -154,9 +150,14 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
             f"it is a note on {failure.property_name} as a whole, which drew nothing: judge the target again with "
             f"pytest conformance/ -k {failure.property_name}"
         )
+    if failure.is_behind_others:
+        raise UnreadableValues(
+            "it occurred only after requests of other examples on the same connection, which no longer share one: "
+            "run its reproducer.py"
+        )
     values: dict[str, Any] = dict(read_values(failure.example))
     body = _body_for(failure, values)
-    example = FailingExample(body, {"broker": broker, **values}, failure.served_before)
+    example = FailingExample(body, {"broker": broker, **values})
     try:
         run_again(broker, example)
     except AssertionError as error:

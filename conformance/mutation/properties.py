@@ -21,11 +21,18 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
 import conformance.brokers
-from conformance.engine.budgets import SETTINGS_OF_A_TEST
+from clauses import marks
 from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
 from conformance.engine.prerequisites import NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
+from strategies.hypothesis_adapter import (
+    body_of,
+    is_drawn,
+    max_examples_of,
+    pinned_examples,
+    strategies_of,
+)
 from wire.exchange import Exchange
 
 Values = Mapping[str, Any]
@@ -59,16 +66,16 @@ class Property:
     @property
     def clauses(self) -> tuple[str, ...]:
         """Ids of the clauses that the property judges."""
-        return self._marked("clause")
+        return self._marked(marks.CLAUSE)
 
     @property
     def listeners(self) -> tuple[str, ...]:
         """The listeners that the property runs on; empty for all."""
-        return self._marked("listeners")
+        return self._marked(marks.LISTENERS)
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
         """Return the listeners of a broker that the property runs on; none if a need is not met."""
-        if not all(NEEDS[name].is_met(broker) for name in self._marked("needs")):
+        if not all(NEEDS[name].is_met(broker) for name in self._marked(marks.NEEDS)):
             return ()
         there = broker.running.addresses
         return tuple(name for name in there if not self.listeners or name in self.listeners)
@@ -76,33 +83,28 @@ class Property:
     @property
     def is_deep(self) -> bool:
         """Whether the property takes too long for a standard run."""
-        return any(mark.name == "deep" for mark in self.marks)
+        return any(mark.name == marks.DEEP for mark in self.marks)
 
     @property
     def max_examples(self) -> int:
         """The number of examples that a real run draws on a target's first listener, in the property's tier."""
-        chosen = getattr(self.function, SETTINGS_OF_A_TEST, None)
-        own = EXAMPLES_PER_PROPERTY if chosen is None else int(chosen.max_examples)
+        own = max_examples_of(self.function) or EXAMPLES_PER_PROPERTY
         return DEEP_EXAMPLES_PER_PROPERTY if self.is_deep and own == EXAMPLES_PER_PROPERTY else own
 
     @property
     def body(self) -> Callable[..., None]:
         """The function that judges one example; it takes a broker and the example's values."""
-        return self.function.hypothesis.inner_test if self.is_drawn else self.function  # type: ignore[attr-defined]
+        return body_of(self.function)
 
     @property
     def is_drawn(self) -> bool:
         """Whether Hypothesis draws the examples; otherwise the property iterates over all cases itself."""
-        return hasattr(self.function, "hypothesis")
+        return is_drawn(self.function)
 
     @property
     def pinned(self) -> tuple[Values, ...]:
         """The pinned examples; none if Hypothesis does not draw the property's examples."""
-        if not self.is_drawn:
-            return ()
-        examples = getattr(self.function, "hypothesis_explicit_examples", ())
-        # The decorator nearest to the function is applied first and run last.
-        return tuple(example.kwargs for example in reversed(examples))
+        return pinned_examples(self.function)
 
     def draw(self, take: Callable[[Values], None], *, seed: int, count: int) -> None:
         """Draw examples and pass each to `take`; a property that iterates over its cases itself is one example.
@@ -124,7 +126,6 @@ class Property:
             take({name: value for name, value in drawn.items() if name != "broker"})
 
         taken.__signature__ = signature  # type: ignore[attr-defined]
-        strategies = self.function.hypothesis._given_kwargs  # type: ignore[attr-defined]
         chosen = settings(
             max_examples=count,
             phases=(Phase.generate,),
@@ -132,7 +133,7 @@ class Property:
             deadline=None,
             suppress_health_check=list(HealthCheck),
         )
-        test = chosen(hypothesis.seed(seed)(given(**strategies)(taken)))
+        test = chosen(hypothesis.seed(seed)(given(**strategies_of(self.function))(taken)))
         try:
             test(broker=None)
         except Enough:

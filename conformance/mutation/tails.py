@@ -16,19 +16,15 @@ from types import MappingProxyType
 from typing import Any
 
 from conformance.mutation.properties import Property, Values, all_properties
-from strategies.api_versions import INT16_MIN
 from strategies.broken_requests import COMPACT_CLIENT_ID
 from strategies.cluster_ids import CLUSTER_ID_VARIANTS, EDGES, Ids
 from strategies.conversations import Say
-from strategies.header_fields import FIRST_TWO_BYTE_SIZE, INT32_MAX, INT32_MIN
+from strategies.header_fields import FIRST_TWO_BYTE_SIZE
 from strategies.software_names import KNOWN_CLIENTS, Software
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    FIRST_FLEXIBLE_VERSION,
-    FIRST_VERSION_WITH_CLUSTER_CHECK,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request, encode_request
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
 
 SEEDS_OF_TAILS = 5
 

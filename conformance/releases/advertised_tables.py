@@ -16,9 +16,10 @@ from fixtures.under_test.first_requests import probe_request
 from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
 from reference_model.profile import FOLDER, release_order
 from strategies.minimal_requests import minimal_request
-from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import ApiVersionsResponse
 from wire.exchange import Outcome
-from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY, handshake_request
+from wire.sasl import handshake_request
 
 KEY_COLUMNS = ("release", "quorum", "listener")
 TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")

@@ -29,13 +29,14 @@ from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.grid.change_log import Change
 from reports.run.hex_dump import layout_of_answer
-from wire.api_versions import API_VERSIONS_KEY, ApiVersion, ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersion, ApiVersionsResponse
 from wire.codec import decode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request
+from wire.headers import CORRELATION_ID_BYTES
 from wire.sasl import handshake_request
 
-RESPONSE_HEADER_BYTES = 4
 CLOSED = str(Outcome.CLOSED.value)
 
 Observation = tuple[str, ...]
@@ -235,7 +236,7 @@ def _decoded_body(body: bytes, layout: int) -> ApiVersionsResponse:
 
 
 def _decoded(payload: bytes, layout: int) -> ApiVersionsResponse:
-    return _decoded_body(payload[RESPONSE_HEADER_BYTES:], layout)
+    return _decoded_body(payload[CORRELATION_ID_BYTES:], layout)
 
 
 def _words_of(answer: ApiVersionsResponse, layout: int, own_table: frozenset[ApiVersion]) -> str:

@@ -14,7 +14,7 @@ from fixtures.images.published_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
 from reports.errors import RunRefused
-from reports.records import Verdict
+from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -25,8 +25,6 @@ WORDLESS_STATUSES = (0, 1, *ExitStatus)
 """Exit statuses that a run's records explain; for any other, the run's last lines are shown."""
 UNFINISHED_STATUSES = (ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE)
 """Exit statuses of runs that are worth repeating: they could not judge everything."""
-UNFINISHED_VERDICTS = frozenset({Verdict.INCONCLUSIVE, Verdict.NOT_RUN})
-"""Verdicts of cells that make a run worth repeating, whatever its exit status."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def finished_runs(
     suite = suite_facts(catalogue())
     wanted = {target.id: target for target in targets}
     found: dict[str, TargetRun] = {}
-    for path in sorted(runs.glob("*/run.json")):
+    for path in sorted(runs.glob(f"*/{HEADER_FILE}")):
         try:
             header = read_run_header(path.parent)
         except RunRefused:
@@ -99,7 +97,9 @@ def _is_done(folder: Path, header: Header) -> bool:
     is_asked_for = len(header["targets"]) == 1 and header.get("whole") is True
     if not is_asked_for or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
         return False
-    return UNFINISHED_VERDICTS.isdisjoint(run_verdicts(folder, header).values())
+    return not any(
+        verdict in UNSETTLED_VERDICTS for verdict in run_verdicts(folder, header).values()
+    )
 
 
 def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:

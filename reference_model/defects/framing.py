@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from reference_model.defects.registry import CLIENT_ID_OFFSET, defect, replace_reaction, version_of
-from reference_model.state_machine import (
-    SOCKET_REQUEST_MAX_BYTES,
-    ConnectionState,
-    Ending,
-    Handling,
-    Stage,
-)
+from reference_model.state_machine import ConnectionState, Ending, Handling, Stage
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
 from wire.exchange import Outcome
-from wire.frames import SIZE_BYTES, encode_frame
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
 
 LENGTH_BYTES = 2
 A_BYTE_OF_SOMETHING = b"\0"
 
 
 def _refused_size(ending: Ending) -> int:
-    return int.from_bytes(ending.unread[:SIZE_BYTES], signed=True)
+    return read_size(ending.unread)
 
 
 @defect(Stage.SIZE, "PROTOCOL.negative-size-refused")

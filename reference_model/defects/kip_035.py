@@ -17,7 +17,8 @@ from reference_model.defects.registry import (
     version_of,
 )
 from reference_model.state_machine import Handling, Stage
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersion
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 

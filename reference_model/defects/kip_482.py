@@ -22,11 +22,10 @@ from wire.codec import TAG_SECTION, Trace, decode, encode
 from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
-from wire.primitives import TaggedField
+from wire.primitives import INT32_MAX, TaggedField
 
 BYTE_MAX = 127
 MILLION = 1_000_000
-INT32_MAX = 2**31 - 1
 Tags = tuple[TaggedField, ...]
 
 

@@ -17,7 +17,8 @@ from reference_model.defects.sasl import came_in_by_scram
 from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.profile import profile_of
 from reference_model.state_machine import ConnectionState, Handling, Stage, TlsOpening
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION, ApiVersion
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 

@@ -12,7 +12,8 @@ from reference_model.defects.registry import (
     version_of,
 )
 from reference_model.state_machine import BrokerConnection, ConnectionState, Handling, Stage
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame

@@ -11,6 +11,7 @@ from reference_model.defects.registry import (
     succeeds,
     unread_version,
 )
+from reference_model.listeners import PLAINTEXT
 from reference_model.state_machine import Handling, Stage
 from wire import primitives
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -20,6 +21,7 @@ from wire.errors import DecodeError
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader
+from wire.primitives import INT32_MAX
 
 CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + 4)
 """Position of the correlation id in a response frame."""
@@ -28,7 +30,6 @@ UNUSED_BIT = 0x40
 SIGNED_BYTE = 128
 FLOAT_STEP = 16
 """The smallest distance between neighbouring 32-bit floats from 2**27 up."""
-INT32_MAX = 2**31 - 1
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
@@ -87,7 +88,7 @@ def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
     "FEATURES.min-zero-only-from-v4",
     "FEATURES.ranges-ordered",
     "FEATURES.same-on-repeat",
-    listeners=("plaintext",),
+    listeners=(PLAINTEXT,),
 )
 def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
     """A client id of 128 bytes or more, whose length is read as a signed byte, closes the connection."""

@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from reference_model.listeners import PLAINTEXT, SSL, SSL_CLIENT_AUTH
 from reference_model.request_parser import ParsedBody, Unreadable, parse_body
 from reference_model.state_machine import (
     AnswerKind,
@@ -38,7 +39,8 @@ from reference_model.state_machine import (
     Tampering,
 )
 from wire import primitives
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
@@ -72,7 +74,7 @@ Act = Callable[[Any], None]
 STAGES_OF_A_FRAME = (Stage.REACTION, Stage.RESPONSE, Stage.ANSWER)
 
 
-OPEN_LISTENERS = ("plaintext", "ssl", "ssl_client_auth")
+OPEN_LISTENERS = (PLAINTEXT, SSL, SSL_CLIENT_AUTH)
 """Listeners of brokers that serve requests without SASL authentication."""
 
 

@@ -10,12 +10,6 @@ from reference_model.defects.registry import (
     version_of,
 )
 from reference_model.reaction import Listing
-from reference_model.request_parser import (
-    BROKER_HEARTBEAT_KEY,
-    LIST_GROUPS_KEY,
-    METADATA_KEY,
-    VOTE_KEY,
-)
 from reference_model.state_machine import (
     AnswerKind,
     ConnectionEvent,
@@ -24,14 +18,20 @@ from reference_model.state_machine import (
     Reaction,
     Stage,
 )
-from wire.api_versions import API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    BROKER_HEARTBEAT_KEY,
+    CREATE_TOPICS_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    SASL_HANDSHAKE_KEY,
+    VOTE_KEY,
+)
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import encode_frame
 from wire.primitives import write_int16, write_int32, write_nullable_string
-from wire.sasl import SASL_HANDSHAKE_KEY
-
-CREATE_TOPICS_KEY = 19
 
 
 def is_late(handling: Handling) -> bool:

@@ -6,16 +6,24 @@ import dataclasses
 
 from reference_model.connection_states import SERVING
 from reference_model.defects.registry import defect, replace_reaction
+from reference_model.listeners import CONTROLLER
 from reference_model.reaction import AnswerKind, Reaction
 from reference_model.state_machine import Handling, Stage
-from wire.api_versions import API_VERSIONS_KEY, ApiVersion
+from wire.api_keys import (
+    ADD_PARTITIONS_TO_TXN_KEY,
+    API_VERSIONS_KEY,
+    DESCRIBE_CLUSTER_KEY,
+    JOIN_GROUP_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    OFFSET_FETCH_KEY,
+)
+from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.primitives import write_int16, write_int32
+from wire.primitives import INT16_MAX, write_int16, write_int32
 
-METADATA, OFFSET_FETCH, JOIN_GROUP, LIST_GROUPS, ADD_PARTITIONS_TO_TXN = 3, 9, 11, 16, 24
-DESCRIBE_CLUSTER = 60
 REMOVED_KEYS = range(4, 8)
 HEADER_BYTES = 4
 
@@ -28,7 +36,7 @@ def asked(handling: Handling) -> tuple[int, int] | None:
     return header.api_key, header.api_version
 
 
-def is_asked(handling: Handling, api_key: int, first: int, last: int = 32767) -> bool:
+def is_asked(handling: Handling, api_key: int, first: int, last: int = INT16_MAX) -> bool:
     """Return whether a request is for this API in this version range, and is answered."""
     found = asked(handling)
     answered = handling.reaction.outcome is Outcome.ANSWER
@@ -38,28 +46,28 @@ def is_asked(handling: Handling, api_key: int, first: int, last: int = 32767) ->
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_newest_metadata_closes(handling: Handling) -> None:
     """Metadata v13 is listed but closes the connection."""
-    if is_asked(handling, METADATA, 13):
+    if is_asked(handling, METADATA_KEY, 13):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def old_offset_fetches_are_cut_short(handling: Handling) -> None:
     """The response to OffsetFetch v2 to v7 lacks its last byte."""
-    if is_asked(handling, OFFSET_FETCH, 2, 7):
+    if is_asked(handling, OFFSET_FETCH_KEY, 2, 7):
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:-1])
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def flexible_metadata_has_a_surplus_byte(handling: Handling) -> None:
     """The response to Metadata v9 and later has one byte after its body."""
-    if is_asked(handling, METADATA, 9):
+    if is_asked(handling, METADATA_KEY, 9):
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + b"\0")
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def flexible_group_lists_lack_the_header_tags(handling: Handling) -> None:
     """The response to ListGroups v3 and later has no tag section in its header."""
-    if is_asked(handling, LIST_GROUPS, 3):
+    if is_asked(handling, LIST_GROUPS_KEY, 3):
         payload = handling.answer[SIZE_BYTES:]
         handling.answer = encode_frame(payload[:HEADER_BYTES] + payload[HEADER_BYTES + 1 :])
 
@@ -67,21 +75,23 @@ def flexible_group_lists_lack_the_header_tags(handling: Handling) -> None:
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def joining_a_group_costs_the_connection(handling: Handling) -> None:
     """JoinGroup is answered, and then the connection is closed."""
-    if is_asked(handling, JOIN_GROUP, 0):
+    if is_asked(handling, JOIN_GROUP_KEY, 0):
         handling.connection.drop()
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def batched_transactions_are_never_answered(handling: Handling) -> None:
     """AddPartitionsToTxn v4 and later gets no response, and the connection hangs."""
-    if is_asked(handling, ADD_PARTITIONS_TO_TXN, 4):
+    if is_asked(handling, ADD_PARTITIONS_TO_TXN_KEY, 4):
         replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-35.every-advertised-version-served", every_api=True)
 def the_controller_does_not_describe_the_cluster(handling: Handling) -> None:
     """DescribeCluster is also listed on the controller listener but closes the connection there."""
-    if handling.broker.profile.listener == "controller" and is_asked(handling, DESCRIBE_CLUSTER, 0):
+    if handling.broker.profile.listener == CONTROLLER and is_asked(
+        handling, DESCRIBE_CLUSTER_KEY, 0
+    ):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
@@ -95,14 +105,14 @@ def say_unsupported(handling: Handling, offset: int) -> None:
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def the_oldest_group_list_is_listed_and_refused(handling: Handling) -> None:
     """ListGroups v0 is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
-    if is_asked(handling, LIST_GROUPS, 0, 0):
+    if is_asked(handling, LIST_GROUPS_KEY, 0, 0):
         say_unsupported(handling, HEADER_BYTES)
 
 
 @defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
 def describing_the_cluster_is_listed_and_refused(handling: Handling) -> None:
     """DescribeCluster is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
-    if is_asked(handling, DESCRIBE_CLUSTER, 0):
+    if is_asked(handling, DESCRIBE_CLUSTER_KEY, 0):
         # The error code comes after the header's tag section and the throttle time.
         say_unsupported(handling, HEADER_BYTES + 1 + 4)
 

@@ -22,11 +22,10 @@ from allure_commons.types import LabelType
 from reports.distribution import DISTRIBUTION
 from reports.escaping import one_line
 from reports.exports.links import ALLURE_RESULTS
-from reports.exports.violations import GATING_LEVELS
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
 from reports.grid.history_tables import KeptFailure
-from reports.records import Verdict
+from reports.records import DUMP_FILE, VIOLATED_VERDICTS, Verdict, gates
 from reports.run.allure_results import SEVERITIES
 from reports.verdict_labels import WORDS
 
@@ -101,8 +100,8 @@ def _result(clause: GridClause, cell: FoldedCell, column: TargetColumn) -> dict[
 
 
 def _status(verdict: Verdict, level: str) -> str:
-    if verdict in (Verdict.VIOLATES, Verdict.FLAKY):
-        return Status.FAILED if level in GATING_LEVELS else Status.SKIPPED
+    if verdict in VIOLATED_VERDICTS:
+        return Status.FAILED if gates(level) else Status.SKIPPED
     return _STATUSES.get(verdict, Status.SKIPPED)
 
 
@@ -126,7 +125,7 @@ def _attachments(
     if failure is None:
         return []
     contents = {
-        "exchange.txt": failure.hex_dump,
+        DUMP_FILE: failure.hex_dump,
         "reproducer.py": failure.reproducer,
         "example.txt": failure.example,
     }

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from reports.escaping import one_line, xml_text
 from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
 from reports.grid.grid_view import FoldedCell, FoldedGrid
-from reports.records import Verdict
+from reports.records import UNEXPECTED_VERDICTS, Verdict
 from reports.verdict_labels import SYMBOLS, WORDS
 
 _COLOURS = {
@@ -28,10 +28,6 @@ _COLOURS = {
 }
 """Dark enough for white text (contrast at least 4.5 to 1); other verdicts have the colour of the label."""
 _LABEL_COLOUR = "4a4f55"
-_GRAVEST_FIRST = (
-    *(Verdict.VIOLATES, Verdict.UNEXPECTED_PASS, Verdict.FLAKY, Verdict.INCONCLUSIVE),
-    Verdict.NOT_RUN,
-)
 _LONGEST = 60
 _PADDING = 6
 _HEIGHT = 20
@@ -63,7 +59,7 @@ def write_badges(folded: FoldedGrid, out_dir: Path) -> None:
 
 
 def _badges(folded: FoldedGrid) -> Iterator[tuple[str, Badge]]:
-    must = {clause.clause for clause in folded.grid.clauses if clause.level == "MUST"}
+    must = folded.grid.must_clauses
     binding = {clause: cells for clause, cells in folded.cells.items() if clause in must}
     everything = [cell for cells in binding.values() for cell in cells]
     yield BADGE_OF_ALL, badge_of("Kafka conformance", everything)
@@ -78,7 +74,7 @@ def _badges(folded: FoldedGrid) -> Iterator[tuple[str, Badge]]:
 def badge_of(label: str, cells: Iterable[FoldedCell]) -> Badge:
     """Return a badge with the gravest verdict of some cells and its count, or that all of them conform."""
     counts = Counter(cell.verdict for cell in cells)
-    worst = next((verdict for verdict in _GRAVEST_FIRST if counts[verdict]), None)
+    worst = next((verdict for verdict in UNEXPECTED_VERDICTS if counts[verdict]), None)
     if worst is None:
         return _harmless_badge(label, counts)
     message = f"{SYMBOLS[worst]} {WORDS[worst]} {counts[worst]}"

@@ -11,23 +11,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.exports.violations import GATING_LEVELS
 from reports.grid.grid_tables import Grid, GridCell
-from reports.records import BROKEN_VERDICTS, SOUND_VERDICTS, Verdict
+from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
 from reports.run.recorder import CellKey
 from reports.verdict_labels import SYMBOLS, counted
-
-_UNTOLD = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
 class ChangeKind(enum.StrEnum):
     """How a cell changed, the gravest first."""
 
-    REGRESSED = "regressed"
-    NEWLY_FLAKY = "newly_flaky"
-    CHANGED = "changed"
+    REGRESSED = TransitionKind.REGRESSED.value
+    NEWLY_FLAKY = TransitionKind.NEWLY_FLAKY.value
+    CHANGED = TransitionKind.CHANGED.value
     REASON = "other_reason"
-    FIXED = "fixed"
+    FIXED = TransitionKind.FIXED.value
     NEW = "new"
     GONE = "gone"
 
@@ -66,7 +63,7 @@ class CellChange:
     @property
     def gates(self) -> bool:
         """Whether a violation of its clause fails a run."""
-        return self.level in GATING_LEVELS
+        return gates(self.level)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +89,9 @@ class Comparison:
         return tuple(
             change
             for change in self.changes
-            if change.gates and change.after in _UNTOLD and change.before not in (None, *_UNTOLD)
+            if change.gates
+            and change.after in UNSETTLED_VERDICTS
+            and change.before not in (None, *UNSETTLED_VERDICTS)
         )
 
     @property
@@ -156,12 +155,7 @@ def _kind(before: GridCell | None, after: GridCell | None) -> ChangeKind | None:
         return ChangeKind.NEW
     if before.verdict is after.verdict:
         return ChangeKind.REASON if _reason(before) != _reason(after) else None
-    if after.verdict is Verdict.FLAKY:
-        return ChangeKind.NEWLY_FLAKY
-    if after.verdict is Verdict.VIOLATES:
-        return ChangeKind.REGRESSED
-    fixed = before.verdict in BROKEN_VERDICTS and after.verdict in SOUND_VERDICTS
-    return ChangeKind.FIXED if fixed else ChangeKind.CHANGED
+    return ChangeKind(transition_kind(before.verdict, after.verdict))
 
 
 def _reason(cell: GridCell) -> tuple[str, str, Sequence[str]]:

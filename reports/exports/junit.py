@@ -15,10 +15,10 @@ from xml.etree import ElementTree as ET
 
 from reports.escaping import one_line, xml_text
 from reports.exports.links import JUNIT
-from reports.exports.violations import GATING_LEVELS, first_line
+from reports.exports.violations import first_line
 from reports.grid.grid_tables import Grid, GridCell, GridClause, GridTarget
 from reports.grid.history_tables import KeptFailure
-from reports.records import Verdict
+from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.verdict_labels import CRASH, CRASHES, WORDS
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
@@ -82,8 +82,8 @@ def _suite(
 
 def result_of(verdict: Verdict, level: str) -> str:
     """Return the name of the element for a case's result; empty for a case that passed."""
-    if verdict in (Verdict.VIOLATES, Verdict.FLAKY):
-        return _FAILURE if level in GATING_LEVELS else _SKIPPED
+    if verdict in VIOLATED_VERDICTS:
+        return _FAILURE if gates(level) else _SKIPPED
     return _ALWAYS.get(verdict, "")
 
 
@@ -114,7 +114,7 @@ def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) ->
         CRASHES if crashes else WORDS[cell.verdict],
         reason or "; ".join(first_line(each) for each in seen[:3]),
     ]
-    if cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and clause.level not in GATING_LEVELS:
+    if cell.verdict in VIOLATED_VERDICTS and not gates(clause.level):
         words[0] = f"{words[0]}, but a {clause.level} fails no run"
     return one_line(": ".join(word for word in words if word))
 

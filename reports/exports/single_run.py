@@ -25,7 +25,15 @@ from reports.grid.grid_tables import (
     violations_first,
 )
 from reports.grid.history_tables import KeptFailure
-from reports.records import EXAMPLE_VERDICTS, Phase, Refusal, Verdict, cell_verdict
+from reports.records import (
+    DUMP_FILE,
+    EXAMPLE_VERDICTS,
+    FACTS_FILE,
+    Phase,
+    Refusal,
+    Verdict,
+    cell_verdict,
+)
 from reports.run.recorder import CellKey
 from reports.run.run_folder import Header, read_run_header
 
@@ -182,14 +190,14 @@ def failures_of_run(folder: Path, grid: Grid) -> tuple[KeptFailure, ...]:
     for cell in grid.cells:
         for failure in cell.failures:
             place = folder / "failures" / failure.signature
-            if _SIGNATURE.fullmatch(failure.signature) and (place / "failure.json").is_file():
+            if _SIGNATURE.fullmatch(failure.signature) and (place / FACTS_FILE).is_file():
                 kept.append(_kept_failure(place, cell, failure))
     return tuple(kept)
 
 
 def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFailure:
     # The complete file, however long: with the bytes of a long input in it, it is longer than what a person reads.
-    facts = (place / "failure.json").read_text(encoding="utf-8", errors="backslashreplace")
+    facts = (place / FACTS_FILE).read_text(encoding="utf-8", errors="backslashreplace")
     try:
         known = json.loads(facts)
         texts = {name: str(known[name]) for name in ("kind", "message", "example", "verdict")}
@@ -207,7 +215,7 @@ def _kept_failure(place: Path, cell: GridCell, failure: CellFailure) -> KeptFail
         property=property_name,
         smallest_example=failure.smallest_example,
         facts=facts,
-        hex_dump=_text(place / "exchange.txt"),
+        hex_dump=_text(place / DUMP_FILE),
         reproducer=_text(place / "reproducer.py"),
         pcap=_whole(place / "exchange.pcap"),
         known_violation=known_violation,

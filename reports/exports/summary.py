@@ -8,26 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.escaping import html_text, markdown_text
-from reports.exports.violations import (
-    Violation,
-    evidence_lines,
-    replay_command,
-    violations_of,
-)
+from reports.exports.violations import Violation, evidence_lines, replay_command, violations_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_view import WORST_FIRST, FoldedGrid, said_of, verdict_text
+from reports.grid.grid_view import FoldedGrid, said_of, verdict_text
 from reports.grid.history_tables import KeptFailure
-from reports.records import Verdict
+from reports.records import UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
 from reports.verdict_labels import counted
 
 MOST_BYTES = 65_536
 _KEPT_FOR_END = 1_024
-_NEXT_WORST = (
-    Verdict.UNEXPECTED_PASS,
-    Verdict.INCONCLUSIVE,
-    Verdict.NOT_RUN,
-    Verdict.KNOWN_VIOLATION,
+_NEXT_WORST = tuple(
+    verdict
+    for verdict in (*UNEXPECTED_VERDICTS, Verdict.KNOWN_VIOLATION)
+    if verdict not in VIOLATED_VERDICTS
 )
 _FOLDED_FROM = 12
 _MOST_DETAILED = 40

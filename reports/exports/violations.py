@@ -10,17 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from clauses.catalogue import Level
 from reports.escaping import markdown_code_block, markdown_text, one_line
 from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
 from reports.grid.history_tables import KeptFailure
-from reports.records import Verdict
+from reports.records import GATING_LEVELS, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
 
-VIOLATED = (Verdict.VIOLATES, Verdict.FLAKY)
-GATING_LEVELS = ("MUST", "PIN")
-"""Levels whose violation fails a run; see `reports.run.exit_status.gates`."""
-_LEVELS = ("MUST", "PIN", "SHOULD", "MAY")
+_LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
 _LONGEST_NAME = 100
 _LONGEST_SEEN = 200
 _MOST_DUMP_LINES = 80
@@ -90,7 +88,7 @@ def violations_of(
         _violation(clauses[clause], cell, column, kept, pages)
         for clause, cells in folded.cells.items()
         for cell, column in zip(cells, folded.columns, strict=True)
-        if any(each.verdict in VIOLATED for each in cell.listeners) and chosen(cell)
+        if any(each.verdict in VIOLATED_VERDICTS for each in cell.listeners) and chosen(cell)
     ]
     return sorted(found, key=lambda each: _level_order(each.level))
 
@@ -106,13 +104,11 @@ def _violation(
     kept: Mapping[str, KeptFailure],
     pages: str | None,
 ) -> Violation:
-    violating = [each for each in cell.listeners if each.verdict in VIOLATED]
+    violating = [each for each in cell.listeners if each.verdict in VIOLATED_VERDICTS]
     failure = _first_kept(violating, kept)
     key = one_line(f"{clause.clause} on {cell.target}")
-    # A listener without a verdict may rank worse, but only those that violate the clause count here.
-    verdict = (
-        Verdict.VIOLATES if Verdict.VIOLATES in {e.verdict for e in violating} else Verdict.FLAKY
-    )
+    # Another listener may rank worse, but only those that violate the clause count here.
+    verdict = min((each.verdict for each in violating), key=WORST_FIRST.index)
     link = "" if pages is None else f"{pages}{_page(cell, violating[0], failure)}"
     listeners = tuple(each.listener for each in violating)
     words = "violates" if verdict is Verdict.VIOLATES else "sometimes violates"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+from reference_model.listeners import PLAINTEXT
 from reports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
 from reports.grid.grid_summary import GridSummary
@@ -95,7 +96,7 @@ def _range_lines(folded: FoldedGrid) -> Iterator[str]:
         folded.grid.ranges, lambda entry: (entry.clause, entry.implementation, entry.statement)
     ):
         listeners = [entry.listener for entry in group]
-        suffix = "" if listeners == ["plaintext"] else f" ({', '.join(listeners)})"
+        suffix = "" if listeners == [PLAINTEXT] else f" ({', '.join(listeners)})"
         clause, implementation, words = statement
         texts = (markdown_text(text) for text in (clause, implementation + suffix, words))
         yield f"| {' | '.join(texts)} |"

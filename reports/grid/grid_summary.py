@@ -9,10 +9,8 @@ from pathlib import Path
 
 from reports.grid.grid_tables import Grid
 from reports.grid.grid_view import FoldedCell, FoldedGrid
-from reports.records import Verdict
+from reports.records import UNSETTLED_VERDICTS, VIOLATED_VERDICTS, Verdict
 from reports.verdict_labels import SYMBOLS
-
-_UNSETTLED = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +59,15 @@ def summarise(grid: Grid, page: Path) -> GridSummary:
 
 
 def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
-    must = {entry.clause for entry in folded.grid.clauses if entry.level == "MUST"}
+    must = folded.grid.must_clauses
     binding = [
         cell
         for clause, row in folded.cells.items()
         for cell in row
         if clause in must and cell.verdict is not Verdict.NOT_APPLICABLE
     ]
-    # A flaky cell counts as violated, as it does for the exit status.
-    broken = (Verdict.VIOLATES, Verdict.FLAKY)
-    violated = [cell for cell in binding if cell.verdict in broken]
-    unsettled = [cell for cell in binding if cell.verdict in _UNSETTLED]
+    violated = [cell for cell in binding if cell.verdict in VIOLATED_VERDICTS]
+    unsettled = [cell for cell in binding if cell.verdict in UNSETTLED_VERDICTS]
     open_cells = _counted(len(unsettled), "MUST cell")
     not_judged = f" {open_cells} could not be judged." if unsettled else ""
     if violated:

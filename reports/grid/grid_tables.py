@@ -8,13 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from clauses.catalogue import Level
+from reference_model.listeners import PLAINTEXT
+from reference_model.profile import APACHE_KAFKA
 from reports.grid.history_tables import read_history_table
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import inputs_sha256, read_rows
 from reports.records import TABLES_FOLDER, Verdict, failure_verdict
 from reports.refused_runs import NoticedRun, RefusedRun, read_run_lists
 
-APACHE_KAFKA = "apache-kafka"
 _NAMES = {APACHE_KAFKA: "Apache Kafka"}
 
 
@@ -124,7 +126,7 @@ class GridTarget:
     @property
     def name(self) -> str:
         """The display name, with the listener unless that is plaintext: "Apache Kafka 4.4.0 controller"."""
-        listener = "" if self.listener == "plaintext" else f" {self.listener}"
+        listener = "" if self.listener == PLAINTEXT else f" {self.listener}"
         return f"{self.target_name}{listener}"
 
 
@@ -211,6 +213,11 @@ class Grid:
     notices: tuple[NoticedRun, ...] = ()
     flake_rates: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
     inputs_sha256: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def must_clauses(self) -> frozenset[str]:
+        """The ids of the clauses that are a MUST: the ones that sentences and badges count."""
+        return frozenset(entry.clause for entry in self.clauses if entry.level == Level.MUST)
 
 
 def implementation_name(implementation: str) -> str:

@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import groupby
 
 from reference_model.listeners import LISTENERS
+from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_tables import (
-    APACHE_KAFKA,
     Grid,
     GridCell,
     GridClause,
@@ -21,27 +21,14 @@ from reports.grid.grid_tables import (
     GridTarget,
     implementation_name,
 )
-from reports.records import Verdict
+from reports.records import WORST_FIRST, Verdict
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, percent
 
-WORST_FIRST = (
-    Verdict.VIOLATES,
-    Verdict.UNEXPECTED_PASS,
-    Verdict.INCONCLUSIVE,
-    Verdict.FLAKY,
-    Verdict.NOT_RUN,
-    Verdict.KNOWN_VIOLATION,
-    Verdict.INFORMATIONAL,
-    Verdict.CONFORMS,
-    Verdict.NOT_APPLICABLE,
-)
-"""Verdicts by urgency. A target's column shows the first of these that one of its listeners has."""
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts whose cells need no page of their own: the clause's page says everything."""
 NOT_ABOUT_LISTENER = "not about this listener"
 NOT_PLANNED = "the target's latest run did not plan it"
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
-_RANK = {verdict: place for place, verdict in enumerate(WORST_FIRST)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +279,7 @@ class FoldedGrid:
         cells = tuple(
             self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners
         )
-        speaking = min(cells, key=lambda cell: _RANK[cell.verdict])
+        speaking = min(cells, key=lambda cell: WORST_FIRST.index(cell.verdict))
         return FoldedCell(clause=clause, target=column.target, speaking=speaking, listeners=cells)
 
     def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:

@@ -10,6 +10,7 @@ from typing import Any
 import allure
 
 from clauses.catalogue import Clause, Level
+from reports.records import DUMP_FILE
 from reports.run.failures import Failure, render_exchange, render_reproducer
 
 SEVERITIES = {
@@ -32,7 +33,7 @@ def label_result(clause: Clause, target: str) -> None:
 def attach_failure(failure: Failure) -> None:
     """Attach the hex dump, the reproducer script and the drawn values."""
     text = allure.attachment_type.TEXT
-    dump = render_exchange(failure.steps, served_before=failure.served_before)
-    allure.attach(dump, "exchange.txt", text)
+    dump = render_exchange(failure.steps)
+    allure.attach(dump, DUMP_FILE, text)
     allure.attach(render_reproducer(failure), "reproducer.py", text)
     allure.attach(failure.example, "example.txt", text)

@@ -6,8 +6,8 @@ import enum
 
 import pytest
 
-from reports.records import Verdict
-from reports.run.recorder import Cell, RunRecorder
+from reports.records import VIOLATED_VERDICTS, Verdict, gates
+from reports.run.recorder import RunRecorder
 
 
 class ExitStatus(enum.IntEnum):
@@ -16,15 +16,6 @@ class ExitStatus(enum.IntEnum):
     HARNESS_ERROR = 10
     INCOMPLETE = 11
     STALE_EXPECTATION = 12
-
-
-def gates(cell: Cell, *, strict: bool) -> bool:
-    """Return whether a violated cell fails the run.
-
-    A MUST does, and a SHOULD with `--strict-should`. A PIN does too: only targets that it binds get
-    `violates`.
-    """
-    return cell.level in ("MUST", "PIN") or (cell.level == "SHOULD" and strict)
 
 
 def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -> int:
@@ -56,8 +47,7 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
 
 
 def _is_violated(recorder: RunRecorder, *, strict: bool) -> bool:
-    # What comes and goes is not excused: whether it gates depends on the clause alone.
     return any(
-        cell.verdict in (Verdict.VIOLATES, Verdict.FLAKY) and gates(cell, strict=strict)
+        cell.verdict in VIOLATED_VERDICTS and gates(cell.level, strict=strict)
         for cell in recorder.cells.values()
     )

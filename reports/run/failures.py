@@ -23,6 +23,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from reports.records import DUMP_FILE, FACTS_FILE
 from reports.run.hex_dump import (
     BARE_ANSWER,
     dump_answer,
@@ -35,20 +36,21 @@ from reports.run.hex_dump import (
 from reports.run.packet_capture import render_capture
 from reports.run.repeats import Repeats, repeat_facts
 from reports.verdict_labels import CRASH
-from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
+from wire.api_versions import ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES, encode_frame
-from wire.headers import ResponseHeader
-from wire.sasl import BARE_TOKEN, SASL_AUTHENTICATE_KEY
+from wire.headers import ResponseHeader, correlation_id_bytes
+from wire.sasl import BARE_TOKEN
 from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 REPRODUCER_SILENCE_S = 2
 LONGEST_REPRODUCER_BYTES = 32 * 1024
 """A script that would be longer reads its steps from `failure.json` in the same folder."""
-READS_FACTS = '.with_name("failure.json")'
+READS_FACTS = f'.with_name("{FACTS_FILE}")'
 """Only such a script contains this text: quotes in a target's bytes are replaced."""
 NO_FRAME = "no frame"
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
@@ -91,7 +93,6 @@ class Failure:
         message: its message.
         example: the drawn values.
         steps: what was done on the connections, in order.
-        served_before: how many of the steps other examples did, on the connection that this one borrowed.
         repeats: how often it recurred when repeated alone; None if it was not repeated.
         known_violation: the notes of the declared violations that match it; empty if none does.
     """
@@ -107,7 +108,6 @@ class Failure:
     message: str
     example: str
     steps: tuple[Step, ...]
-    served_before: int = 0
     repeats: Repeats | None = None
     known_violation: str = ""
 
@@ -177,7 +177,8 @@ def _is_plausible(value: object) -> bool:
 def _sentinel_id(step: Step) -> str:
     if not step.sentinel:
         return ""
-    return sentinel_for(step.exchanges[0].request.correlation_id).data[8:12].hex()
+    sentinel = sentinel_for(step.exchanges[0].request.correlation_id)
+    return correlation_id_bytes(sentinel.data[SIZE_BYTES:]).hex()
 
 
 def render_reproducer(failure: Failure) -> str:
@@ -234,17 +235,14 @@ def _harmless(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
 
-def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
+def render_exchange(steps: Sequence[Step]) -> str:
     """Return an annotated hex dump of everything that was sent and received.
 
     Args:
         steps: what was done on the connections, in order.
-        served_before: how many of the steps other examples did, before the connection was borrowed.
     """
     lines: list[str] = []
-    for number, step in enumerate(steps):
-        if number == served_before > 0:
-            lines += ["--- what the connection had served before ends here ---", ""]
+    for step in steps:
         if step.closes:
             lines += [f"connection {step.connection}: closed by us", ""]
             continue
@@ -328,16 +326,12 @@ def write_failure(folder: Path, failure: Failure) -> Path:
         _write_bytes(place, failure)
     if failure.example:
         (place / "example.txt").write_text(failure.example + "\n")
-    (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
+    (place / FACTS_FILE).write_text(json.dumps(facts(failure), indent=1) + "\n")
     return place
 
 
 def _write_bytes(place: Path, failure: Failure) -> None:
     (place / "reproducer.py").write_text(render_reproducer(failure))
-    (place / "exchange.txt").write_text(
-        render_exchange(failure.steps, served_before=failure.served_before)
-    )
-    capture = render_capture(
-        failure.steps, listener=failure.listener, served_before=failure.served_before
-    )
+    (place / DUMP_FILE).write_text(render_exchange(failure.steps))
+    capture = render_capture(failure.steps, listener=failure.listener)
     (place / "exchange.pcap").write_bytes(capture)

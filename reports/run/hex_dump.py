@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    NEWEST_VERSION,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
+from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.fields import Message
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, read_size
 from wire.headers import (
     PLAIN_REQUEST_HEADER,
     RequestHeader,
     ResponseHeader,
-    read_key_and_version,
+    read_error_code,
+    read_request_start,
     request_header_version,
 )
 from wire.layouts import Layout
@@ -77,7 +75,7 @@ def _traced(
         error = found
         error.start += SIZE_BYTES
         error.end += SIZE_BYTES
-    size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
+    size = Span("size", 0, SIZE_BYTES, read_size(data))
     moved = [Span(s.field_path, s.start + SIZE_BYTES, s.end + SIZE_BYTES, s.value) for s in trace]
     return _lines(data, [size, *moved], error, "not decoded" if body is None else "behind the body")
 
@@ -101,7 +99,7 @@ def _in_header(path: str) -> str:
 
 def dump_bare(data: bytes, what: str) -> list[str]:
     """Dump a frame whose payload is not decoded, such as a SASL token."""
-    size = Span("size", 0, SIZE_BYTES, int.from_bytes(data[:SIZE_BYTES], signed=True))
+    size = Span("size", 0, SIZE_BYTES, read_size(data))
     return _lines(data, [size, Span(what, SIZE_BYTES, len(data), data[SIZE_BYTES:])], None, "")
 
 
@@ -117,7 +115,7 @@ def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:
         data: the frame.
         layout: the layout of another API's request; without it only the header is decoded.
     """
-    key, version = read_key_and_version(data)
+    key, version, _ = read_request_start(data[SIZE_BYTES:])
     if key == API_VERSIONS_KEY:
         body = ApiVersionsRequest if 0 <= version <= NEWEST_VERSION else None
         return _traced(data, RequestHeader, request_header_version(key, version), body, version)
@@ -140,6 +138,6 @@ def dump_answer_of(data: bytes, layout: Layout) -> list[str]:
 
 def layout_of_answer(payload: bytes, api_version: int) -> int:
     """Return the version whose layout a response has: v0 for UNSUPPORTED_VERSION and unknown versions."""
-    refused = payload[4:6] == b"\x00\x23"
+    refused = read_error_code(payload) == ErrorCode.UNSUPPORTED_VERSION
     known = 0 <= api_version <= NEWEST_VERSION
     return api_version if known and not refused else 0

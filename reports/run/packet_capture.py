@@ -31,7 +31,6 @@ LINKTYPE_RAW = 101
 
 PACKET_MS = 1
 SILENCE_MS = 1_000
-BEFORE_EXAMPLE_MS = 60_000
 
 
 @dataclass(slots=True)
@@ -118,24 +117,20 @@ class _TcpConnection:
             self._packets.write(receiver, sender, TH_ACK)
 
 
-def render_capture(steps: Sequence[Step], *, listener: str, served_before: int = 0) -> bytes:
+def render_capture(steps: Sequence[Step], *, listener: str) -> bytes:
     """Return a packet capture (pcap) of everything that was sent and received.
 
-    A second without a packet means that the target was silent. A minute separates the example from what a borrowed
-    connection had served before.
+    A second without a packet means that the target was silent.
 
     Args:
         steps: what was done on the connections, in order.
         listener: the listener of steps that name none, at `FIRST_BROKER`; each other listener has the next address.
-        served_before: how many of the steps other examples did, before the connection was borrowed.
     """
     names = dict.fromkeys([listener, *(step.listener or listener for step in steps)])
     brokers = {name: FIRST_BROKER + number for number, name in enumerate(names)}
     packets = _PacketWriter()
     connections: dict[int, _TcpConnection] = {}
-    for number, step in enumerate(steps):
-        if number == served_before > 0:
-            packets.now_ms += BEFORE_EXAMPLE_MS
+    for step in steps:
         if step.connection not in connections:
             broker = brokers[step.listener or listener]
             connections[step.connection] = _TcpConnection(packets, step.connection, broker)

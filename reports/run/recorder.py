@@ -22,8 +22,9 @@ from reports.records import (
 from reports.run.failures import Failure, write_failure
 from reports.run.repeats import FailureClass, Repeats, rate_of
 from reports.run.run_writer import RunWriter
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange, Step
+from wire.headers import read_error_code
 
 LATENCY_BUCKETS_PER_OCTAVE = 4
 NOT_STARTED = "none"
@@ -152,8 +153,10 @@ def latency_bucket(latency_us: int) -> int:
 def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
     for exchange in reversed(exchanges):
         is_about_versions = exchange.request.api_key == API_VERSIONS_KEY
-        if is_about_versions and exchange.payload is not None and len(exchange.payload) >= 6:
-            return int.from_bytes(exchange.payload[4:6], signed=True)
+        if is_about_versions and exchange.payload is not None:
+            code = read_error_code(exchange.payload)
+            if code is not None:
+                return code
     return None
 
 

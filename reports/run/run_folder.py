@@ -24,12 +24,12 @@ from reports.hash_list import altered_files
 from reports.records import (
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
+    HEADER_FILE,
     RECORD_SCHEMA_VERSION,
     Column,
     Refusal,
 )
 
-HEADER_FILE = "run.json"
 _ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
 _UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from reference_model.listeners import PLAINTEXT
 from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
-from reports.records import Verdict
+from reports.records import HEADER_FILE, Verdict
 from reports.run.recorder import CellKey, RunRecorder
 from reports.run.terminal import shortened
 from reports.verdict_labels import SYMBOLS
@@ -45,10 +46,10 @@ def _reason_lines(recorder: RunRecorder) -> Iterator[str]:
         if keys:
             clauses = ", ".join(dict.fromkeys(key.clause for key in keys))
             targets = ", ".join(dict.fromkeys(key.target for key in keys))
-            text = markdown_text(shortened(reason, LONGEST_REASON, complete_in="run.json"))
+            text = markdown_text(shortened(reason, LONGEST_REASON, complete_in=HEADER_FILE))
             yield f"- {SYMBOLS[Verdict.INCONCLUSIVE]} {clauses} on {targets}: {text}"
 
 
 def _column_name(target: str, listener: str) -> str:
     """Give the name of a column; one that a pipe or a line end would break cannot be a target's or HOST:PORT."""
-    return target if listener == "plaintext" else f"{target} {listener}"
+    return target if listener == PLAINTEXT else f"{target} {listener}"

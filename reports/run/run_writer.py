@@ -32,6 +32,7 @@ from reports.records import (
     ANSWER_FIELDS,
     EXAMPLE_FIELDS,
     EXCHANGE_FIELDS,
+    HEADER_FILE,
     RECORD_SCHEMA_VERSION,
     Column,
 )
@@ -222,7 +223,7 @@ class RunWriter:
         content = self.header if footer is None else {**self.header, "footer": footer}
         unfinished = self.folder / "run.json.unfinished"
         unfinished.write_text(json.dumps(content, indent=1) + "\n")
-        unfinished.rename(self.folder / "run.json")
+        unfinished.rename(self.folder / HEADER_FILE)
 
     def add_example(self, row: Row) -> None:
         """Take one judged example."""

@@ -18,8 +18,8 @@ from rich.table import Table
 
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
-from reports.grid.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
-from reports.records import Verdict
+from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
+from reports.records import WORST_FIRST, Verdict
 from reports.run.live_grid import recorded_grid
 from reports.run.recorder import RunRecorder
 from reports.verdict_labels import SYMBOLS

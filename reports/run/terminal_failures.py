@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.escaping import printable
-from reports.grid.grid_view import WORST_FIRST
-from reports.records import Verdict
+from reports.records import FACTS_FILE, HEADER_FILE, VERDICTS_WITH_FAILURES, WORST_FIRST, Verdict
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import MARKUP, Line, rows_of, shortened
@@ -31,10 +30,6 @@ ADDRESS = "address"
 """The launcher of a target that the suite did not start: it can be judged again only at its address."""
 _BESIDE_BYTES = 22
 _FEWEST_BYTES = 16
-_WITH_FAILURES = (
-    *(Verdict.VIOLATES, Verdict.FLAKY),
-    *(Verdict.KNOWN_VIOLATION, Verdict.INFORMATIONAL),
-)
 
 
 @dataclass(slots=True)
@@ -56,7 +51,7 @@ def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
             yield from _problems(recorder, width)
         elif verdict is Verdict.UNEXPECTED_PASS:
             yield from _unexpected_passes(recorder, width)
-        elif verdict in _WITH_FAILURES:
+        elif verdict in VERDICTS_WITH_FAILURES:
             yield from _failures(recorder, verdict, width)
 
 
@@ -102,7 +97,7 @@ def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> li
         "repeated alone": "" if failure.repeats is None else str(failure.repeats),
     }
     lines = [
-        shortened(f"  {name}: {text}", ROWS_OF_TEXT * width, complete_in="failure.json")
+        shortened(f"  {name}: {text}", ROWS_OF_TEXT * width, complete_in=FACTS_FILE)
         for name, text in texts.items()
         if text or name == "seen"
     ]
@@ -151,7 +146,7 @@ def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:
     for clause, target, reason in gone:
         head = f"{SYMBOLS[Verdict.UNEXPECTED_PASS]} {clause} on {target}: declared as violated, but it holds"
         declared = f"  declared because: {reason}"
-        line = shortened(declared, ROWS_OF_TEXT * width, complete_in="run.json")
+        line = shortened(declared, ROWS_OF_TEXT * width, complete_in=HEADER_FILE)
         yield from _block(head, [line], Verdict.UNEXPECTED_PASS)
 
 
@@ -167,9 +162,9 @@ def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
 
 def _problem_lines(problem: str, width: int) -> Iterator[str]:
     first, *others = problem.split("\n")
-    yield shortened(f"  {first}", ROWS_OF_TEXT * width, complete_in="run.json")
+    yield shortened(f"  {first}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE)
     for line in others[: MOST_LINES_OF_PROBLEM - 1]:
-        yield shortened(f"  {line}", width, complete_in="run.json")
+        yield shortened(f"  {line}", width, complete_in=HEADER_FILE)
     if len(others) >= MOST_LINES_OF_PROBLEM:
         yield "  … (complete in run.json)"
 
@@ -201,6 +196,6 @@ def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
             for reason, where in listeners.items()
         )
         shown = [
-            shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in="run.json") for line in lines
+            shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in=HEADER_FILE) for line in lines
         ]
         yield from _block(head, shown, verdict)

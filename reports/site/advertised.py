@@ -18,7 +18,13 @@ from reports.exports.table_files import ExportedTable, write_tables
 from reports.site.rendering import Site
 
 _NAMES = Path(__file__).parent / "api_names.csv"
-_NUMBERS = ("api_key", "min_version", "max_version", "finalized_level")
+_PLACE = {"release": str, "quorum": str, "listener": str}
+_RANGE = {"min_version": int, "max_version": int}
+RECORDED_COLUMNS: Mapping[str, Mapping[str, type]] = {
+    "advertised": {**_PLACE, "api_key": int, **_RANGE},
+    "features": {**_PLACE, "name": str, **_RANGE, "finalized_level": int},
+}
+"""Maps each recorded table to the types of its columns, which are those of its CSV file in the profiles."""
 _TITLES = {PLAINTEXT: "Brokers", CONTROLLER: "Controllers"}
 
 Release = tuple[str, str]
@@ -47,7 +53,7 @@ class AdvertisedTable:
 
 def write_advertised(site: Site) -> None:
     """Write advertised.html, and export the recorded rows unchanged along with the other tables."""
-    files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in ("advertised", "features")}
+    files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in RECORDED_COLUMNS}
     recorded = {name: _rows(content) for name, content in files.items()}
     write_tables(
         [_exported(name, content, recorded[name]) for name, content in files.items()], site.out_dir
@@ -70,9 +76,9 @@ def _exported(name: str, content: bytes, rows: list[dict[str, str]]) -> Exported
     return ExportedTable(
         name=name,
         inputs_sha256=sha256(content).hexdigest(),
-        columns=tuple(rows[0]),
+        columns=tuple(RECORDED_COLUMNS[name]),
         rows=[
-            {column: int(text) if column in _NUMBERS else text for column, text in row.items()}
+            {column: type_(row[column]) for column, type_ in RECORDED_COLUMNS[name].items()}
             for row in rows
         ],
     )

@@ -11,7 +11,6 @@ from reports.grid import addresses
 from reports.grid.grid_tables import CellFailure, GridClause, GridRange, implementation_name
 from reports.grid.grid_view import (
     PLAIN,
-    WORST_FIRST,
     FoldedCell,
     FoldedGrid,
     ListenerCell,
@@ -19,6 +18,7 @@ from reports.grid.grid_view import (
     listener_order,
 )
 from reports.grid.history_tables import KeptFailure, Speed
+from reports.records import WORST_FIRST
 from reports.site.rendering import Site
 from reports.verdict_labels import CRASH
 

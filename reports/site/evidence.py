@@ -10,6 +10,7 @@ from pathlib import Path
 
 from reports.grid import addresses
 from reports.grid.history_tables import KeptFailure
+from reports.records import DUMP_FILE, FACTS_FILE
 from reports.run.failures import READS_FACTS
 
 _LARGEST_FILE_BYTES = 1024 * 1024
@@ -23,12 +24,12 @@ def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], .
     """
     contents = {
         "reproducer.py": failure.reproducer.encode(),
-        "exchange.txt": failure.hex_dump.encode(),
+        DUMP_FILE: failure.hex_dump.encode(),
         "exchange.pcap": failure.pcap or b"",
         "example.txt": failure.example.encode(),
-        "failure.json": failure.facts.encode(),
+        FACTS_FILE: failure.facts.encode(),
     }
-    if len(contents["failure.json"]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
+    if len(contents[FACTS_FILE]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
         del contents["reproducer.py"]
     written = []
     for name, content in contents.items():

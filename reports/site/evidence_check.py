@@ -7,15 +7,11 @@ from collections.abc import Iterator
 from reports.errors import StatementWithoutEvidence
 from reports.grid.grid_tables import Grid, GridCell
 from reports.grid.history_tables import HistoryTables
-from reports.records import Verdict
+from reports.records import VERDICTS_WITH_FAILURES, Verdict
 
 _NEED_A_NOTE = (
     *(Verdict.NOT_APPLICABLE, Verdict.INCONCLUSIVE),
     *(Verdict.KNOWN_VIOLATION, Verdict.UNEXPECTED_PASS),
-)
-_NEED_EVIDENCE = (
-    *(Verdict.VIOLATES, Verdict.KNOWN_VIOLATION, Verdict.FLAKY),
-    Verdict.INFORMATIONAL,
 )
 
 
@@ -39,7 +35,7 @@ def _faults(cell: GridCell, kept: set[tuple[str, str]] | None) -> Iterator[str]:
     where = f"{cell.clause} on {cell.target}, {cell.listener}: {cell.verdict}"
     if cell.verdict in _NEED_A_NOTE and not cell.why:
         yield f"{where} without a note"
-    if cell.verdict in _NEED_EVIDENCE and kept is not None:
+    if cell.verdict in VERDICTS_WITH_FAILURES and kept is not None:
         shown = (each for each in cell.failures if (cell.run_id, each.signature) in kept)
         if not any(cell.verdict_of(failure) is cell.verdict for failure in shown):
             yield f"{where} without evidence"

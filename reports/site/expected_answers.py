@@ -17,10 +17,11 @@ from reference_model.reaction import Identity, NotModelled
 from reference_model.state_machine import BrokerConnection, ReferenceBroker
 from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
-from wire.headers import read_key_and_version
+from wire.headers import read_request_start
 
 _IDENTITY = Identity(cluster_id="reference-cluster-0000", node_id=1)
 _FIRST_VERSION_WITH_IDS = 5
@@ -94,7 +95,7 @@ def _requests(facts_text: str) -> Iterator[tuple[int, bytes]]:
 
 
 def _names_a_cluster(data: bytes) -> bool:
-    key, version = read_key_and_version(data)
+    key, version, _ = read_request_start(data[SIZE_BYTES:])
     # The fields of an unknown version are not read.
     has_ids = _FIRST_VERSION_WITH_IDS <= version <= NEWEST_VERSION
     return key == API_VERSIONS_KEY and has_ids
@@ -103,7 +104,7 @@ def _names_a_cluster(data: bytes) -> bool:
 def _ask(connection: BrokerConnection, data: bytes) -> ExpectedAnswer:
     connection.receive_data(data)
     answer = connection.data_to_send()
-    key, version = read_key_and_version(data)
+    key, version, _ = read_request_start(data[SIZE_BYTES:])
     of_another_api = len(data) >= _KEY_AND_VERSION_END and key != API_VERSIONS_KEY
     if not answer:
         what = _CLOSED if connection.state is ConnectionState.CLOSED else _SILENT

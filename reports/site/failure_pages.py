@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from reference_model.profile import APACHE_KAFKA
 from reports.grid import addresses
-from reports.grid.grid_tables import APACHE_KAFKA, GridCell, GridTarget
+from reports.grid.grid_tables import GridCell, GridTarget
 from reports.grid.grid_view import TargetColumn
 from reports.grid.history_tables import KeptFailure, Neighbour
 from reports.records import Verdict

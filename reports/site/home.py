@@ -12,17 +12,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from reference_model.listeners import PLAINTEXT
 from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid.grid_view import (
-    PLAIN,
-    WORST_FIRST,
-    FoldedCell,
-    FoldedGrid,
-    TargetColumn,
-    verdict_text,
-)
-from reports.records import OPERATION, Verdict
+from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, TargetColumn, verdict_text
+from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.site.rendering import Site
 from reports.verdict_labels import percent
 
@@ -170,7 +164,7 @@ def _main_range(folded: FoldedGrid, clause: str) -> str:
         for entry in folded.ranges[clause]
         if entry.implementation == folded.main_implementation
     }
-    return statements.get("plaintext") or next(iter(statements.values()), "")
+    return statements.get(PLAINTEXT) or next(iter(statements.values()), "")
 
 
 def _day_of_change(cell: GridCell) -> str:

@@ -21,9 +21,9 @@ from reports.errors import RunRefused
 from reports.grid.row_keys import ROW_KEYS
 from reports.grid.table_rows import inputs_sha256
 from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_list, sha256_of
-from reports.records import TABLES_FOLDER, Refusal
+from reports.records import HEADER_FILE, TABLES_FOLDER, Refusal
 from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
-from reports.run.run_folder import HEADER_FILE, read_run_header
+from reports.run.run_folder import read_run_header
 
 GIVEN_TABLES: Mapping[str, str] = MappingProxyType(
     {"mutation": "mutation", "release_changes": "changes", "inputs_left_out": "changes"}

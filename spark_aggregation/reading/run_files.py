@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from reports.records import HEADER_FILE
 from spark_aggregation.errors import PathNotFound
 from spark_aggregation.reading.file_contents import CONTENTS, read_contents
 from spark_aggregation.reading.partials import parent
@@ -69,7 +70,7 @@ def read_headers(files: DataFrame) -> DataFrame:
     """
     # The text source would insert replacement characters into a file that is not UTF-8.
     text = F.coalesce(F.try_validate_utf8(F.col("content").cast("string")), F.lit(""))
-    return files.where(F.col("path").endswith("/run.json")).select(
+    return files.where(F.col("path").endswith(f"/{HEADER_FILE}")).select(
         parent(F.col("path"), levels=1).alias("folder"),
         text.alias("text"),
         F.sha2("content", 256).alias("sha256"),

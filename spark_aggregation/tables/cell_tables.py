@@ -10,7 +10,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import EXAMPLE_VERDICTS, Phase, Verdict
+from reports.records import CELL_RULES, EXAMPLE_VERDICTS, CellFact, Phase, Verdict
 from spark_aggregation.reading.partials import CELL, merge_partials
 from spark_aggregation.tables.run_selection import COLUMN
 
@@ -92,19 +92,26 @@ def _failures(partials: DataFrame) -> DataFrame:
 
 def _cell_verdict() -> Column:
     """Return `reports.records.cell_verdict` as a column; a test checks that the two agree on every input."""
-    violated, declared = F.col("violates") > 0, F.col("known_violation") != ""
-    rules = [
-        (~F.col("applicable"), Verdict.NOT_APPLICABLE),
-        (F.col("examples") == 0, Verdict.NOT_RUN),
-        (violated & ~declared & F.col("flaky").isNotNull(), Verdict.FLAKY),
-        (violated & ~declared, Verdict.VIOLATES),
-        (F.col("inconclusive") > 0, Verdict.INCONCLUSIVE),
-        (violated, Verdict.KNOWN_VIOLATION),
-        (declared, Verdict.UNEXPECTED_PASS),
-        (F.col("informational") > 0, Verdict.INFORMATIONAL),
-        (F.col("conforms") > 0, Verdict.CONFORMS),
+    facts = {
+        CellFact.APPLICABLE: F.col("applicable"),
+        CellFact.JUDGED: F.col("examples") > 0,
+        CellFact.VIOLATED: F.col("violates") > 0,
+        CellFact.DECLARED: F.col("known_violation") != "",
+        CellFact.FLAKY: F.col("flaky").isNotNull(),
+        CellFact.INCONCLUSIVE: F.col("inconclusive") > 0,
+        CellFact.INFORMATIONAL: F.col("informational") > 0,
+    }
+    first, *others = [
+        (
+            reduce(
+                Column.__and__,
+                (facts[fact] == wanted for fact, wanted in rule.items()),
+                F.lit(True),
+            ),
+            F.lit(verdict.value),
+        )
+        for rule, verdict in CELL_RULES
     ]
-    first, *others = [(condition, F.lit(verdict.value)) for condition, verdict in rules]
     return reduce(lambda column, rule: column.when(*rule), others, F.when(*first))
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from reports.records import DUMP_FILE, FACTS_FILE
 from spark_aggregation.reading.partials import CELL, parent
 from spark_aggregation.reading.schema import FAILURE_FACTS
 from spark_aggregation.tables.run_selection import COLUMN
 
 _FACTS, _DUMP, _REPRODUCER, _CAPTURE = (
-    "failure.json",
-    "exchange.txt",
+    FACTS_FILE,
+    DUMP_FILE,
     "reproducer.py",
     "exchange.pcap",
 )

@@ -18,9 +18,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import Verdict
+from reports.records import SOUND_VERDICTS, Verdict
 
-_HOLDS = (Verdict.CONFORMS, Verdict.UNEXPECTED_PASS)
 _ENDS = (Verdict.NOT_APPLICABLE, Verdict.VIOLATES, Verdict.INFORMATIONAL)
 _KNOWN_NOT_TO_HOLD = (*_ENDS, Verdict.KNOWN_VIOLATION)
 _GROUP = ("clause", "implementation", "listener")
@@ -100,8 +99,8 @@ def _span_text() -> Column:
 def _with_place(spans: DataFrame) -> DataFrame:
     """Add `before` and `after`: whether a span lies before or after all releases in which the clause holds."""
     group = Window.partitionBy(*_GROUP)
-    first_held = F.min(F.when(_is(_HOLDS), F.col("first"))).over(group)
-    last_held = F.max(F.when(_is(_HOLDS), F.col("last"))).over(group)
+    first_held = F.min(F.when(_is(SOUND_VERDICTS), F.col("first"))).over(group)
+    last_held = F.max(F.when(_is(SOUND_VERDICTS), F.col("last"))).over(group)
     return spans.withColumns(
         {
             "before": F.coalesce(F.col("last") < first_held, F.lit(False)),
@@ -129,11 +128,11 @@ def _exceptions(spans: DataFrame) -> DataFrame:
 
 def _bounds(spans: DataFrame) -> DataFrame:
     """Return one row per clause: where it first and last holds, and what lies just outside."""
-    held = F.when(_is(_HOLDS), F.col("first"))
+    held = F.when(_is(SOUND_VERDICTS), F.col("first"))
     bounds = spans.groupBy(*_GROUP).agg(
         F.max("last").alias("releases"),
         F.min(held).alias("first_held_at"),
-        F.max(F.when(_is(_HOLDS), F.col("last"))).alias("last_held_at"),
+        F.max(F.when(_is(SOUND_VERDICTS), F.col("last"))).alias("last_held_at"),
         F.min_by("first_label", held).alias("first_held"),
         F.max_by("last_label", held).alias("last_held"),
         F.collect_list(F.struct("first", "last", "verdict")).alias("spans"),

@@ -11,7 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import BROKEN_VERDICTS, SOUND_VERDICTS, Verdict
+from reports.records import TRANSITION_RULES, TransitionKind
 from spark_aggregation.reading.partials import CELL
 from spark_aggregation.tables.run_selection import COLUMN
 
@@ -40,15 +40,13 @@ def transitions_between(cells: DataFrame) -> DataFrame:
 
 
 def _kind() -> Column:
+    """Return `reports.records.transition_kind` as a column; a cell's first verdict has appeared."""
     was, is_now = F.col("from_verdict"), F.col("to_verdict")
-    fixed = was.isin(*BROKEN_VERDICTS) & is_now.isin(*SOUND_VERDICTS)
     rules = [
-        (is_now == Verdict.FLAKY, "newly_flaky"),
-        (is_now == Verdict.VIOLATES, "regressed"),
-        (fixed, "fixed"),
-        (~fixed, "changed"),
+        (was.isin(*before) & is_now.isin(*after), F.lit(kind.value))
+        for before, after, kind in TRANSITION_RULES
     ]
-    first = F.when(was.isNull(), "appeared")
+    first = F.when(was.isNull(), TransitionKind.APPEARED.value)
     return reduce(lambda column, rule: column.when(*rule), rules, first)
 
 

@@ -7,15 +7,16 @@ from dataclasses import replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.engine.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import Property, all_properties, holds
 from conformance.mutation.trials import listeners_in_memory
 from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
-from fixtures.launchers.built_in import REFERENCE, reference_targets
+from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.listeners import PLAINTEXT
+from reference_model.profile import REFERENCE
 from reference_model.tampering import Tampering
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.several_defects import with_defects
 
 

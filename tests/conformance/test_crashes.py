@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+from functools import partial
+from pathlib import Path
+from typing import cast
+
 import pytest
 
-from conformance.assertions.judging import crash_in_words
+from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
+from conformance.engine.overlapping import EndedBesideOthers
+from conformance.engine.property_judge import PropertyJudge
+from fixtures.client.greenlet_wait import SuspendedCall
+from fixtures.errors import BrokerGone, HarnessError
+from fixtures.under_test.broker import Broker
+from reports.records import Verdict
+from reports.run.recorder import CellKey
 from strategies.api_versions import build_request
+from tests.conformance.judged_properties import (
+    MUST,
+    PIN,
+    FakeBroker,
+    crashing,
+    end_it,
+    judged,
+    target_with,
+)
 from wire.exchange import Exchange, Outcome, Step
 
 ENDED = "broker ended by SIGABRT; last lines of broker.out:"
@@ -28,24 +49,138 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(
     assert crash_in_words(text) == (f"the target crashes: {last_words[why]}", text)
 
 
-def step(broken: str) -> Step:
-    """Return the step of one request."""
-    request = build_request(version=0, broken=broken)
-    exchange = Exchange(request=request, outcome=Outcome.CLOSED)
-    return Step(connection=0, pieces=(request.data,), exchanges=(exchange,))
-
-
 @pytest.mark.parametrize(
     ("steps", "clause"),
     [
-        pytest.param([step(""), step("")], CRASH_OF_WELL_FORMED, id="well-formed"),
-        pytest.param([step(""), step("odd"), step("")], CRASH_OF_BROKEN, id="one-malformed"),
+        pytest.param([crashing(""), crashing("")], CRASH_OF_WELL_FORMED, id="well-formed"),
         pytest.param(
-            [step(""), Step(connection=1, pieces=(b"\0",))], CRASH_OF_BROKEN, id="no-frame"
+            [crashing(""), crashing("odd"), crashing("")], CRASH_OF_BROKEN, id="one-malformed"
         ),
-        pytest.param([step(""), Step(connection=0)], CRASH_OF_WELL_FORMED, id="closed"),
+        pytest.param(
+            [crashing(""), Step(connection=1, pieces=(b"\0",))], CRASH_OF_BROKEN, id="no-frame"
+        ),
+        pytest.param([crashing(""), Step(connection=0)], CRASH_OF_WELL_FORMED, id="closed"),
     ],
 )
 def test_the_clause_of_a_crash_depends_on_what_was_sent(steps: list[Step], clause: str) -> None:
     """One malformed request, or bytes that are no complete frame, make it the one about malformed requests."""
     assert clause_of_crash(steps).id == clause
+
+
+def test_request_that_ends_a_fresh_target_too_is_a_violation(tmp_path: Path) -> None:
+    """A request that ended the target twice is to blame, and the target is started again afterwards."""
+    broker = FakeBroker(revivals=5)
+    case = judged(tmp_path, broker)
+
+    with pytest.raises(TargetEnded, match="exit status 139"):
+        case.run(end_it, 1)
+    assert case.verdict is Verdict.VIOLATES
+    assert broker.revivals == 3
+
+
+@pytest.mark.parametrize(
+    ("broken", "blamed"),
+    [("odd", "PROTOCOL.malformed-hurts-nobody"), ("", "PROTOCOL.well-formed-never-closed")],
+)
+def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_path: Path) -> None:
+    """The clause about crashes is also violated if the property is a PIN that does not bind the target."""
+    broker = FakeBroker(target=target_with(), revivals=5)
+    case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
+    key = CellKey(blamed, broker.target.id, "plaintext")
+    request = build_request(version=0, broken=broken)
+    exchange = Exchange(request=request, outcome=Outcome.CLOSED)
+
+    def crash(value: int) -> None:
+        broker.journal.append(Step(connection=0, exchanges=(exchange,)))
+        raise BrokerGone("it ended: exit status 2\npanic: nil pointer")
+
+    with contextlib.suppress(TargetEnded):
+        case.run(crash, 1)
+    assert case.recorder.cells[key].verdict is Verdict.VIOLATES
+    (failure,) = case.recorder.cells[key].failures.values()
+    assert failure.first_line == "the target crashes: panic: nil pointer"
+    assert failure.is_crash
+    assert case.judge.failed_elsewhere == {blamed}
+
+
+@pytest.mark.parametrize(
+    ("step", "blamed"),
+    [
+        pytest.param(crashing("odd"), "PROTOCOL.malformed-hurts-nobody", id="malformed"),
+        pytest.param(crashing(""), "PROTOCOL.well-formed-never-closed", id="well-formed"),
+        pytest.param(
+            Step(connection=0, pieces=(b"\0",)), "PROTOCOL.malformed-hurts-nobody", id="no-frame"
+        ),
+    ],
+)
+def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
+    step: Step, blamed: str, tmp_path: Path
+) -> None:
+    """The latest example that sent anything is to blame; the property that meets the end, and all later ones, name the clause."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
+    broker.last_sent = (step,)
+    for value in range(2):
+        with pytest.raises(BrokerGone, match=f"exit status 139; this is the matter of {blamed}"):
+            case.run(end_it, value)
+    assert case.ran == [0]
+    key = CellKey(blamed, broker.target.id, broker.listener)
+    assert case.recorder.cells[key].verdict is Verdict.VIOLATES
+    (failure,) = case.recorder.cells[key].failures.values()
+    assert (failure.is_crash, failure.steps) == (True, (step,))
+    assert case.judge.failed_elsewhere == {blamed}
+    later = PropertyJudge(case.recorder, cast(Broker, broker), (PIN,), "test_later")
+    with pytest.raises(BrokerGone, match=blamed):
+        later.judge(end_it, {"value": 0})
+    assert len(case.recorder.cells[key].failures) == 1
+
+
+def test_a_crash_violates_the_property_if_no_clause_about_it_is_planned(tmp_path: Path) -> None:
+    """A run of a few properties names one of theirs."""
+    broker = FakeBroker(last_sent=(crashing("odd"),))
+    case = judged(tmp_path, broker)
+    with pytest.raises(BrokerGone, match=MUST.id):
+        case.run(end_it, 0)
+    assert case.verdict is Verdict.VIOLATES
+    assert case.judge.failed_elsewhere == set()
+
+
+def test_target_that_ends_a_moment_later_has_ended(tmp_path: Path) -> None:
+    """Observed with kfake: it closes the connection, and its panic ends it afterwards."""
+    broker = FakeBroker(revivals=5)
+    case = judged(tmp_path, broker)
+    times = iter(range(2))
+
+    def end_late(value: int) -> None:
+        if next(times) == 0:
+            raise BrokerGone("exit status 2")
+        broker.is_alive = False
+
+    with pytest.raises(TargetEnded, match="exit status 2"):
+        case.run(end_late, 1)
+
+
+def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
+    """A request that does not end a fresh target may not be to blame."""
+    case = judged(tmp_path, FakeBroker(revivals=5))
+    ends = iter([True, False])
+
+    def end_once(value: int) -> None:
+        if next(ends):
+            raise BrokerGone("exit status 139")
+
+    with pytest.raises(HarnessError, match="did not end a fresh one"):
+        case.run(end_once, 1)
+
+
+def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path: Path) -> None:
+    """It is started again, nothing is recorded, and the request to blame is found one by one."""
+    broker = FakeBroker(revivals=5)
+    case = judged(tmp_path, broker)
+
+    with pytest.raises(EndedBesideOthers, match="exit status 139"):
+        SuspendedCall(partial(case.run, end_it, 1)).begin()
+    assert broker.revivals == 4
+    assert case.recorder.cells[case.key].verdicts == {}
+    with pytest.raises(TargetEnded):
+        case.run(end_it, 1)

@@ -15,7 +15,7 @@ from fixtures.client.patience import Patience
 from reference_model.defects.registry import replace_reaction, replace_response
 from reference_model.tampering import Handling, Stage, Tampering
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 from wire.frames import SIZE_BYTES, encode_frame

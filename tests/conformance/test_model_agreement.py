@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.assertions.model_agreement import refuses
+from conformance.assertions.model_agreement import find_api
 from fixtures.artefacts.message_schemas import api_catalogue
+from reference_model.agreement import refuses
 from strategies.minimal_requests import minimal_request
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
@@ -63,4 +64,4 @@ def test_refusal_holds_nothing_but_the_error(
 ) -> None:
     """A response refuses if all its error codes are the one asked for and its lists hold nothing else."""
     exchange = answered(api_key, api_version, payload)
-    assert refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE) is expected
+    assert refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE, find_api) is expected

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.commands.replay import replay
 from conformance.engine.overlapping import (
     AT_ONCE,
     ONE_BY_ONE_AT_FIRST,
     EndedBesideOthers,
-    OneByOne,
     Overlap,
+    RejudgeSequentially,
 )
-from fixtures.client.greenlet_wait import before_waiting
-from fixtures.launchers.built_in import launch_built_in, reference_targets
-from reports.records import Verdict
-from reports.run.repeats import FailureClass
+from fixtures.client.greenlet_wait import yield_before_waiting
 from tests.conformance.suite_runs import run_suite
 
 FIRST = -1
@@ -49,7 +41,7 @@ class Judge:
             return
         self.begun.append(number)
         if self._waits:
-            before_waiting()
+            yield_before_waiting()
         if number in self._failing:
             raise self._failing[number]
         self.judged.append(number)
@@ -100,7 +92,7 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
     overlap = overlap_of(judge)
     for number in range(AT_ONCE + 1):
         overlap.judge(body, {"number": number})
-    with pytest.raises(OneByOne) as raised:
+    with pytest.raises(RejudgeSequentially) as raised:
         overlap.judge(body, {"number": 98})
     assert raised.value.__cause__ is error
     assert judge.begun == list(range(AT_ONCE + 1))
@@ -111,7 +103,7 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
 def test_what_ends_the_target_beside_others_is_looked_for_one_by_one() -> None:
     """This also applies if the target ends before the first wait."""
     overlap = overlap_of(Judge(failing={0: EndedBesideOthers()}, waits=False))
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         overlap.judge(body, {"number": 0})
 
 
@@ -119,7 +111,7 @@ def test_the_last_example_of_all_is_not_forgotten() -> None:
     """A failure of the last example is found at the end."""
     overlap = overlap_of(Judge(failing={0: AssertionError("wrong")}))
     overlap.judge(body, {"number": 0})
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         overlap.end()
 
 
@@ -127,13 +119,13 @@ def test_the_last_example_may_still_be_none() -> None:
     """An assumption that fails after the end of drawing is also reported."""
 
     def judge(body: object, values: Mapping[str, Any]) -> None:
-        before_waiting()
+        yield_before_waiting()
         if values["number"] != FIRST:
             assume(False)
 
     overlap = overlap_of(judge)
     overlap.judge(body, {"number": 0})
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         overlap.end()
 
 
@@ -147,7 +139,7 @@ def test_hypothesis_lets_it_pass() -> None:
     def judged(number: int) -> None:
         overlap.judge(body, {"number": number})
 
-    with pytest.raises(OneByOne):
+    with pytest.raises(RejudgeSequentially):
         judged()
     assert len(judge.begun) == len(judge.judged) + AT_ONCE
 
@@ -183,48 +175,3 @@ def test_a_violation_is_shrunk_all_the_same(tmp_path: Path) -> None:
     assert again == 2 * first
     assert smaller
     assert {row["phase"] for row in met} == {"generate", "shrink"}
-
-
-def test_what_shows_behind_others_alone_is_blamed_on_the_sequence(tmp_path: Path) -> None:
-    """The property's clause holds, and the script sends all requests of the connection on a single one."""
-    target = "reference+the-table-shrinks-on-repeat"
-    run = run_suite(
-        *("--broker", target, "--listener", "plaintext", "--tier", "standard"),
-        *(
-            "-k",
-            "test_client_id_does_not_change_the_answer or test_sequences_go_as_the_model_allows",
-        ),
-        runs=tmp_path / "runs",
-    )
-    assert run.status == 1, run.output
-    verdicts = {clause: verdict for (_, clause), verdict in run.verdicts().items()}
-    assert verdicts == {
-        "PROTOCOL.client-id-free": Verdict.CONFORMS,
-        "MODEL.sequence-agrees": Verdict.VIOLATES,
-    }
-    (place,) = [
-        path
-        for path in run.folder.glob("failures/*/failure.json")
-        if "test_client_id_does_not_change_the_answer" in path.read_text()
-    ]
-    folder, facts = place.parent, json.loads(place.read_text())
-    assert facts["message"].startswith(f"behind {facts['served_before']} request")
-    assert facts["repeats"]["class"] == FailureClass.DETERMINISTIC
-    assert {step["connection"] for step in facts["sent"][: facts["served_before"] + 1]} == {0}
-    replayed = CliRunner().invoke(replay, [str(folder)])
-    assert replayed.exit_code == 1, replayed.output
-    with launch_built_in(next(t for t in reference_targets() if t.id == target)) as running:
-        address = str(running.addresses["plaintext"])
-        script = [sys.executable, "-I", str(folder / "reproducer.py"), address]
-        shown = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert "The failure shows." in shown.stdout
-
-
-def test_nobody_borrows_where_no_clause_could_be_blamed(tmp_path: Path) -> None:
-    """A property that is judged without the clause about sequences says nothing about them."""
-    run = run_suite(
-        *("--broker", "reference+the-table-shrinks-on-repeat", "--listener", "plaintext"),
-        *("--tier", "standard", "-k", "test_client_id_does_not_change_the_answer"),
-        runs=tmp_path / "runs",
-    )
-    assert run.status == 0, run.output

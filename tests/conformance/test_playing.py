@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 
 import pytest
-from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
+from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.conversation_runner import Player, ends_at_a_read, size_of
+from conformance.assertions.conversation_runner import Player, ends_at_a_read
 from conformance.brokers.test_sequences import (
     BAD_NAME,
     UNREADABLE,
@@ -22,12 +21,13 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects import DEFECTS
 from reference_model.profile import Profile, traits_of
-from reference_model.request_parser import METADATA_KEY
 from reference_model.state_machine import Ending, Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
-from strategies.conversations import Conversation, Handshake, Reconnect, Say, Token
+from strategies.conversations import Conversation, Handshake, Reconnect, Token
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from strategies.odd_frames import build_part, build_with_size
+from wire.api_keys import METADATA_KEY
 
 SASL = "sasl_plaintext"
 
@@ -134,11 +134,8 @@ def test_departure_from_the_model_is_told(
 
 def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
     """A request that is not modelled is no conforming example, although the connection stays open."""
-    with warnings.catch_warnings():
-        # Hypothesis warns about an assumption outside of its own runs.
-        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
-        with pytest.raises(UnsatisfiedAssumption):
-            play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
+    with assumptions_outside_hypothesis(), pytest.raises(UnsatisfiedAssumption):
+        play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
 
 
 @pytest.mark.parametrize("is_lossy", [False, True])
@@ -172,13 +169,6 @@ def test_lossy_end_allows_all_answers_and_none() -> None:
     play(broker, at_once(V0, ends=True))
     play(broker, at_once(V0, build_with_size(-1)))
     assert len([step for step in broker.journal if step.end_of_stream]) == 1
-
-
-def test_size_is_the_one_that_is_announced() -> None:
-    """A frame's size is read from its prefix, whatever follows."""
-    assert size_of(build_with_size(-1)) == -1
-    assert size_of(V0) == len(V0.data) - 4
-    assert Say(messages=(V0,)).connection == 0
 
 
 def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:

@@ -19,10 +19,10 @@ from conformance.assertions.judging import (
     error_code_of,
     has_flexible_header,
     payload_of,
-    summary_of,
 )
-from conformance.engine.assumptions import assumptions_outside_hypothesis
+from reference_model.agreement import summary_of
 from strategies.api_versions import build_request
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from wire.error_codes import ErrorCode
 from wire.errors import NegativeLength
 from wire.exchange import Exchange, Outcome

@@ -11,7 +11,8 @@ from fixtures.plugin import parse_address, tier_of
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api
-from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION, ApiVersionsRequest
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.frames import FrameReader
 from wire.headers import RequestHeader, request_header_version

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_model.state_machine import (
-    SOCKET_REQUEST_MAX_BYTES,
     TRANSITIONS,
     BrokerConnection,
     ConnectionEvent,
@@ -27,6 +26,7 @@ from strategies.software_names import Software
 from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
 from tests.reference_model.test_answers import SMALL
 from wire.exchange import Request
+from wire.frames import SOCKET_REQUEST_MAX_BYTES
 
 OPEN, DEAD, CLOSED = ConnectionState.OPEN, ConnectionState.DEAD, ConnectionState.CLOSED
 SERVED_V0 = build_request(version=0).data

@@ -28,7 +28,7 @@ from tests.reports.dumps import (
     LIST_GROUPS_V3_PAYLOAD,
     notes_of,
 )
-from wire.api_versions import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.sasl import authenticate_request
@@ -258,15 +258,6 @@ def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
     assert note in dump_of(request, "00000007 0000 00000000")
     known = minimal_request(LIST_GROUPS, 0)
     assert note not in dump_of(known, "00000007 0000 00000000")
-
-
-def test_dump_tells_others_requests_from_the_examples() -> None:
-    """If the connection was borrowed, a line marks where the example itself begins."""
-    exchange = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
-    step = Step(connection=0, pieces=(exchange.request.data,), exchanges=(exchange,))
-    dump = render_exchange([step, step], served_before=1)
-    before, _, own = dump.partition("--- what the connection had served before ends here ---")
-    assert before.count("connection 0: sent") == own.count("connection 0: sent") == 1
 
 
 def test_failure_is_a_folder_of_files(tmp_path: Path) -> None:

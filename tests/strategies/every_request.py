@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 import strategies
 from strategies.any_requests import any_requests
-from strategies.api_versions import (
-    INT16_MIN,
-    api_versions_requests,
-    negative_versions,
-    unknown_versions,
-)
+from strategies.api_versions import api_versions_requests, negative_versions, unknown_versions
 from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import (
     flexible_requests_with_old_header,
@@ -43,7 +38,7 @@ from strategies.odd_requests import (
 )
 from strategies.software_names import illegal_software_texts, legal_software_texts, software
 from wire.exchange import Request
-from wire.primitives import INT16_MAX
+from wire.primitives import INT16_MAX, INT16_MIN
 
 WELL_FORMED: Mapping[str, st.SearchStrategy[Request]] = {
     "api_versions_requests": api_versions_requests(

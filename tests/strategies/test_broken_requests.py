@@ -12,7 +12,6 @@ from hypothesis import given
 from strategies.api_versions import build_request
 from strategies.broken_requests import (
     LARGEST_HARMLESS_SIZE,
-    SOCKET_REQUEST_MAX_BYTES,
     build_with_body_tag_section,
     build_with_compact_client_id,
     build_with_null_name,
@@ -32,7 +31,7 @@ from wire.api_versions import ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import BufferUnderflow, DecodeError, UnexpectedNull
 from wire.exchange import Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, RequestHeader
 from wire.primitives import read_compact_nullable_string, read_unsigned_varint
 

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference_model.profile import FOLDER
-from reference_model.state_machine import SOCKET_REQUEST_MAX_BYTES as MODEL_MAX_BYTES
 from reference_model.state_machine import reactions
-from strategies.broken_requests import LARGEST_HARMLESS_SIZE, SOCKET_REQUEST_MAX_BYTES
+from strategies.broken_requests import LARGEST_HARMLESS_SIZE
 from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
 from tests.strategies.every_request import (
     BROKEN_IN_SIZE,
@@ -21,15 +20,11 @@ from tests.strategies.every_request import (
     WELL_FORMED,
     public_request_strategies,
 )
-from wire.api_versions import (
-    API_VERSIONS_KEY,
-    FIRST_FLEXIBLE_VERSION,
-    NEWEST_VERSION,
-    ApiVersionsRequest,
-)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.exchange import Outcome, Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 from wire.headers import RequestHeader, request_header_version
 
 HIGHEST_KEY_OF_ANYBODY = 1999
@@ -49,11 +44,6 @@ def size_of(request: Request) -> int:
 def test_every_strategy_of_requests_is_looked_at() -> None:
     """These tests miss no public strategy of requests."""
     assert {*EVERY_REQUEST, *OTHER_APIS} == public_request_strategies()
-
-
-def test_limits_agree_with_the_model() -> None:
-    """The strategies and the model have the same size limit."""
-    assert SOCKET_REQUEST_MAX_BYTES == MODEL_MAX_BYTES
 
 
 enough = settings(max_examples=50)

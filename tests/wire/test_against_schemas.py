@@ -15,6 +15,7 @@ from fixtures.artefacts.maven import fetch_jars
 from fixtures.errors import ArtefactUnavailable
 from fixtures.registry.targets import BROKERS_FOLDER, load_target
 from wire import api_versions
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from wire.fields import Field, FieldType, versions
 from wire.headers import RequestHeader, ResponseHeader
@@ -167,5 +168,5 @@ def test_api_key_and_newest_version_are_those_of_the_schemas(
     """Request and response have our API key, and versions up to our newest one."""
     for message in (ApiVersionsRequest, ApiVersionsResponse):
         schema = read_schema(message)
-        assert schema["apiKey"] == api_versions.API_VERSIONS_KEY
+        assert schema["apiKey"] == API_VERSIONS_KEY
         assert versions(schema["validVersions"]) == (0, api_versions.NEWEST_VERSION)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.errors import DecodeError, EncodeError, FrameTooLarge, NegativeLength
-from wire.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, encode_frame
+from wire.frames import DEFAULT_MAX_FRAME_BYTES, FrameReader, encode_frame, read_size
 
 PAYLOADS = st.lists(st.binary(max_size=12), max_size=4)
 
@@ -127,3 +127,11 @@ def test_default_bound_is_sixteen_mebibytes() -> None:
     reader.receive_data(bytes.fromhex("01000001"))
     with pytest.raises(FrameTooLarge):
         reader.next_payload()
+
+
+@pytest.mark.parametrize(
+    ("frame", "size"), [("00000002 abcd", 2), ("00000009 ab", 9), ("ffffffff", -1)]
+)
+def test_size_is_the_one_that_is_announced(frame: str, size: int) -> None:
+    """A frame's size is read from its prefix, whatever follows."""
+    assert read_size(bytes.fromhex(frame)) == size

@@ -7,7 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wire.codec import decode, encode
-from wire.headers import RequestHeader, ResponseHeader, request_header_version
+from wire.headers import (
+    RequestHeader,
+    ResponseHeader,
+    correlation_id_bytes,
+    read_correlation_id,
+    read_error_code,
+    read_request_start,
+    request_header_version,
+)
 from wire.primitives import TaggedField
 
 HEADER = RequestHeader(
@@ -71,3 +79,40 @@ def test_header_version_of_other_apis_is_not_guessed(api_key: int) -> None:
     """The header version of any other API is an error."""
     with pytest.raises(ValueError, match=str(api_key)):
         request_header_version(api_key, 0)
+
+
+@pytest.mark.parametrize(
+    ("payload", "expected"),
+    [
+        ("0012 0003 80000007 0001 61", (18, 3, -(2**31) + 7)),
+        ("ffff fffe", (-1, -2, 0)),
+        ("", (0, 0, 0)),
+    ],
+)
+def test_start_of_a_request_is_read(payload: str, expected: tuple[int, int, int]) -> None:
+    """Key, version and correlation id are signed; absent numbers read as 0."""
+    assert read_request_start(bytes.fromhex(payload)) == expected
+
+
+@pytest.mark.parametrize(
+    ("payload", "correlation_id", "error_code"),
+    [
+        ("00000007 0023 ff", 7, 35),
+        ("ffffffff ffff", -1, -1),
+        ("00000007 00", 7, None),
+        ("000007", None, None),
+        ("", None, None),
+    ],
+)
+def test_start_of_a_response_is_read(
+    payload: str, correlation_id: int | None, error_code: int | None
+) -> None:
+    """Correlation id and error code are signed, and None if the response is too short."""
+    data = bytes.fromhex(payload)
+    assert read_correlation_id(data) == correlation_id
+    assert read_error_code(data) == error_code
+
+
+def test_response_echoes_the_bytes_of_the_correlation_id() -> None:
+    """The correlation id of a request is its bytes 4 to 7."""
+    assert correlation_id_bytes(bytes.fromhex("0012 0003 00000007 ffff")) == b"\0\0\0\x07"

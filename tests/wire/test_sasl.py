@@ -9,11 +9,10 @@ import pytest
 from tests.described_apis import described_api
 from tests.wire.decoder_contract import contract_breaches
 from tests.wire.filled_messages import filled_message
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import decode_prefix, encode
 from wire.sasl import (
     BARE_TOKEN,
-    SASL_AUTHENTICATE_KEY,
-    SASL_HANDSHAKE_KEY,
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
     SaslHandshakeRequest,

@@ -15,7 +15,7 @@ def write(runs: Path, target: str, status: int, *, run: str = "1") -> Path:
     """Write one complete run of a target."""
     header = run_header([planned_cell(target=target)], run_id=f"run-{target}-{run}")
     header["footer"]["exit_status"] = status
-    return write_run(runs / header["run_id"], header)
+    return write_run(runs / header["run_id"], header, [example_row(header)])
 
 
 @pytest.mark.parametrize("status", [0, 1, 12])
@@ -56,9 +56,11 @@ def test_a_later_run_of_the_same_target_counts(tmp_path: Path) -> None:
 
 def test_a_violation_hides_no_cell_that_could_not_be_judged(tmp_path: Path) -> None:
     """The exit status of such a run is that of the violation."""
-    header = run_header([planned_cell(target="a")], run_id="run-a")
+    header = run_header(
+        [planned_cell(target="a"), planned_cell("not-run", target="a")], run_id="run-a"
+    )
     header["footer"]["exit_status"] = 1
     write_run(tmp_path / "run-a", header, [example_row(header, verdict="inconclusive")])
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a"])
     assert result.exit_code == 1
-    assert "a: 1 cell could not be judged" in result.output
+    assert "a: 2 cells could not be judged" in result.output

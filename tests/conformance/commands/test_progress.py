@@ -80,7 +80,9 @@ def test_waiting_for_a_target_is_shown_on_a_terminal(
         raise HarnessError("nothing starts here")
 
     texts = dict.fromkeys(("signature", "clause", "property_name", "listener", "message"), "")
-    failure = StoredFailure(**texts, target="reference", example="", sent={}, served_before=())
+    failure = StoredFailure(
+        **texts, target="reference", example="", sent={}, is_behind_others=False
+    )
     monkeypatch.setattr("conformance.commands.replay.read_failure", lambda _path: failure)
     monkeypatch.setattr(f"conformance.commands.{waits_for}", in_vain)
     on_terminal, piped = on_terminal_and_piped(command.split())

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from conformance.assertions.items import Item
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
 from conformance.failures.declaration_entries import entries_for, match_for
 from conformance.failures.drawn_values import UnreadableValues, read_values
-from conformance.failures.stored_failures import NoStoredFailure, StoredFailure, read_failure
+from conformance.failures.stored_failures import (
+    SWEEPS,
+    NoStoredFailure,
+    StoredFailure,
+    read_failure,
+)
+from conformance.mutation.properties import Property, all_properties
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
 from strategies.api_versions import build_request
-from strategies.header_fields import PLAIN_CLIENT_ID
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from wire.headers import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
 
 DEFECT = "reference+tags-descend"
@@ -114,6 +124,18 @@ def test_note_on_a_whole_property_says_how_to_go_on(defect_run: SuiteRun, tmp_pa
     assert "pytest conformance/ -k test_tags_in_answers_ascend" in result.output
 
 
+def test_failure_on_a_shared_connection_is_not_judged_alone(
+    defect_run: SuiteRun, tmp_path: Path
+) -> None:
+    """Earlier versions sent other examples on the same connection first; without those, `replay` could only be wrong."""
+    facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
+    place = tmp_path / "failure.json"
+    place.write_text(json.dumps({**facts, "served_before": 2}))
+    result = CliRunner().invoke(replay, [str(place)])
+    assert result.exit_code == 10, result.output
+    assert "run its reproducer.py" in result.output
+
+
 def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path) -> None:
     """Nothing is sent to an address from a stored file."""
     facts = json.loads((failure_of(defect_run) / "failure.json").read_text())
@@ -147,6 +169,31 @@ def test_drawn_values_come_back() -> None:
     assert read_values(repr(values)) == values
 
 
+@pytest.mark.parametrize("judged", all_properties().values(), ids=lambda each: each.name)
+def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
+    """Pinned and drawn values of every property are read back: a new type has to be added to `drawn_values.KNOWN`."""
+    examples = list(judged.pinned)
+
+    def take(values: Mapping[str, Any]) -> None:
+        # A property that is not drawn sweeps a list; its items are stored instead.
+        examples.append(values or {"item": Item("Produce", 0, 3)})
+
+    judged.draw(take, seed=1, count=10)
+    assert examples
+    for values in examples:
+        assert repr(read_values(repr(dict(values)))) == repr(dict(values))
+
+
+def test_every_sweep_can_be_replayed() -> None:
+    """Each property that sweeps a list is in `SWEEPS`, which says how one item is judged again."""
+    sweeping = {
+        name
+        for name, judged in all_properties().items()
+        if "sweep(" in inspect.getsource(judged.body)
+    }
+    assert sweeping == set(SWEEPS)
+
+
 @pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])
 def test_nothing_else_is_read(text: str) -> None:
     """Text that is not a mapping of known values is refused, and nothing in it is executed."""
@@ -159,7 +206,7 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
 
     def failure(message: str) -> StoredFailure:
         texts = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
-        return StoredFailure(**texts, message=message, example="", sent={}, served_before=())
+        return StoredFailure(**texts, message=message, example="", sent={}, is_behind_others=False)
 
     pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
     assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."

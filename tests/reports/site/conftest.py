@@ -18,11 +18,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--site", type=Path, help="folder of the site whose pages are checked")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark of tests that need a real browser."""
-    config.addinivalue_line("markers", "browser: needs Chromium, or a text browser")
-
-
 @pytest.fixture(scope="session")
 def small_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folder of the small site; tests must not change it."""

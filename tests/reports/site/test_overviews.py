@@ -34,8 +34,8 @@ def test_findings_are_grouped_by_verdict(small_site: Path) -> None:
     assert titles == [
         "✕ violates 1 clause",
         "! unexpected pass 1 clause",
-        "? inconclusive 1 clause",
         "~ flaky 1 clause",
+        "? inconclusive 1 clause",
         "○ not run 1 clause",
         "⚑ known 1 clause",
         "≈ informational 1 clause",

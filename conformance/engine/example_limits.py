@@ -1,0 +1,87 @@
+"""Decides which of the examples that Hypothesis draws for a property are run."""
+
+from __future__ import annotations
+
+import time
+
+from conformance.engine.example_recorder import Difference
+from conformance.engine.shrinking import Shrinking
+from reports.records import Phase
+
+SECONDARY_BUDGET_S = 1.0
+"""Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
+that is pipelined over TLS, and seconds for one that is throttled by a quota."""
+TOO_SLOW = (
+    "{run} of {drawn} drawn examples: more than {limit_s:g} s had passed on this listener by then; "
+    "every pinned example was run"
+)
+"""The text of a cell whose target is too slow for the remaining examples."""
+ENOUGH_DIFFERENCES = 3
+"""Informational differences to find before a property ends. They are not failures, so Hypothesis would go on drawing;
+if the difference is silence, each one costs the silence bound."""
+
+
+class ExampleLimits:
+    """Counts a property's examples and differences, and ends drawing and shrinking in time."""
+
+    def __init__(self, *, is_secondary_listener: bool, pinned: int) -> None:
+        """Start without examples.
+
+        Args:
+            is_secondary_listener: whether drawing ends after `SECONDARY_BUDGET_S`.
+            pinned: the number of pinned examples; they come first, and all of them run.
+        """
+        self._is_secondary_listener = is_secondary_listener
+        self._pinned = pinned
+        self._shrinking = Shrinking()
+        self._differences = 0
+        self.begin_again()
+
+    def begin_again(self) -> None:
+        """Start again with the property's first example; the differences found so far count."""
+        self.end_shrinking()
+        self._began_at = time.monotonic()
+        self._drawn = self._too_late = 0
+
+    def end_shrinking(self) -> None:
+        """Count the next examples as drawn for judging."""
+        self._shrinking.end()
+
+    @property
+    def phase(self) -> Phase:
+        """Why the current example was drawn. The first failure was drawn for judging; examples after it shrink it."""
+        return Phase.SHRINK if self._shrinking.is_under_way else Phase.GENERATE
+
+    def skips(self, drawn: str, *, is_first: bool, patience_left_s: float) -> bool:
+        """Count an example, and return whether it is not run.
+
+        Args:
+            drawn: the drawn values, as text.
+            is_first: whether no example was recorded yet.
+            patience_left_s: how long the target may still keep the property waiting.
+        """
+        self._drawn += 1
+        if self._drawn > self._pinned:
+            if self._differences >= ENOUGH_DIFFERENCES:
+                return True
+            if self._is_late() and not is_first and not self._shrinking.is_under_way:
+                self._too_late += 1
+                return True
+        return self._shrinking.is_over(drawn, patience_left_s=patience_left_s)
+
+    def found(self, difference: Difference, drawn: str) -> None:
+        """Count a difference; an undeclared violation is shrunk from now on."""
+        self._differences += not difference.is_binding
+        if difference.is_binding and not difference.is_declared:
+            self._shrinking.failed(drawn)
+
+    def left_out(self) -> str:
+        """Return how many examples were run if time ran out; empty if it did not."""
+        if not self._too_late:
+            return ""
+        drawn = self._drawn - self._pinned
+        return TOO_SLOW.format(run=drawn - self._too_late, drawn=drawn, limit_s=SECONDARY_BUDGET_S)
+
+    def _is_late(self) -> bool:
+        took_s = time.monotonic() - self._began_at
+        return self._is_secondary_listener and took_s > SECONDARY_BUDGET_S

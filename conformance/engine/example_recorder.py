@@ -1,0 +1,187 @@
+"""Records what became of each example of a property, in the cells of all its clauses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from clauses.catalogue import Clause, Level
+from conformance.assertions.judging import Unjudged
+from fixtures.under_test.broker import Broker
+from reports.records import Phase, Verdict
+from reports.run.failures import Failure, signature_of
+from reports.run.recorder import CellKey, JudgedExample, RunRecorder
+from wire.exchange import Step
+
+Signatures = tuple[tuple[CellKey, str], ...]
+"""The cells that a failure belongs to, each with the failure's signature."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a failing example was recorded.
+
+    Attributes:
+        is_binding: whether it is a violation; otherwise it is informational.
+        is_declared: whether it is declared for every clause of the property.
+    """
+
+    is_binding: bool
+    is_declared: bool
+
+
+class ExampleRecorder:
+    """Records the examples of one property on one listener.
+
+    Attributes:
+        clauses: the clauses that the examples are recorded for.
+        number: how many examples were recorded.
+    """
+
+    def __init__(
+        self, recorder: RunRecorder, broker: Broker, clauses: tuple[Clause, ...], name: str
+    ) -> None:
+        """Start without examples.
+
+        Args:
+            recorder: holds the cells.
+            broker: the target.
+            clauses: the clauses that the property judges.
+            name: the property's name.
+        """
+        self.clauses = clauses
+        self.number = 0
+        self._recorder = recorder
+        self._broker = broker
+        self._name = name
+
+    def for_clause(self, clause: Clause) -> ExampleRecorder:
+        """Return a recorder of the same property's next example, for another clause."""
+        other = ExampleRecorder(self._recorder, self._broker, (clause,), self._name)
+        other.number = self.number
+        return other
+
+    def conforms(self, steps: tuple[Step, ...], phase: Phase = Phase.GENERATE) -> None:
+        """Record an example that conforms."""
+        self._record(Verdict.CONFORMS, steps, phase)
+
+    def differs(
+        self,
+        error: AssertionError,
+        steps: tuple[Step, ...],
+        *,
+        drawn: str,
+        phase: Phase = Phase.GENERATE,
+    ) -> Difference:
+        """Record an example that fails.
+
+        Args:
+            error: what is wrong.
+            steps: the steps that were taken.
+            drawn: the drawn values, as text.
+            phase: why the example was drawn.
+        """
+        is_binding = self.is_binding(error)
+        declared = {} if isinstance(error, Unjudged) else self._declared(error)
+        verdict = Verdict.VIOLATES if is_binding else Verdict.INFORMATIONAL
+        self._record(verdict, steps, phase, error=error, drawn=drawn, declared=declared)
+        return Difference(is_binding, is_declared=len(declared) == len(self.clauses))
+
+    def leaves_out(self, what: str) -> None:
+        """Note in the property's cells what they leave out."""
+        for clause in self.clauses:
+            self._recorder.left_out(self._key(clause), what)
+
+    def drawn(self, values: Mapping[str, Any]) -> str:
+        """Return an example's values as text, without the broker."""
+        return repr({name: value for name, value in values.items() if value is not self._broker})
+
+    def is_planned(self, clause: Clause) -> bool:
+        """Return whether the run has a cell for a clause."""
+        return self._key(clause) in self._recorder.cells
+
+    def is_binding(self, error: AssertionError) -> bool:
+        """Return whether an error is a violation; a PIN binds only Apache Kafka and the reference broker."""
+        if isinstance(error, Unjudged):
+            return False
+        return self._broker.is_pinned or any(c.level is not Level.PIN for c in self.clauses)
+
+    def signatures(self, error: AssertionError) -> Signatures:
+        """Return the cells that an error belongs to, each with the failure's signature."""
+        keys = map(self._key, self.clauses)
+        return tuple((key, self._signature(key, error)) for key in keys)
+
+    def _key(self, clause: Clause) -> CellKey:
+        return CellKey(clause.id, self._broker.target.id, self._broker.listener)
+
+    def _signature(self, key: CellKey, error: AssertionError) -> str:
+        return signature_of(
+            clause=key.clause,
+            target=key.target,
+            listener=key.listener,
+            property_name=self._name,
+            kind=type(error).__name__,
+            message=str(error),
+        )
+
+    def _declared(self, error: AssertionError) -> dict[str, str]:
+        """Return the notes of the declared violations that match this failure, by clause."""
+        target, listener = self._broker.target, self._broker.listener
+        declared = {}
+        for clause in self.clauses:
+            matched = [
+                known
+                for known in target.known_violations
+                if known.holds_on(clause.id, listener)
+                and re.search(known.match, str(error), re.DOTALL)
+            ]
+            self._recorder.matched_expectations.update((target.id, known) for known in matched)
+            if matched:
+                declared[clause.id] = "; ".join(known.note for known in matched)
+            else:
+                self._recorder.not_covered(self._key(clause))
+        return declared
+
+    def _record(
+        self,
+        verdict: Verdict,
+        steps: tuple[Step, ...],
+        phase: Phase,
+        *,
+        error: AssertionError | None = None,
+        drawn: str = "",
+        declared: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.number += 1
+        for clause in self.clauses:
+            key = self._key(clause)
+            failure = None
+            if error is not None:
+                failure = Failure(
+                    signature=self._signature(key, error),
+                    clause=clause.id,
+                    statement=clause.statement,
+                    property_name=self._name,
+                    target=key.target,
+                    listener=key.listener,
+                    verdict=verdict.value,
+                    kind=type(error).__name__,
+                    message=str(error),
+                    example=drawn,
+                    steps=steps,
+                    known_violation=declared.get(clause.id, ""),
+                )
+            self._recorder.judged(
+                JudgedExample(
+                    key=key,
+                    property_name=self._name,
+                    number=self.number,
+                    phase=phase,
+                    verdict=verdict,
+                    steps=steps,
+                    failure=failure,
+                )
+            )

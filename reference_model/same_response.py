@@ -1,0 +1,70 @@
+"""When two ApiVersions responses of one broker are the same: the part of them that has to be equal."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode
+from wire.error_codes import ErrorCode
+
+
+class StablePart(NamedTuple):
+    """The part in which two responses of one broker must be equal.
+
+    It excludes what may differ between two correct responses: the throttle time, the number of the features' epoch,
+    which follows the cluster's log, and unknown tagged fields. Tables and features are sorted, because no source fixes
+    their order.
+
+    Attributes:
+        error_code: the error code.
+        api_keys: API key, lowest and highest version of each entry, sorted.
+        supported_features: name, lowest and highest level of each feature, sorted.
+        finalized_features: the same of the finalized ones.
+        has_epoch: whether the features have an epoch.
+        zk_migration_ready: whether the controller is ready to migrate from ZooKeeper.
+    """
+
+    error_code: ErrorCode
+    api_keys: tuple[tuple[int, int, int], ...]
+    supported_features: tuple[tuple[str, int, int], ...]
+    finalized_features: tuple[tuple[str, int, int], ...]
+    has_epoch: bool
+    zk_migration_ready: bool
+
+
+def stable_part(response: ApiVersionsResponse) -> StablePart:
+    """Return the part of a response that must be equal in every response of the same broker."""
+    return StablePart(
+        error_code=response.error_code,
+        api_keys=tuple(
+            sorted((each.api_key, each.min_version, each.max_version) for each in response.api_keys)
+        ),
+        supported_features=tuple(
+            sorted(
+                (each.name, each.min_version, each.max_version)
+                for each in response.supported_features
+            )
+        ),
+        finalized_features=tuple(
+            sorted(
+                (each.name, each.min_version_level, each.max_version_level)
+                for each in response.finalized_features
+            )
+        ),
+        has_epoch=response.finalized_features_epoch >= 0,
+        zk_migration_ready=response.zk_migration_ready,
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def stable_part_of_body(body: bytes, version: int) -> StablePart:
+    """Decode the body of a response, and return its stable part.
+
+    Cached, because targets send the same few bodies repeatedly.
+
+    Raises:
+        DecodeError: the bytes are no response in the layout of this version.
+    """
+    return stable_part(decode(ApiVersionsResponse, body, version=version))

@@ -1,0 +1,79 @@
+"""The only module that uses what Hypothesis does not document: where a `@given` test keeps its parts.
+
+`tests/strategies/test_hypothesis_adapter.py` fails if a release of Hypothesis keeps them elsewhere.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from hypothesis import settings
+from hypothesis.errors import HypothesisDeprecationWarning
+
+_HANDLE = "hypothesis"
+_SETTINGS = "_hypothesis_internal_use_settings"
+_PINNED = "hypothesis_explicit_examples"
+
+Test = Callable[..., Any]
+
+
+def is_drawn(test: Test) -> bool:
+    """Return whether Hypothesis draws a test's examples."""
+    return hasattr(test, _HANDLE)
+
+
+def body_of(test: Test) -> Test:
+    """Return the function that a `@given` test calls with each example; any other function is its own body."""
+    return getattr(test, _HANDLE).inner_test if is_drawn(test) else test
+
+
+def replace_body(test: Test, body: Test) -> None:
+    """Make a `@given` test call another function with each example, which must have the body's signature."""
+    getattr(test, _HANDLE).inner_test = body
+
+
+def strategies_of(test: Test) -> Mapping[str, Any]:
+    """Return the strategies of a `@given` test, by parameter."""
+    return getattr(test, _HANDLE)._given_kwargs  # type: ignore[no-any-return]
+
+
+def pinned_examples(test: Test) -> tuple[Mapping[str, Any], ...]:
+    """Return the values of each `@example` of a test, by parameter, in the order of the source."""
+    # The decorator nearest to the function is applied first.
+    return tuple(example.kwargs for example in reversed(getattr(test, _PINNED, ())))
+
+
+def max_examples_of(test: Test) -> int | None:
+    """Return the number of examples that Hypothesis draws for a test; None if it draws none."""
+    own = getattr(test, _SETTINGS, None)
+    return None if own is None else int(own.max_examples)
+
+
+@contextmanager
+def max_examples_changed(test: Test, change: Callable[[int], int]) -> Iterator[None]:
+    """Let a `@given` test draw another number of examples inside the block.
+
+    Args:
+        test: the test; one that is not drawn is left alone.
+        change: returns the number to draw, given the number that the test would draw.
+    """
+    own = getattr(test, _SETTINGS, None)
+    if own is None:
+        yield
+        return
+    setattr(test, _SETTINGS, settings(own, max_examples=change(own.max_examples)))
+    try:
+        yield
+    finally:
+        setattr(test, _SETTINGS, own)
+
+
+@contextmanager
+def assumptions_outside_hypothesis() -> Iterator[None]:
+    """Allow a body to call `assume` inside the block; Hypothesis warns about assumptions outside its own runs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HypothesisDeprecationWarning)
+        yield

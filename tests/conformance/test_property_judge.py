@@ -1,0 +1,139 @@
+"""How one example is judged: violations, harness errors, and the time that it may wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis.errors import UnsatisfiedAssumption
+
+from fixtures.errors import BrokerGone, OutOfPatience
+from reports.records import Verdict
+from tests.conformance.judged_properties import (
+    PIN,
+    FakeBroker,
+    declared,
+    hold,
+    judged,
+    target_with,
+    violate,
+)
+
+
+def test_violation_is_recorded_and_raised(tmp_path: Path) -> None:
+    """An AssertionError is a violation, and Hypothesis shrinks it afterwards."""
+    case = judged(tmp_path, FakeBroker())
+    case.run(hold, 1)
+    for value in (100, 10):
+        with pytest.raises(AssertionError):
+            case.run(violate, value)
+    assert case.verdict is Verdict.VIOLATES
+    assert case.recorder.cells[case.key].verdicts == {Verdict.CONFORMS: 1, Verdict.VIOLATES: 1}
+    (failure,) = case.recorder.cells[case.key].failures.values()
+    assert failure.message == "seen 10"
+    assert failure.example == "{'value': 10}"
+
+
+def test_rejected_example_is_not_recorded(tmp_path: Path) -> None:
+    """An example that the property rejects is not counted."""
+
+    def reject(value: int) -> None:
+        raise UnsatisfiedAssumption
+
+    case = judged(tmp_path, FakeBroker())
+    with pytest.raises(UnsatisfiedAssumption):
+        case.run(reject, 1)
+    assert case.verdict is Verdict.NOT_RUN
+
+
+def test_harness_error_ends_the_property(tmp_path: Path) -> None:
+    """After a fault of ours no further example runs; each raises the same error at once."""
+
+    def lose(value: int) -> None:
+        raise BrokerGone("it ended")
+
+    case = judged(tmp_path, FakeBroker())
+    for value in range(3):
+        with pytest.raises(BrokerGone, match="it ended"):
+            case.run(lose, value)
+    assert case.ran == [0]
+    assert case.recorder.cells[case.key].verdicts == {}
+
+
+def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
+    """A failure during which the broker ended is inconclusive, not a violation."""
+    case = judged(tmp_path, FakeBroker(is_alive=False))
+    with pytest.raises(BrokerGone):
+        case.run(violate, 1)
+    assert case.recorder.cells[case.key].failures == {}
+
+
+def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
+    """Only the waiting of examples that do not conform costs the target's patience."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker)
+    whole = broker.patience.left_s
+
+    def wait(value: int) -> None:
+        broker.patience.wait_in_vain(1)
+        if value:
+            raise AssertionError
+
+    case.run(wait, 0)
+    assert broker.patience.left_s == whole
+    with pytest.raises(AssertionError):
+        case.run(wait, 1)
+    assert broker.patience.left_s == whole - 1
+
+
+def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:
+    """It costs the target's patience even if the example conforms."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker)
+    whole = broker.patience.left_s
+    case.run(lambda value: broker.patience.wait_in_vain(value, for_good=True), 2)
+    assert broker.patience.left_s == whole - 2
+
+
+def test_declared_silence_costs_no_patience(tmp_path: Path) -> None:
+    """A failure that the declaration covers costs no patience; any other costs its waiting time."""
+    broker = FakeBroker(target=target_with(declared(match="as ever")))
+    case = judged(tmp_path, broker, known="reason")
+    whole = broker.patience.left_s
+
+    def wait(value: int) -> None:
+        broker.patience.wait_in_vain(1)
+        raise AssertionError("new" if value else "as ever")
+
+    case.run(wait, 0)
+    assert broker.patience.left_s == whole
+    with pytest.raises(AssertionError):
+        case.run(wait, 1)
+    assert broker.patience.left_s == whole - 1
+
+
+def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
+    """A difference is the verdict, which says what it leaves out; without one there is no verdict."""
+
+    def wait(value: int) -> None:
+        broker.patience.check()
+        broker.patience.wait_in_vain(broker.patience.left_s)
+        raise AssertionError("silent")
+
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, pinned=3)
+    for value in range(3):
+        case.run(wait, value)
+    assert case.verdict is Verdict.INFORMATIONAL
+    reason = case.recorder.cells[case.key].planned.reason
+    assert reason.count("what comes after the first failures") == 1
+
+
+def test_patience_that_ends_before_anything_was_found_is_a_doubt(tmp_path: Path) -> None:
+    """Examples that held say nothing about those that were not run."""
+    broker = FakeBroker()
+    case = judged(tmp_path, broker, PIN, pinned=2)
+    case.run(hold, 0)
+    broker.patience.left_s = 0.0
+    with pytest.raises(OutOfPatience):
+        case.run(lambda value: broker.patience.check(), 1)

@@ -1,0 +1,23 @@
+"""reports/exports/table_schema.json agrees with the code."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from reference_model.profile import FOLDER
+from reports.site.advertised import RECORDED_COLUMNS
+from tests.documents.table_schema import DOCUMENT, document
+
+
+def test_schema_is_current() -> None:
+    """Rewriting it with `python -m tests.documents.table_schema` changes nothing."""
+    assert DOCUMENT.read_text(encoding="utf-8") == document()
+
+
+@pytest.mark.parametrize("table", RECORDED_COLUMNS)
+def test_recorded_tables_have_the_columns_of_their_files(table: str) -> None:
+    """The CSV file of the profiles and the declared columns name the same columns in the same order."""
+    with (FOLDER / f"{table}.csv").open(encoding="utf-8") as file:
+        assert next(csv.reader(file)) == list(RECORDED_COLUMNS[table])

@@ -1,0 +1,127 @@
+"""Which treatment of a request matches a reaction that the model allows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import pytest
+
+from reference_model.agreement import Agreement, difference, summary_of
+from reference_model.answers import encode_body, response_for
+from reference_model.connection_states import ConnectionEvent
+from reference_model.profile import NEWEST_RELEASE, profile_of
+from reference_model.reaction import AnswerKind, Listing, Reaction, closed
+from strategies.api_versions import build_request
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome
+
+PROFILE = profile_of(NEWEST_RELEASE)
+SENT = build_request(version=3, correlation_id=7)
+ID = "00000007"
+SERVED = Reaction(outcome=Outcome.ANSWER, clause="x", layout=3, listing=Listing.EVERYTHING)
+TABLE = ID + encode_body(response_for(SERVED, PROFILE), 3).hex()
+REFUSED = replace(SERVED, moves=ConnectionEvent.REFUSED)
+CLOSED = closed("x")
+IGNORED = replace(CLOSED, outcome=Outcome.IGNORED)
+BARE = replace(SERVED, kind=AnswerKind.BARE_TOKEN)
+HANDSHAKE = replace(SERVED, kind=AnswerKind.SASL_HANDSHAKE, layout=1)
+NO_MECHANISM = replace(
+    HANDSHAKE, listing=Listing.NOTHING, error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM
+)
+TOKEN = replace(SERVED, kind=AnswerKind.SASL_AUTHENTICATE, layout=1)
+OTHER = replace(SERVED, kind=AnswerKind.OTHER)
+
+
+def exchange_of(seen: Outcome | str, *, usable: bool = False) -> Exchange:
+    """Return an exchange with an outcome, or with the bytes of a response (hexadecimal)."""
+    if isinstance(seen, Outcome):
+        return Exchange(request=SENT, outcome=seen)
+    payload = bytes.fromhex(seen)
+    return Exchange(request=SENT, outcome=Outcome.ANSWER, payload=payload, usable=usable)
+
+
+@pytest.mark.parametrize(
+    ("reaction", "seen", "agrees"),
+    [
+        pytest.param(CLOSED, Outcome.CLOSED, True, id="closed"),
+        pytest.param(CLOSED, Outcome.SILENT, False, id="silent-instead-of-closed"),
+        pytest.param(CLOSED, TABLE, False, id="answered-instead-of-closed"),
+        pytest.param(IGNORED, Outcome.IGNORED, True, id="ignored"),
+        pytest.param(SERVED, TABLE, True, id="table"),
+        pytest.param(SERVED, Outcome.CLOSED, False, id="closed-instead-of-answered"),
+        pytest.param(SERVED, "00000008" + TABLE[8:], False, id="another-correlation-id"),
+        pytest.param(SERVED, TABLE + "00", False, id="bytes-after-the-body"),
+        pytest.param(SERVED, f"{ID} 0000 01 00000000 00", False, id="empty-table"),
+        pytest.param(BARE, "", True, id="empty-frame"),
+        pytest.param(BARE, ID, False, id="not-empty"),
+        pytest.param(HANDSHAKE, f"{ID} 0000 00000001 0005 504c41494e", True, id="mechanisms"),
+        pytest.param(HANDSHAKE, f"{ID} 0000 00000000", False, id="no-mechanism"),
+        pytest.param(HANDSHAKE, f"{ID} 0021 00000000", False, id="another-error-code"),
+        pytest.param(HANDSHAKE, f"{ID} 0000", False, id="no-handshake"),
+        pytest.param(NO_MECHANISM, f"{ID} 0021 00000000", True, id="lists-nothing"),
+        pytest.param(NO_MECHANISM, f"{ID} 0021 00000001 0001 61", False, id="lists-something"),
+        pytest.param(TOKEN, f"{ID} 0000 ffff 00000000", True, id="token-taken"),
+        pytest.param(TOKEN, f"{ID} 003a ffff 00000000", False, id="token-refused"),
+        pytest.param(replace(TOKEN, layout=2), f"{ID} 00 0000 00", True, id="flexible-token"),
+        pytest.param(OTHER, f"{ID} ff", True, id="another-api-served"),
+        pytest.param(
+            replace(OTHER, error_code=ErrorCode.ILLEGAL_SASL_STATE),
+            f"{ID} ff",
+            True,
+            id="another-api-without-a-schema",
+        ),
+    ],
+)
+def test_treatment_matches_a_reaction(
+    reaction: Reaction, seen: Outcome | str, agrees: bool
+) -> None:
+    """Outcome, correlation id and content of the response have to be those of the reaction."""
+    agreement = Agreement(PROFILE, mechanisms=("PLAIN",))
+    assert (agreement.matching(exchange_of(seen), [reaction]) is not None) is agrees
+
+
+@pytest.mark.parametrize(
+    ("is_kept", "expected"), [(None, SERVED), (True, SERVED), (False, REFUSED)]
+)
+def test_fate_of_the_connection_counts_if_it_was_seen(
+    is_kept: bool | None, expected: Reaction
+) -> None:
+    """The same response is another reaction if the connection is closed after it."""
+    agreement = Agreement(PROFILE)
+    found = agreement.matching(exchange_of(TABLE), [CLOSED, SERVED, REFUSED], is_kept=is_kept)
+    assert found is expected
+
+
+@pytest.mark.parametrize("mechanisms", [None, ("PLAIN", "SCRAM-SHA-256")])
+def test_mechanisms_are_compared_if_they_are_known(mechanisms: Collection[str] | None) -> None:
+    """A handshake response has to list all mechanisms of the listener, in any order."""
+    agreement = Agreement(PROFILE, mechanisms=mechanisms)
+    seen = exchange_of(f"{ID} 0000 00000001 0005 504c41494e")
+    assert (agreement.matching(seen, [HANDSHAKE]) is HANDSHAKE) is (mechanisms is None)
+
+
+def test_without_a_recorded_table_the_error_code_counts() -> None:
+    """Any table is accepted from a release whose table is not recorded, but no other error."""
+    agreement = Agreement(replace(PROFILE, api_keys=()))
+    assert agreement.matching(exchange_of(f"{ID} 0000 01 00000000 00"), [SERVED])
+    assert not agreement.matching(exchange_of(f"{ID} 0023 01 00000000 00"), [SERVED])
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (Outcome.SILENT, "the target: silent"),
+        ("", "the target answered with an empty frame"),
+        ("00000007", "the target answered 00000007"),
+        (
+            f"{ID} 0023",
+            "the target answered UNSUPPORTED_VERSION (35), and the next request was answered",
+        ),
+    ],
+)
+def test_difference_is_one_sentence(seen: Outcome | str, expected: str) -> None:
+    """It names each allowed reaction once, and what was seen."""
+    exchange = exchange_of(seen, usable=True)
+    assert summary_of(exchange) == expected
+    assert difference(exchange, [CLOSED, CLOSED]) == f"the model allows closed (x); {expected}"
