@@ -62,6 +62,9 @@ def _faults_of_click(command: click.Command, words: Sequence[str]) -> list[str]:
             return [f"{command.name} has no command {name}"]
         command = named
     known = {option for parameter in command.params for option in parameter.opts}
+    if command.context_settings.get("ignore_unknown_options"):
+        # It passes them on to pytest.
+        known |= suite_options()
     return _unknown(rest, {*known, "--help", "-h"}, str(command.name))
 
 

@@ -15,14 +15,16 @@ NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 
 
 def test_every_dependency_has_a_reason() -> None:
-    """The table of dependencies names each package that the distribution requires."""
+    """The table of dependencies names each package that the distribution and its extras for users require."""
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = {Requirement(line).name for line in project["dependencies"]}
+    extras = project["optional-dependencies"]
+    lines = (*project["dependencies"], *extras["grid"], *extras["images"])
+    asked = {Requirement(line).name for line in lines}
     table = ARCHITECTURE.partition("## Dependencies")[2]
     named = {
         name.strip()
         for cell in re.findall(r"^\| ([^|]+) \|", table, re.MULTILINE)
-        for name in re.split("[,;]", cell)
+        for name in re.split("[,;(]", cell)
     }
     assert asked - named == set()
 

@@ -22,19 +22,25 @@ from tests.documents.documents import (
 from tests.documents.named_commands import CONSOLE_SCRIPT, SUITE, faults_of, simple_commands
 
 TIME_LIMIT_S = 300
-NOT_COPIED = shutil.ignore_patterns(
-    *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__"),
-    *("runs", "report", "tests"),
+CACHES = shutil.ignore_patterns(
+    *(".git", ".hypothesis", ".*_cache", ".nox", ".venv", ".coverage", "__pycache__")
 )
+TOP_FOLDERS_NOT_COPIED = {"dist", "report", "runs", "tests"}
 WITH_COMMANDS = [path for path in DOCUMENTS if path.name not in ("ARCHITECTURE.md", "CHANGELOG.md")]
 all_documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+
+
+def not_copied(folder: str, names: list[str]) -> set[str]:
+    """Return the entries of a folder that no command needs; `conformance/runs` is code, `runs` is not."""
+    top = TOP_FOLDERS_NOT_COPIED.intersection(names) if Path(folder) == REPOSITORY else set()
+    return CACHES(folder, names) | top
 
 
 @pytest.fixture(scope="session")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy the repository without its own tests; files left by one document are there for the next."""
     folder = tmp_path_factory.mktemp("documents") / "repository"
-    shutil.copytree(REPOSITORY, folder, ignore=NOT_COPIED)
+    shutil.copytree(REPOSITORY, folder, ignore=not_copied)
     return folder
 
 
