@@ -52,11 +52,11 @@ def confirm_crash(
         with suppress(HarnessError):
             broker.restart()
         return
-    raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
+    raise HarnessError(f"{gone}; the same bytes did not end a fresh process") from gone
 
 
 def not_judgeable_after(gone: BrokerGone, clause: Clause) -> BrokerGone:
     """Return why nothing more is judged of a target that ended and cannot be started again."""
     return BrokerGone(
-        f"{gone}; this is the matter of {clause.id}, and nothing more is asked; what was judged before is kept"
+        f"{gone}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
     )

@@ -39,11 +39,11 @@ BRIEF_S = 1.0
 """Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
 that is pipelined over TLS, and seconds for one that is throttled by a quota."""
 TOO_SLOW = (
-    "{run} of {drawn} drawn examples: more than {limit_s:g} s had passed on this listener by then; "
+    "{run} of {drawn} drawn examples were run before the limit of {limit_s:g} s for this listener; "
     "every pinned example was run"
 )
 """The text of a cell whose target is too slow for the remaining examples."""
-OUT_OF_PATIENCE = "what comes after the first failures: the target kept the property waiting for responses until its time was used up"
+OUT_OF_PATIENCE = "not judged after the first failures: the target used up the time that the property may wait for responses"
 ENOUGH_DIFFERENCES = 3
 """Informational differences to find before a property ends. They are not failures, so Hypothesis would go on drawing;
 if the difference is silence, each one costs the silence bound."""
@@ -183,11 +183,13 @@ class PropertyJudge:
         # One such failure is enough evidence; with borrowed connections, more examples would have to run twice.
         self.close()
         served = counted(len(example.served_before), "request")
-        behind = AssertionError(f"behind {served} that the connection had served well: {error}")
+        after_others = AssertionError(
+            f"after {served} that the connection had served well: {error}"
+        )
         self.failed_elsewhere.add(SEQUENCES_CLAUSE)
         # Both judges record it under the same number, because it is the same example.
         self._sequences._number = self._number
-        self._sequences.differs(behind, steps, example)
+        self._sequences.differs(after_others, steps, example)
 
     def close(self) -> None:
         """Close the connections that examples left open for others to borrow."""

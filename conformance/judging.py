@@ -66,7 +66,7 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
     """
     lines = last_words.splitlines() or [""]
     why = next((line for line in lines[1:] if _SAYS_WHY.search(line)), lines[0])
-    return f"the target crashes: {why.strip()}", last_words
+    return f"this request crashes the target: {why.strip()}", last_words
 
 
 @contextmanager
@@ -87,6 +87,17 @@ def naming_input(place: str, value: str) -> Iterator[None]:
         raise
 
 
+def what_it_did(exchange: Exchange) -> str:
+    """Describe the outcome of a request, without the content of a response."""
+    what = {
+        Outcome.ANSWER: "answered",
+        Outcome.CLOSED: "closed the connection",
+        Outcome.IGNORED: "ignored the request",
+        Outcome.SILENT: "fell silent",
+    }[exchange.outcome]
+    return f"the target {what}"
+
+
 def payload_of(exchange: Exchange) -> bytes:
     """Return the payload of the response.
 
@@ -95,15 +106,11 @@ def payload_of(exchange: Exchange) -> bytes:
     """
     if exchange.framing_error is not None and exchange.payload is None:
         raise MalformedAnswer(
-            exchange, f"the answer's frame: {exchange.framing_error}", exchange.framing_error
+            exchange, f"the response's frame: {exchange.framing_error}", exchange.framing_error
         )
     if exchange.payload is None:
-        what = {
-            Outcome.CLOSED: "closed the connection",
-            Outcome.IGNORED: "ignored the request",
-        }.get(exchange.outcome, "fell silent")
         stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
-        raise MalformedAnswer(exchange, f"the target {what} instead of answering{stray}")
+        raise MalformedAnswer(exchange, f"{what_it_did(exchange)} instead of answering{stray}")
     return exchange.payload
 
 
@@ -130,7 +137,7 @@ def decode_answer(
         error.start += RESPONSE_HEADER_BYTES
         error.end += RESPONSE_HEADER_BYTES
         raise MalformedAnswer(
-            exchange, f"the answer is no ApiVersions response v{api_version}: {error}", error
+            exchange, f"not decodable as ApiVersions v{api_version}: {error}", error
         ) from error
 
 
@@ -193,7 +200,7 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         error = BufferUnderflow(
             "no error code", start=len(payload), end=len(payload), field_path="error_code"
         )
-        raise MalformedAnswer(exchange, f"the answer is too short: {error}", error)
+        raise MalformedAnswer(exchange, f"the response is too short: {error}", error)
     return ErrorCode(int.from_bytes(payload[RESPONSE_HEADER_BYTES:end], signed=True))
 
 
@@ -205,7 +212,7 @@ def assert_refused(exchange: Exchange, *, served: str = "the request was served"
         served: the failure message if the request was served.
     """
     closed_or_answered = exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER)
-    assert closed_or_answered, f"neither refused nor closed; the target: {exchange.outcome.value}"
+    assert closed_or_answered, f"neither refused nor closed; {what_it_did(exchange)}"
     if exchange.outcome is Outcome.ANSWER:
         assert error_code_of(exchange) is not ErrorCode.NONE, served
 
@@ -213,9 +220,9 @@ def assert_refused(exchange: Exchange, *, served: str = "the request was served"
 def summary_of(exchange: Exchange) -> str:
     """Describe the outcome of a request in a few words."""
     if exchange.outcome is not Outcome.ANSWER:
-        return f"the target: {exchange.outcome.value}"
-    behind = "the next request was answered" if exchange.usable else "the next one was not answered"
-    return f"the target answered {error_code_of(exchange)!r}, and {behind}"
+        return what_it_did(exchange)
+    following = "answered" if exchange.usable else "not answered"
+    return f"the target answered {error_code_of(exchange)!r}; the next request was {following}"
 
 
 def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:

@@ -100,7 +100,7 @@ def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lende
 
     def not_again() -> NoReturn:
         raise HarnessError(
-            f"{broker.target.id} does not serve again what it served before on the connection"
+            f"{broker.target.id} does not serve the requests again that the connection served before"
         )
 
     # Otherwise the borrower might have to ask for the table first, on another connection than the lent one.

@@ -244,7 +244,7 @@ def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
     lines: list[str] = []
     for number, step in enumerate(steps):
         if number == served_before > 0:
-            lines += ["--- what the connection had served before ends here ---", ""]
+            lines += ["--- end of the requests that the connection had served before ---", ""]
         if step.closes:
             lines += [f"connection {step.connection}: closed by us", ""]
             continue
@@ -252,7 +252,7 @@ def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
             sizes = ", ".join(str(len(piece)) for piece in step.pieces)
             lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")
         if step.pieces and not step.exchanges:
-            lines += [f"connection {step.connection}: sent, no answer awaited"]
+            lines += [f"connection {step.connection}: sent, without waiting for a response"]
             lines += [*dump_request(b"".join(step.pieces)), ""]
         for exchange in step.exchanges:
             lines += _dump_exchange(step, exchange)
@@ -273,7 +273,7 @@ def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     if exchange.stray:
         lines += [f"connection {step.connection}: stray bytes", *dump_stray(exchange.stray)]
     if step.sentinel:
-        lines.append(f"  the request behind it: {recorded_answers(step)[-1]}")
+        lines.append(f"  the next request: {recorded_answers(step)[-1]}")
     return [*lines, ""]
 
 
@@ -282,8 +282,8 @@ def _dump_sent(request: Request) -> list[str]:
         return dump_bare(request.data, "token")
     lines = dump_request(request.data, request.layout)
     if request.layout is not None and request.layout.version != request.api_version:
-        named_by = f"v{request.layout.version}, the nearest version that is known"
-        lines.append(f"  fields of request and answer are those of {named_by}")
+        named_by = f"v{request.layout.version}, the nearest known version"
+        lines.append(f"  request and response are decoded as {named_by}")
     return lines
 
 

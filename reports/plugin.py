@@ -24,17 +24,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--runs",
         default="runs",
         metavar="DIR",
-        help="folder that the run's own folder is made in (default: runs)",
+        help="folder in which the run creates its own folder (default: runs)",
     )
     group.addoption(
         "--corrects",
         metavar="RUN_ID",
-        help="the run takes the place of an earlier one in the history, for every target that both judge",
+        help="run id of an earlier run; in the history, this run replaces it for every target that both judge",
     )
     group.addoption(
         "--strict-should",
         action="store_true",
-        help="a violated SHOULD fails the run too",
+        help="a violated SHOULD also fails the run",
     )
 
 
@@ -42,27 +42,29 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the marks."""
     config.addinivalue_line("markers", "clause(id): the clause of the catalogue that a test judges")
     config.addinivalue_line(
-        "markers", "malformed: sends what no well-behaved client sends; left out in the gentle tier"
-    )
-    config.addinivalue_line(
-        "markers", "listeners(name, ...): the listeners that a test is about; all if not given"
-    )
-    config.addinivalue_line(
-        "markers", "stored: judges stored bytes without Hypothesis, in the deep tier alone"
-    )
-    config.addinivalue_line(
-        "markers", "swept: judges a whole list without Hypothesis, item by item, in every tier"
-    )
-    config.addinivalue_line("markers", "deep: runs in the deep tier alone")
-    config.addinivalue_line(
-        "markers", "in_order: compares its examples, so that each ends before the next begins"
-    )
-    config.addinivalue_line(
-        "markers", "exhaustive: judges a known list, so that it runs whole on every listener"
+        "markers",
+        "malformed: sends requests that no correct client sends; left out in the gentle tier",
     )
     config.addinivalue_line(
         "markers",
-        "needs(what, ...): what a running target must give; `conformance/needs.py` lists it",
+        "listeners(name, ...): the listeners on which a test runs; without this mark, all",
+    )
+    config.addinivalue_line(
+        "markers", "stored: judges stored bytes without Hypothesis, only in the deep tier"
+    )
+    config.addinivalue_line(
+        "markers", "swept: judges a complete list without Hypothesis, item by item, in every tier"
+    )
+    config.addinivalue_line("markers", "deep: runs only in the deep tier")
+    config.addinivalue_line(
+        "markers", "in_order: compares its examples, so each must end before the next begins"
+    )
+    config.addinivalue_line(
+        "markers", "exhaustive: judges a fixed list, so it runs completely on every listener"
+    )
+    config.addinivalue_line(
+        "markers",
+        "needs(what, ...): what a running target must provide; `conformance/needs.py` lists it",
     )
 
 
@@ -89,7 +91,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Judge nothing more once the records cannot be written."""
     recorder = item.config.stash.get(RECORDER, None)
     if recorder is not None and recorder.writer.fault:
-        item.session.shouldstop = "no more is judged, as it could not be recorded"
+        item.session.shouldstop = "judging stops, because results cannot be recorded"
 
 
 @pytest.hookimpl(trylast=True)
@@ -130,9 +132,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"records: {folder}")
     seed = recorder.writer.header["seed"]
     if seed is not None:
-        terminalreporter.write_line(f"seed:    --hypothesis-seed {seed} draws the same again")
+        terminalreporter.write_line(
+            f"seed:    --hypothesis-seed {seed} draws the same examples again"
+        )
     if recorder.stopped:
-        terminalreporter.write_line("the run was interrupted; the grid refuses its folder by name")
+        terminalreporter.write_line(
+            "the run was interrupted, so the grid will leave out its folder"
+        )
     else:
         out = Path("report")
         terminalreporter.write_line(f"report:  kafka-conformance grid {folder} --out {out}")

@@ -171,7 +171,7 @@ def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Itera
         which = f"{others} more" if noted else f"All {others}"
         words = "clause is" if others == 1 else "clauses are"
         yield Line("")
-        yield Line(f"{which} {words} kept by every target concerned.")
+        yield Line(f"{which} {words} kept by every target to which it applies.")
 
 
 def _worst(cells: Sequence[FoldedCell]) -> Verdict:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from conformance.corpus.entries import Entry
+from conformance.judging import what_it_did
 from fixtures.broker import Broker
 from fixtures.connection import Connection
 from reference_model.connection_states import ConnectionEvent
@@ -209,10 +210,10 @@ class Replay:
             place += exchange.payload is not None
         for exchange in exchanges[place:]:
             if exchange.payload is not None:
-                raise NotAllowed(f"{name}: nothing more may be answered; {_seen(exchange)}")
+                raise NotAllowed(f"{name}: no further response is allowed; {_seen(exchange)}")
             may_become = {Outcome.CLOSED, *stored.allowed.losses}
             if stored.allowed.ends_the_connection and exchange.outcome not in may_become:
-                raise NotAllowed(f"{name}: the connection has to be closed; {_seen(exchange)}")
+                raise NotAllowed(f"{name}: the connection must be closed; {_seen(exchange)}")
 
     def _check(
         self,
@@ -249,6 +250,6 @@ def _keeps(reaction: Reaction) -> bool:
 
 def _seen(exchange: Exchange) -> str:
     if exchange.payload is None:
-        return f"the target: {exchange.outcome.value}"
+        return what_it_did(exchange)
     kept = "kept" if exchange.usable else "closed"
     return f"the target answered {exchange.payload[4:52].hex()}, and {kept} the connection"

@@ -165,7 +165,7 @@ def _body(violation: Violation) -> Iterator[str]:
         yield from _script_lines(violation.evidence)
     if violation.link:
         yield ""
-        yield f"[All that was recorded]({violation.link})"
+        yield f"[Full record]({violation.link})"
     yield ""
     yield f"<!-- kafka-conformance: {marker(violation.key)} -->"
 
@@ -186,12 +186,12 @@ def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> 
 
 def _script_lines(failure: KeptFailure) -> Iterator[str]:
     yield ""
-    yield "Judge it again, with the run at hand:"
+    yield "To judge it again, if you have the run folder:"
     yield ""
     yield from markdown_code_block(replay_command(failure), "sh")
     if failure.reproducer:
         yield ""
-        yield "<details><summary>A script that does the same again, with nothing but Python</summary>"
+        yield "<details><summary>A script that reproduces it, using only Python</summary>"
         yield ""
         yield from markdown_code_block(_cut(failure.reproducer, _MOST_SCRIPT_LINES), "python")
         yield ""

@@ -25,7 +25,7 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(
 ) -> None:
     """That is the first line in which the target says why, or the line about how it ended, wherever they stand."""
     text = "\n  ".join(last_words)
-    assert crash_in_words(text) == (f"the target crashes: {last_words[why]}", text)
+    assert crash_in_words(text) == (f"this request crashes the target: {last_words[why]}", text)
 
 
 def step(broken: str) -> Step:

@@ -328,11 +328,13 @@ def test_every_row_has_its_phase(tmp_path: Path) -> None:
     [
         pytest.param(declared(expires=TODAY + timedelta(days=2)), [], id="in-force"),
         pytest.param(
-            declared(expires=TODAY), [f"target declares {MUST.id} until {TODAY}"], id="expired"
+            declared(expires=TODAY),
+            [f"the declaration of {MUST.id} on target expired on {TODAY}"],
+            id="expired",
         ),
         pytest.param(
             declared(clause="KIP-0.gone", expires=TODAY + timedelta(days=2)),
-            ["target declares KIP-0.gone, which no catalogue has"],
+            ["target declares KIP-0.gone, which is not in the catalogue"],
             id="unknown-clause",
         ),
     ],
@@ -375,7 +377,7 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
         case.run(crash, 1)
     assert case.recorder.cells[key].verdict is Verdict.VIOLATES
     (failure,) = case.recorder.cells[key].failures.values()
-    assert failure.first_line == "the target crashes: panic: nil pointer"
+    assert failure.first_line == "this request crashes the target: panic: nil pointer"
     assert failure.is_crash
     assert case.judge.failed_elsewhere == {blamed}
 
@@ -399,7 +401,7 @@ def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
     case.judge._clauses = (PIN,)
     broker.last_sent = (step,)
     for value in range(2):
-        with pytest.raises(BrokerGone, match=f"exit status 139; this is the matter of {blamed}"):
+        with pytest.raises(BrokerGone, match=f"exit status 139; {blamed} judges this"):
             case.run(end_it, value)
     assert case.ran == [0]
     key = CellKey(blamed, broker.target.id, broker.listener)
@@ -518,7 +520,7 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.M
     case.judge.raise_first()
     assert ran == [0, 1, 2]
     assert case.recorder.cells[case.key].reason == (
-        "0 of 4 drawn examples: more than 1 s had passed on this listener by then; "
+        "0 of 4 drawn examples were run before the limit of 1 s for this listener; "
         "every pinned example was run"
     )
     assert case.verdict is Verdict.CONFORMS

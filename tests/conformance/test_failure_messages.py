@@ -55,7 +55,7 @@ def request_naming(name: str, version: str) -> Any:
             "trailing-bytes-shorten-the-table",
             "test_trailing_bytes_are_ignored",
             build_request(version=0, trailing=b"\x01\x02"),
-            "bytes after the body: another answer than without them",
+            "bytes after the body: the response differs from that without them",
             "0102",
         ),
         (

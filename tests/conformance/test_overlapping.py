@@ -208,7 +208,7 @@ def test_what_shows_behind_others_alone_is_blamed_on_the_sequence(tmp_path: Path
         if "test_client_id_does_not_change_the_answer" in path.read_text()
     ]
     folder, facts = place.parent, json.loads(place.read_text())
-    assert facts["message"].startswith(f"behind {facts['served_before']} request")
+    assert facts["message"].startswith(f"after {facts['served_before']} request")
     assert facts["repeats"]["class"] == FailureClass.DETERMINISTIC
     assert {step["connection"] for step in facts["sent"][: facts["served_before"] + 1]} == {0}
     replayed = CliRunner().invoke(replay, [str(folder)])

@@ -342,8 +342,8 @@ def test_reaction_says_that_it_closes_and_why_there_are_others() -> None:
     )
     assert [str(each) for each in allowed] == [
         "ILLEGAL_SASL_STATE (34) to another API, then closed"
-        " (MODEL.sequence-agrees; the body of the request may not read, which closes the connection)",
-        "closed (MODEL.sequence-agrees; the body of the request may not read, which closes the connection)",
+        " (MODEL.sequence-agrees; if the broker cannot decode the request's body, it closes the connection)",
+        "closed (MODEL.sequence-agrees; if the broker cannot decode the request's body, it closes the connection)",
     ]
 
 

@@ -43,8 +43,8 @@ def test_a_target_without_a_whole_run_is_named(tmp_path: Path) -> None:
     (cut_off / "run.json").write_text("{")
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
     assert result.exit_code == 1
-    assert "a: no whole run" in result.output
-    assert "b: no whole run" in result.output
+    assert "a: no complete run" in result.output
+    assert "b: no complete run" in result.output
 
 
 def test_a_later_run_of_the_same_target_counts(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def small_tables(out_dir: Path) -> Path:
             cell_row(OTHER, OLD, "violates"),
             cell_row(OTHER, NEW, "not_applicable", reason="it lists nothing"),
         ],
-        ranges=[range_row(CLAUSE, "apache-kafka", "since 4.4.0, not before")],
+        ranges=[range_row(CLAUSE, "apache-kafka", "from 4.4.0 on, not in older releases")],
         transitions=[
             transition_row(CLAUSE, OLD, "regressed", listener="ssl"),
             transition_row(CLAUSE, OLD, "regressed", listener="plaintext"),
