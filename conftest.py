@@ -1,3 +1,3 @@
 """Loads the project's pytest plugins."""
 
-pytest_plugins = ["fixtures.plugin", "reports.plugin", "conformance.plugin"]
+pytest_plugins = ["fixtures.plugin", "reports.plugin", "conformance.engine.plugin"]

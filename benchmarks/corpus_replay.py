@@ -24,14 +24,14 @@ from benchmarks.throughput import read_answers
 from clauses.catalogue import catalogue
 from conformance.corpus.entries import Entry, load_corpus
 from conformance.corpus.replay import Agreed, Remaining, Replay, Stored, batches
-from conformance.examples import PropertyJudge
-from fixtures.broker import Broker
+from conformance.engine.property_judge import PropertyJudge
+from fixtures.client.transport import open_tcp
 from fixtures.launchers import launch
-from fixtures.transport import open_tcp
+from fixtures.under_test.broker import Broker
 from reference_model.stored_inputs import cut_frames
-from reports.recorder import RunRecorder
 from reports.records import PlannedCell
-from reports.run_writer import RunWriter
+from reports.run.recorder import RunRecorder
+from reports.run.run_writer import RunWriter
 
 ROUNDS = 7
 REPETITIONS = 20

@@ -3,7 +3,7 @@
 `python -m benchmarks.hostile_targets [TIER]` judges fakes one after the other: each answers the run's first questions
 properly and then turns. A run may take at most three times as long as that on a healthy target with the same listener,
 and twice its memory. Where a healthy one takes little more than its start, in the smoke tier, three times that would be
-less than what a target may keep us waiting for (`fixtures.patience`). There it may take the patience of its tier longer,
+less than what a target may keep us waiting for (`fixtures.client.patience`). There it may take the patience of its tier longer,
 and the wait in which that ends. A run that takes more is tried again, each time together with a healthy one: a machine with other
 work to do is slow for a while, a suite that waits too long is so always.
 """
@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.goals import last_line
-from fixtures.patience import PATIENCE_S
+from fixtures.client.patience import PATIENCE_S
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
     Behaviour,

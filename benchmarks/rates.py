@@ -10,7 +10,7 @@ from rich.table import Table
 
 from fixtures.launchers import choose_launcher
 from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import Target, newest_release, select_targets
+from fixtures.registry.targets import Target, newest_release, select_targets
 
 
 def chosen_target(wanted: Sequence[str]) -> tuple[Target, str]:

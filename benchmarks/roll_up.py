@@ -45,17 +45,17 @@ from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
 from benchmarks.goals import Goal, last_line, missed_goals
 from benchmarks.memory import peak_memory
 from benchmarks.synthetic_runs import night, write_runs
-from reports.grid_page import write_grid
 from reports.records import TABLES_FOLDER
-from spark_aggregation.aggregation import Request, aggregate
+from reports.site.grid_page import write_grid
 from spark_aggregation.concurrency import settled_together
-from spark_aggregation.facts import facts_of
-from spark_aggregation.grid import grid_cells
-from spark_aggregation.ingest import ingest
-from spark_aggregation.roll_up import shown
+from spark_aggregation.history.facts import facts_of
+from spark_aggregation.history.ingest import ingest
+from spark_aggregation.history.state import empty_state, fold
+from spark_aggregation.history.tables_from_facts import shown
+from spark_aggregation.run_roll_up import Request, aggregate
 from spark_aggregation.session import start_session
-from spark_aggregation.state import empty_state, fold
-from spark_aggregation.transitions import cell_ages
+from spark_aggregation.tables.cell_tables import grid_cells
+from spark_aggregation.tables.transitions import cell_ages
 from tests.conformance.suite_runs import run_suite
 
 CORES = os.cpu_count() or 1

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from clauses.catalogue import catalogue
-from fixtures.broker import probe_request
+from fixtures.under_test.first_requests import probe_request
 from reports.arrow_schemas import arrow_schema, dictionary_columns
 from reports.hash_list import hashes_of
 from reports.records import (
@@ -33,7 +33,7 @@ from reports.records import (
     RECORD_SCHEMA_VERSION,
     SAMPLED_EXAMPLES_PER_PROPERTY,
 )
-from reports.run_writer import PartWriter, clause_facts, suite_facts
+from reports.run.run_writer import PartWriter, clause_facts, suite_facts
 from wire.api_versions import NEWEST_VERSION
 
 ROWS_PER_FILE = 500_000

@@ -25,16 +25,17 @@ from hypothesis import given, seed, settings
 from rich.console import Console
 
 from benchmarks.rates import chosen_target, print_rates, print_ratio
-from conformance.hypothesis_profiles import load_profile
-from conformance.judging import error_code_of
-from conformance.overlapping import Overlap
-from conformance.repeating import run_body
-from fixtures.broker import REFERENCE, Broker, probe_request
-from fixtures.in_memory import InMemoryBroker, in_memory_target
+from conformance.assertions.judging import error_code_of
+from conformance.engine.hypothesis_profiles import load_profile
+from conformance.engine.overlapping import Overlap
+from conformance.engine.repeating import run_body
+from fixtures.client.greenlet_wait import is_aside
 from fixtures.launchers import launch
 from fixtures.launchers.built_in import reference_targets
-from fixtures.standing_aside import is_aside
-from fixtures.targets import select_targets
+from fixtures.registry.targets import select_targets
+from fixtures.under_test.broker import REFERENCE, Broker
+from fixtures.under_test.first_requests import probe_request
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from strategies.api_versions import api_versions_requests
 from wire.error_codes import ErrorCode
 from wire.exchange import Request

@@ -28,7 +28,6 @@ FOLDER = files("reference_model") / "profiles"
 """Folder of the profile files; on a Spark cluster it may be inside an archive."""
 APACHE_KAFKA = "apache-kafka"
 KIP_TEXT = "kip-text"
-NEWEST_RELEASE = "4.4.0"
 KRAFT = "kraft"
 BROKER = "broker"
 
@@ -189,6 +188,13 @@ def traits_of(
 def _rows(file: str, **key: str) -> list[dict[str, str]]:
     with (FOLDER / file).open() as lines:
         return [row for row in csv.DictReader(lines) if key.items() <= row.items()]
+
+
+RECORDED_RELEASES = tuple(
+    sorted({row["release"] for row in _rows("advertised.csv")}, key=release_order)
+)
+"""The releases whose tables are recorded, oldest first."""
+NEWEST_RELEASE = RECORDED_RELEASES[-1]
 
 
 def _ranges(file: str, **key: str) -> tuple[ApiVersion, ...]:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from clauses.catalogue import CatalogueError, Clause, catalogue
-from reports.exit_status import ExitStatus, exit_status_of
-from reports.recorder import RunRecorder
-from reports.run_summary import summary_markdown
-from reports.terminal import verdict_table
-from reports.terminal_failures import failure_lines
+from reports.run.exit_status import ExitStatus, exit_status_of
+from reports.run.recorder import RunRecorder
+from reports.run.run_summary import summary_markdown
+from reports.run.terminal import verdict_table
+from reports.run.terminal_failures import failure_lines
 
 RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; absent if nothing is judged."""
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "needs(what, ...): what a running target must provide; `conformance/needs.py` lists it",
+        "needs(what, ...): what a running target must provide; `conformance/engine/prerequisites.py` lists it",
     )
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame
 
-from spark_aggregation.frames import settled
+from spark_aggregation.reading.frames import settled
 
 _AT_ONCE = 4
 

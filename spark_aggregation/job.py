@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 import click
 
-from reports.run_lists import RunLists
-from spark_aggregation.aggregation import Request, aggregate
+from reports.refused_runs import RunLists
 from spark_aggregation.errors import RollUpError
-from spark_aggregation.given_runs import is_small
 from spark_aggregation.python_worker import wake_python
+from spark_aggregation.reading.given_runs import is_small
+from spark_aggregation.reading.storage import Storage
+from spark_aggregation.run_roll_up import Request, aggregate
 from spark_aggregation.session import start_session
-from spark_aggregation.storage import Storage
 
 _FEW_BYTES = 1_000_000
 """Size of a few runs. Below it, interpreting rows (about 20 microseconds each) costs less than compiling queries."""

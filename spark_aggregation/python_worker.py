@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from spark_aggregation.file_contents import CONTENTS, read_contents
+from spark_aggregation.reading.file_contents import CONTENTS, read_contents
 
 
 def wake_python(spark: SparkSession) -> Thread:

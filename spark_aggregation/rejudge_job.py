@@ -31,13 +31,13 @@ from reference_model.rejudging import (
 )
 from reports.records import Phase
 from spark_aggregation.errors import RollUpError
-from spark_aggregation.frames import empty_frame
-from spark_aggregation.given_runs import is_small
-from spark_aggregation.ingest import ingest
-from spark_aggregation.partials import CELL
-from spark_aggregation.run_files import read_answers, read_examples, read_exchanges
+from spark_aggregation.history.ingest import ingest
+from spark_aggregation.reading.frames import empty_frame
+from spark_aggregation.reading.given_runs import is_small
+from spark_aggregation.reading.partials import CELL
+from spark_aggregation.reading.run_files import read_answers, read_examples, read_exchanges
+from spark_aggregation.reading.storage import Storage
 from spark_aggregation.session import start_session
-from spark_aggregation.storage import Storage
 
 _EXAMPLE = ("run_id", *CELL, "property", "example_number")
 _FACTS = StructType(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from reports.hash_list import hashes_of
 from reports.records import Refusal
-from reports.run_writer import HASHED_PARTS
+from reports.run.run_writer import HASHED_PARTS
 from tests.run_folders import (
     example_row,
     planned_cell,

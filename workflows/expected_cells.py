@@ -19,8 +19,8 @@ import click
 
 from reports.errors import RunRefused
 from reports.records import Verdict
-from reports.run_folder import Header, read_run_header
-from reports.run_verdicts import run_verdicts
+from reports.run.run_folder import Header, read_run_header
+from reports.run.run_verdicts import run_verdicts
 
 _BROKEN = (Verdict.VIOLATES, Verdict.FLAKY)
 _OPEN = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import click
 
-from fixtures.targets import BROKERS_FOLDER
+from fixtures.registry.targets import BROKERS_FOLDER
 from workflows.job_outputs import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"

@@ -15,9 +15,9 @@ from pathlib import Path
 import click
 
 from reports.exports.violations import VIOLATED, Violation, marker, violations_of
-from reports.grid_tables import Grid, read_grid
-from reports.grid_view import FoldedGrid
-from reports.history_tables import Transition, read_history_tables
+from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import Transition, read_history_tables
 from workflows.github import gh, gh_json
 from workflows.job_outputs import write_summary
 

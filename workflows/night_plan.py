@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import click
 
 from conformance.commands.matrix import shard_of
-from fixtures.targets import Target, load_targets
+from fixtures.registry.targets import Target, load_targets
 from workflows.job_outputs import write_outputs
 
 

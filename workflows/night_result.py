@@ -18,11 +18,11 @@ import click
 import pytest
 
 from reports.errors import RunRefused
-from reports.exit_status import ExitStatus
 from reports.records import Verdict
-from reports.run_folder import read_run_header
-from reports.run_verdicts import run_verdicts
-from reports.words import counted
+from reports.run.exit_status import ExitStatus
+from reports.run.run_folder import read_run_header
+from reports.run.run_verdicts import run_verdicts
+from reports.verdict_labels import counted
 from workflows.job_outputs import write_summary
 
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, ExitStatus.STALE_EXPECTATION)

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     decode_answer,
     error_code_of,
     has_flexible_header,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import (
     INT16_MIN,
     api_versions_requests,

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import summary_of
-from conformance.model_agreement import refuses
-from conformance.other_apis import advertised_items
-from fixtures.broker import Broker
-from fixtures.message_schemas import api_catalogue
+from conformance.assertions.judging import summary_of
+from conformance.assertions.model_agreement import refuses
+from conformance.assertions.other_apis import advertised_items
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.bare_requests import (
     BROKER_HEARTBEAT,

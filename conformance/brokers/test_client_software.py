@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     decode_answer,
     error_code_of,
     naming_input,
     summary_of,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from reference_model.request_parser import is_valid_name
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_null_name, requests_with_null_name

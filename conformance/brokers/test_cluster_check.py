@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import decode_answer, error_code_of
-from fixtures.broker import Broker
+from conformance.assertions.judging import decode_answer, error_code_of
+from fixtures.under_test.broker import Broker
 from reference_model.listeners import BROKER_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
 from strategies.cluster_ids import (

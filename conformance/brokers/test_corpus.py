@@ -8,8 +8,8 @@ import pytest
 
 from conformance.corpus.entries import Entry, load_corpus
 from conformance.corpus.replay import Replay
-from conformance.examples import JUDGE
-from fixtures.broker import Broker
+from conformance.engine.property_judge import JUDGE
+from fixtures.under_test.broker import Broker
 
 
 def answered_alone(broker: Broker, entry: Entry) -> None:

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     bytes_behind_body,
     decode_answer,
     payload_of,
     stable_part,
 )
-from fixtures.broker import Broker
-from fixtures.running_broker import RunningBroker
+from fixtures.client.running_broker import RunningBroker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.header_fields import plain_client_ids
 from wire.api_versions import (

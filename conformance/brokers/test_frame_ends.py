@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.judging import decode_answer, error_code_of, summary_of
-from conformance.playing import has_ended
-from fixtures.broker import Broker
+from conformance.assertions.conversation_runner import has_ended
+from conformance.assertions.judging import decode_answer, error_code_of, summary_of
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.broken_requests import SOCKET_REQUEST_MAX_BYTES
 from strategies.header_fields import INT32_MAX

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.conversation_runner import size_of
+from conformance.assertions.judging import (
     assume_served,
     decode_answer,
     payload_of,
     stable_part,
     summary_of,
 )
-from conformance.needs import V0_ALWAYS_SERVED
-from conformance.playing import size_of
-from fixtures.broker import Broker
+from conformance.engine.prerequisites import V0_ALWAYS_SERVED
 from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     decode_answer,
@@ -16,7 +16,7 @@ from conformance.judging import (
     payload_of,
     stable_part,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import (
     build_with_compact_client_id,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     decode_answer,
     error_code_of,
@@ -16,8 +16,8 @@ from conformance.judging import (
     stable_part,
     summary_of,
 )
-from fixtures.broker import Broker
 from fixtures.errors import TlsRefused
+from fixtures.under_test.broker import Broker
 from reference_model.listeners import SSL_CLIENT_AUTH, TLS_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids

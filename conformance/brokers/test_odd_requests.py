@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     decode_answer,
     naming_input,
     stable_part,
     summary_of,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from reference_model.oracle import reactions
 from strategies.api_versions import build_request
 from strategies.odd_requests import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.judging import summary_of
-from conformance.model_agreement import is_answer_of
-from fixtures.broker import Broker
+from conformance.assertions.judging import summary_of
+from conformance.assertions.model_agreement import is_answer_of
+from fixtures.under_test.broker import Broker
 from reference_model.state_machine import NotModelled, Reaction, reactions
 from strategies.any_requests import any_requests
 from strategies.api_versions import build_request

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     assume_unserved,
     decode_answer,
     error_code_of,
     key_ranges,
 )
-from fixtures.broker import Broker
-from fixtures.connection import Connection
+from fixtures.client.connection import Connection
+from fixtures.under_test.broker import Broker
 from reference_model.scram import SCRAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids

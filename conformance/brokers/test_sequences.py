@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.judging import decode_answer, summary_of
-from conformance.playing import Player
-from fixtures.broker import Broker
+from conformance.assertions.conversation_runner import Player
+from conformance.assertions.judging import decode_answer, summary_of
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.conversations import (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_served,
     assume_unserved,
     decode_answer,
@@ -18,7 +18,7 @@ from conformance.judging import (
     naming_input,
     stable_part,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import plain_client_ids
 from strategies.software_names import (

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.examples import JUDGE, PropertyJudge
-from conformance.judging import Unjudged, what_it_did
-from conformance.other_apis import (
+from conformance.assertions.items import names_of
+from conformance.assertions.judging import Unjudged, what_it_did
+from conformance.assertions.other_apis import (
     advertised_items,
     advertised_table,
     check_not_served,
@@ -20,8 +20,9 @@ from conformance.other_apis import (
     steps_to_table,
     undescribed_items,
 )
-from conformance.sweeping import names_of, sweep
-from fixtures.broker import Broker
+from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.sweeping import sweep
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import INT16_MIN
 from strategies.bare_requests import bare_requests, build_bare_request, distances
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.judging import error_code_of, naming_input
-from fixtures.broker import Broker
-from fixtures.connection import Connection
-from fixtures.connection_metrics import Counts, connections_of
-from fixtures.settling import settled
+from conformance.assertions.judging import error_code_of, naming_input
+from fixtures.client.connection import Connection
+from fixtures.kafka_setup.connection_metrics import Counts, connections_of
+from fixtures.polling import settled
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION

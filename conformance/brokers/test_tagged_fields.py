@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     decode_answer,
@@ -14,7 +14,7 @@ from conformance.judging import (
     stable_part,
     tag_orders,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_body_tag_section, requests_with_tag_overrun
 from strategies.header_fields import INT32_MAX, unknown_tagged_fields

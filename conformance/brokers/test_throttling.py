@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.judging import assume_served, bytes_behind_body, decode_answer
-from fixtures.broker import Broker
+from conformance.assertions.judging import assume_served, bytes_behind_body, decode_answer
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.header_fields import plain_client_ids
 from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.judging import (
+from conformance.assertions.judging import (
     assume_unserved,
     decode_answer,
     error_code_of,
     key_ranges,
     payload_of,
 )
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import (
     api_versions_requests,
     build_request,

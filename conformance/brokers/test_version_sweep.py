@@ -13,12 +13,13 @@ from itertools import chain, takewhile
 
 import pytest
 
-from conformance.examples import JUDGE, PropertyJudge
-from conformance.interrupts import INTERRUPTS
-from conformance.judging import MalformedAnswer, error_code_of
-from conformance.repeating import FailingExample
-from conformance.sweeping import SILENT_ITEMS, ranges, was_silent
-from fixtures.broker import Broker
+from conformance.assertions.items import ranges
+from conformance.assertions.judging import MalformedAnswer, error_code_of
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.repeating import FailingExample
+from conformance.engine.sweeping import SILENT_ITEMS, was_silent
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import INT16_MIN, build_request
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Step

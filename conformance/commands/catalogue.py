@@ -14,7 +14,7 @@ from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import Target, load_targets
+from fixtures.registry.targets import Target, load_targets
 from reference_model.defects import DEFECTS
 from reference_model.listeners import LISTENERS
 

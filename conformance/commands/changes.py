@@ -14,22 +14,22 @@ from rich.progress import Progress
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.selection import runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
-from conformance.generated_inputs import COUNT, SEED, generated_inputs
-from conformance.release_changes import Observer, Release, changes_between, places_of
-from fixtures.broker import Broker
+from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
+from conformance.releases.release_changes import Observer, Release, changes_between, places_of
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
-from fixtures.targets import Target, target_order
+from fixtures.registry.targets import Target, target_order
+from fixtures.under_test.broker import Broker
 from reference_model.listeners import LISTENERS
-from reports.change_log import (
+from reports.escaping import printable
+from reports.grid.change_log import (
     Change,
     LeftOut,
     change_table,
     left_out_lines,
     write_change_log,
 )
-from reports.terminal import printable
 
 WIDTH_WHEN_PIPED = 240
 

@@ -15,7 +15,7 @@ from conformance.corpus.entries import (
     load_corpus,
 )
 from conformance.corpus.pinned import PINNED_FILE, pinned_entries, pinned_file
-from conformance.stored_failures import NoStoredFailure, read_failure
+from conformance.failures.stored_failures import NoStoredFailure, read_failure
 
 FOUND_FILE = "found_failures.toml"
 

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from conformance.commands.results import PAGES_OPTION, Results, links_before, read_results
-from reports.exit_status import ExitStatus
+from reports.escaping import printable
 from reports.exports.comparison import ChangeKind, Comparison, compare
 from reports.exports.comparison_texts import (
     comparison_document,
@@ -18,8 +18,8 @@ from reports.exports.comparison_texts import (
     comparison_tables,
 )
 from reports.exports.violations import Violation, violations_of
-from reports.grid_view import FoldedGrid
-from reports.terminal import printable
+from reports.grid.grid_view import FoldedGrid
+from reports.run.exit_status import ExitStatus
 
 WIDTH_WHEN_PIPED = 200
 _WORSE = (ChangeKind.REGRESSED, ChangeKind.NEWLY_FLAKY, ChangeKind.NEW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from reports.exit_status import ExitStatus
+from reports.run.exit_status import ExitStatus
 
 USAGE_ERROR = 4
 """Pytest's exit status for an invalid command line."""

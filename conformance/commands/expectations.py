@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from conformance.commands.errors import UnknownName
-from conformance.expectations import entries_for
-from conformance.stored_failures import NoStoredFailure
-from fixtures.targets import BROKERS_FOLDER
+from conformance.failures.declaration_entries import entries_for
+from conformance.failures.stored_failures import NoStoredFailure
+from fixtures.registry.targets import BROKERS_FOLDER
 from reports.errors import RunRefused
 
 

@@ -18,13 +18,13 @@ from rich.table import Table
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import runnable_targets
-from conformance.target_runs import TargetRun, TargetRuns, finished_runs
+from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS, TIERS
-from reports.exit_status import ExitStatus
+from reports.escaping import printable
 from reports.records import Verdict
-from reports.terminal import printable
-from reports.words import SYMBOLS, WORDS
+from reports.run.exit_status import ExitStatus
+from reports.verdict_labels import SYMBOLS, WORDS
 
 INTERRUPTED = 2
 WIDTH_WHEN_PIPED = 160

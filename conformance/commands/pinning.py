@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from conformance.advertised_tables import record_tables as record
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
 from conformance.commands.progress import status_line
-from conformance.default_answers import record_default_answers
+from conformance.releases.advertised_tables import record_tables as record
+from conformance.releases.default_responses import record_default_answers
+from fixtures.artefacts.pinning import pin
 from fixtures.errors import HarnessError, InvalidTargetFile, UnknownTarget
-from fixtures.pinning import pin
-from fixtures.targets import BROKERS_FOLDER, select_targets
+from fixtures.registry.targets import BROKERS_FOLDER, select_targets
 
 
 @click.command("pin-artefacts")

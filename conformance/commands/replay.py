@@ -9,23 +9,23 @@ import click
 from conformance.commands.errors import UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
-from conformance.drawn_values import UnreadableValues
-from conformance.stored_failures import (
+from conformance.failures.drawn_values import UnreadableValues
+from conformance.failures.stored_failures import (
     Holds,
     NoStoredFailure,
     StoredFailure,
     read_failure,
     still_fails,
 )
-from fixtures.broker import Broker
+from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
-from fixtures.running_broker import Address
-from fixtures.targets import Target
-from reports.exit_status import ExitStatus
-from reports.terminal import printable
+from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
+from reports.escaping import printable
+from reports.run.exit_status import ExitStatus
 
 
 @click.command()

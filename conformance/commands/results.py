@@ -12,10 +12,10 @@ import pyarrow as pa
 from conformance.commands.errors import InvalidFile
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
-from reports.grid_tables import Grid, read_grid
-from reports.history_tables import KeptFailure, read_history_tables
+from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.history_tables import KeptFailure, read_history_tables
 from reports.records import TABLES_FOLDER
-from reports.run_folder import HEADER_FILE
+from reports.run.run_folder import HEADER_FILE
 
 PAGES_OPTION = click.option(
     "--pages",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from conformance.stored_failures import read_failure
-from conformance.target_runs import TargetRun
-from reports.grid_view import WORST_FIRST
-from reports.recorder import CellKey
+from conformance.failures.stored_failures import read_failure
+from conformance.runs.target_runs import TargetRun
+from reports.grid.grid_view import WORST_FIRST
 from reports.records import Verdict
-from reports.run_folder import read_run_header
-from reports.run_verdicts import run_verdicts
-from reports.terminal import shortened
-from reports.words import SYMBOLS, WORDS
+from reports.run.recorder import CellKey
+from reports.run.run_folder import read_run_header
+from reports.run.run_verdicts import run_verdicts
+from reports.run.terminal import shortened
+from reports.verdict_labels import SYMBOLS, WORDS
 
 UNEXPECTED = WORST_FIRST[: WORST_FIRST.index(Verdict.KNOWN_VIOLATION)]
 """Verdicts that make the exit status nonzero, or would if the clause had another level."""

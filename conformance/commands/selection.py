@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile, UnknownTarget
 from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import Target, select_targets
+from fixtures.registry.targets import Target, select_targets
 
 EVERY_RELEASE = ("apache-kafka-*",)
 

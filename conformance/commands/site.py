@@ -9,11 +9,11 @@ import click
 from conformance.commands.errors import InvalidFile
 from conformance.commands.progress import status_line
 from reports.errors import StatementWithoutEvidence
-from reports.grid_page import write_grid
+from reports.grid.row_keys import ROW_KEYS
 from reports.hash_list import write_hash_list
 from reports.records import TABLES_FOLDER
-from reports.row_keys import ROW_KEYS
-from reports.run_lists import missing_run_lists
+from reports.refused_runs import missing_run_lists
+from reports.site.grid_page import write_grid
 
 
 @click.command()

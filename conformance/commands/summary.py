@@ -10,9 +10,9 @@ import click
 from conformance.commands.results import PAGES_OPTION, links_before, read_results
 from reports.exports.summary import summary_markdown
 from reports.exports.violations import violation_documents, violations_of
-from reports.grid_summary import summarise
-from reports.grid_view import FoldedGrid
-from reports.site.addresses import HOME
+from reports.grid.addresses import HOME
+from reports.grid.grid_summary import summarise
+from reports.grid.grid_view import FoldedGrid
 
 SUMMARY_SCHEMA_VERSION = 1
 """Version of the JSON document's layout."""

@@ -16,7 +16,7 @@ from conformance.commands.errors import InvalidFile
 from conformance.commands.grid import as_options
 from conformance.commands.progress import status_line
 from reports.records import TABLES_FOLDER
-from reports.verification import (
+from reports.verify.verification import (
     GIVEN_TABLES,
     Difference,
     differing_files,
@@ -79,7 +79,7 @@ def _differing_pages(
 ) -> list[Difference]:
     with status_line("rendering pages and exports again"):
         # Half a second of imports that nothing else needs.
-        from reports.page_verification import differing_pages  # noqa: PLC0415
+        from reports.verify.page_verification import differing_pages  # noqa: PLC0415
 
         rendered.mkdir()
         return list(differing_pages(site, again, rendered, taken_over))

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fixtures.errors import InvalidTargetFile
-from fixtures.strict_table import StrictTable
+from fixtures.registry.strict_table import StrictTable
 
 CORPUS_FOLDER = Path(__file__).parent
 LARGEST_ENTRY_BYTES = 256 * 1024

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from conformance.assertions.judging import what_it_did
 from conformance.corpus.entries import Entry
-from conformance.judging import what_it_did
-from fixtures.broker import Broker
-from fixtures.connection import Connection
+from fixtures.client.connection import Connection
+from fixtures.under_test.broker import Broker
 from reference_model.connection_states import ConnectionEvent
 from reference_model.reaction import NotModelled, Reaction
 from reference_model.stored_inputs import Allowed, StoredInputOracle, cut_frames

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TypeVar
 
-from conformance.hypothesis_profiles import EXAMPLES_PER_PROPERTY
+from conformance.engine.hypothesis_profiles import EXAMPLES_PER_PROPERTY
 from conformance.mutation.properties import Property, all_properties
 from conformance.mutation.score import Blame, Kill, is_of_model
 from conformance.mutation.trials import (
@@ -22,7 +22,7 @@ from conformance.mutation.trials import (
     listeners_in_memory,
     seeds_of,
 )
-from fixtures.in_memory import LAUNCHER
+from fixtures.under_test.in_memory import LAUNCHER
 from reference_model.defects import DEFECTS
 
 BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY

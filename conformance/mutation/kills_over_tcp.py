@@ -22,9 +22,9 @@ from conformance.mutation.trials import (
     largest_budget,
     seeds_of,
 )
-from fixtures.broker import Broker
+from fixtures.client.patience import Patience
 from fixtures.launchers.built_in import REFERENCE, launch_built_in, reference_targets
-from fixtures.patience import Patience
+from fixtures.under_test.broker import Broker
 from reference_model.listeners import PLAINTEXT
 
 SEEDS_AT_ONCE = 5

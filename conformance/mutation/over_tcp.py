@@ -20,7 +20,7 @@ from conformance.mutation.kills_over_tcp import Catch
 from conformance.mutation.properties import Property, all_properties
 from conformance.mutation.score import Blame
 from conformance.mutation.trials import listeners_in_memory
-from conformance.suite_processes import EndedRun, SuiteProcesses
+from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import REFERENCE
 from reference_model.defects import DEFECTS

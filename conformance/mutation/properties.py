@@ -21,11 +21,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
 import conformance.brokers
-from conformance.budgets import SETTINGS_OF_A_TEST
-from conformance.examples import JUDGE
-from conformance.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
-from conformance.needs import NEEDS
-from fixtures.broker import Broker
+from conformance.engine.budgets import SETTINGS_OF_A_TEST
+from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
+from conformance.engine.prerequisites import NEEDS
+from conformance.engine.property_judge import JUDGE
+from fixtures.under_test.broker import Broker
 from wire.exchange import Exchange
 
 Values = Mapping[str, Any]

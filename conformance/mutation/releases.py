@@ -10,16 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from conformance.corpus.entries import Entry, load_corpus
-from conformance.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.mutation.score import Blame, Kill
 from conformance.mutation.trials import broker_with
-from conformance.release_changes import Observer, Release, changes_between
+from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
+from conformance.releases.release_changes import Observer, Release, changes_between
 from reference_model.defects import DEFECTS
 from reference_model.listeners import PLAINTEXT
-from reference_model.profile import NEWEST_RELEASE
+from reference_model.profile import NEWEST_RELEASE, RECORDED_RELEASES
 
 CLAUSE = "MODEL.release-differences-explained"
-RELEASE_BEFORE = "4.3.1"
+RELEASE_BEFORE = RECORDED_RELEASES[-2]
 """The release before the newest one, in which nothing is planted."""
 TRANSPORT = "between releases"
 

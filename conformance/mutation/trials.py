@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.budgets import examples_on
+from conformance.engine.assumptions import assumptions_outside_hypothesis
+from conformance.engine.budgets import examples_on
 from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
-from fixtures.broker import Broker
+from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
-from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import REFERENCE, reference_targets
-from fixtures.patience import Patience
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects import DEFECTS
 from reference_model.listeners import PLAINTEXT
 from reference_model.profile import KRAFT, NEWEST_RELEASE

@@ -1,4 +1,4 @@
-"""The grid as Allure results: one per clause and target, labelled like the suite's own (`reports.allure_results`).
+"""The grid as Allure results: one per clause and target, labelled like the suite's own (`reports.run.allure_results`).
 
 They form one archive, because a site with a file for each would be slow to write and to publish. A target's listeners
 are folded into the worst verdict, and each is a parameter of the result. File names depend only on clause and target,
@@ -19,16 +19,16 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from allure_commons.model2 import ATTACHMENT_PATTERN, TEST_CASE_PATTERN, Status
 from allure_commons.types import LabelType
 
-from reports.allure_results import SEVERITIES
 from reports.distribution import DISTRIBUTION
-from reports.exports.escaping import one_line
+from reports.escaping import one_line
 from reports.exports.links import ALLURE_RESULTS
 from reports.exports.violations import GATING_LEVELS
-from reports.grid_tables import GridClause
-from reports.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
-from reports.history_tables import KeptFailure
+from reports.grid.grid_tables import GridClause
+from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
+from reports.grid.history_tables import KeptFailure
 from reports.records import Verdict
-from reports.words import WORDS
+from reports.run.allure_results import SEVERITIES
+from reports.verdict_labels import WORDS
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")
 _STATUSES = {

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from reports.exports.escaping import one_line, xml_text
+from reports.escaping import one_line, xml_text
 from reports.exports.links import BADGE_OF_ALL, badge_of_source, badge_of_target
-from reports.grid_view import FoldedCell, FoldedGrid
+from reports.grid.grid_view import FoldedCell, FoldedGrid
 from reports.records import Verdict
-from reports.words import SYMBOLS, WORDS
+from reports.verdict_labels import SYMBOLS, WORDS
 
 _COLOURS = {
     Verdict.VIOLATES: "b3261e",

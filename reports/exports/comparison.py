@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from reports.exports.violations import GATING_LEVELS
-from reports.grid_tables import Grid, GridCell
-from reports.recorder import CellKey
+from reports.grid.grid_tables import Grid, GridCell
 from reports.records import BROKEN_VERDICTS, SOUND_VERDICTS, Verdict
-from reports.words import SYMBOLS, counted
+from reports.run.recorder import CellKey
+from reports.verdict_labels import SYMBOLS, counted
 
 _UNTOLD = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN)
 

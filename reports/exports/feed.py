@@ -14,12 +14,12 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from reports.distribution import DISTRIBUTION
-from reports.exports.escaping import one_line, xml_text
+from reports.escaping import one_line, xml_text
 from reports.exports.links import FEED
-from reports.grid_summary import GridSummary
-from reports.grid_view import FoldedGrid, verdict_text
-from reports.history_tables import Transition
-from reports.site import addresses
+from reports.grid import addresses
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_view import FoldedGrid, verdict_text
+from reports.grid.history_tables import Transition
 
 ATOM = "http://www.w3.org/2005/Atom"
 MOST_ENTRIES = 200

@@ -13,13 +13,13 @@ from datetime import UTC
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from reports.exports.escaping import one_line, xml_text
+from reports.escaping import one_line, xml_text
 from reports.exports.links import JUNIT
 from reports.exports.violations import GATING_LEVELS, first_line
-from reports.grid_tables import Grid, GridCell, GridClause, GridTarget
-from reports.history_tables import KeptFailure
+from reports.grid.grid_tables import Grid, GridCell, GridClause, GridTarget
+from reports.grid.history_tables import KeptFailure
 from reports.records import Verdict
-from reports.words import CRASH, CRASHES, WORDS
+from reports.verdict_labels import CRASH, CRASHES, WORDS
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
 _ALWAYS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from reports.site.addresses import file_name
+from reports.grid.addresses import file_name
 
 FOLDER = "exports"
 FEED = f"{FOLDER}/changes.atom"

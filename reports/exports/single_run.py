@@ -1,6 +1,6 @@
 """One run folder as a grid, without Spark: for reports about one run, or a comparison of two.
 
-Which of several runs supplies a column is the roll-up's rule (`spark_aggregation.columns`), not repeated here.
+Which of several runs supplies a column is the roll-up's rule (`spark_aggregation.tables.run_selection`), not repeated here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from reports.errors import RunRefused
-from reports.grid_tables import (
+from reports.grid.grid_tables import (
     CellFailure,
     Grid,
     GridCell,
@@ -24,10 +24,10 @@ from reports.grid_tables import (
     GridTarget,
     violations_first,
 )
-from reports.history_tables import KeptFailure
-from reports.recorder import CellKey
+from reports.grid.history_tables import KeptFailure
 from reports.records import EXAMPLE_VERDICTS, Phase, Refusal, Verdict, cell_verdict
-from reports.run_folder import Header, read_run_header
+from reports.run.recorder import CellKey
+from reports.run.run_folder import Header, read_run_header
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)*")

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reports.exports.escaping import html_text, markdown_text
+from reports.escaping import html_text, markdown_text
 from reports.exports.violations import (
     Violation,
     evidence_lines,
     replay_command,
     violations_of,
 )
-from reports.grid_summary import GridSummary
-from reports.grid_view import WORST_FIRST, FoldedGrid, said_of, verdict_text
-from reports.history_tables import KeptFailure
+from reports.grid import addresses
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_view import WORST_FIRST, FoldedGrid, said_of, verdict_text
+from reports.grid.history_tables import KeptFailure
 from reports.records import Verdict
-from reports.site import addresses
-from reports.words import counted
+from reports.verdict_labels import counted
 
 MOST_BYTES = 65_536
 _KEPT_FOR_END = 1_024

@@ -1,6 +1,6 @@
 """Every table of a grid folder as CSV, JSON and Markdown, for programs and for other documents.
 
-The rows are the dataclasses of `reports.grid_tables` and `reports.history_tables`; `table_schema.json` describes the JSON.
+The rows are the dataclasses of `reports.grid.grid_tables` and `reports.grid.history_tables`; `table_schema.json` describes the JSON.
 The texts and the capture of a failure are files next to its page, not columns of its table.
 """
 
@@ -15,9 +15,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from reports.exports.escaping import csv_text, markdown_text
+from reports.escaping import csv_text, markdown_text
 from reports.exports.links import table_address
-from reports.grid_tables import (
+from reports.grid.grid_tables import (
     CellFailure,
     Grid,
     GridCell,
@@ -26,8 +26,8 @@ from reports.grid_tables import (
     GridRun,
     GridTarget,
 )
-from reports.history_tables import ROW_TYPES, HistoryTables
-from reports.run_lists import RefusedRun
+from reports.grid.history_tables import ROW_TYPES, HistoryTables
+from reports.refused_runs import RefusedRun
 
 TABLE_SCHEMA_VERSION = 1
 """Version of the layout of `exports/*.json`."""
@@ -39,7 +39,7 @@ GRID_ROW_TYPES: Mapping[str, type] = {
     "runs": GridRun,
     "refused": RefusedRun,
 }
-"""Maps each table of the grid to the class of its rows; the others are `reports.history_tables.ROW_TYPES`."""
+"""Maps each table of the grid to the class of its rows; the others are `reports.grid.history_tables.ROW_TYPES`."""
 _LEFT_OUT = {"failures": ("facts", "hex_dump", "reproducer", "pcap")}
 
 

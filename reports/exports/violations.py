@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reports.exports.escaping import markdown_code_block, markdown_text, one_line
-from reports.grid_tables import GridCell, GridClause
-from reports.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
-from reports.history_tables import KeptFailure
+from reports.escaping import markdown_code_block, markdown_text, one_line
+from reports.grid import addresses
+from reports.grid.grid_tables import GridCell, GridClause
+from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
+from reports.grid.history_tables import KeptFailure
 from reports.records import Verdict
-from reports.site import addresses
 
 VIOLATED = (Verdict.VIOLATES, Verdict.FLAKY)
 GATING_LEVELS = ("MUST", "PIN")
-"""Levels whose violation fails a run; see `reports.exit_status.gates`."""
+"""Levels whose violation fails a run; see `reports.run.exit_status.gates`."""
 _LEVELS = ("MUST", "PIN", "SHOULD", "MAY")
 _LONGEST_NAME = 100
 _LONGEST_SEEN = 200

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from reports.exports.escaping import csv_text, markdown_text
+from reports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
-from reports.grid_summary import GridSummary
-from reports.grid_view import FoldedGrid, ListenerCell
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_view import FoldedGrid, ListenerCell
 from reports.records import Verdict
 
 GRID_SCHEMA_VERSION = 1
-"""Version of grid.json's layout; the names are those of the dataclasses in `reports.grid_tables`."""
+"""Version of grid.json's layout; the names are those of the dataclasses in `reports.grid.grid_tables`."""
 
 
 def write_whole_grid(

@@ -15,10 +15,10 @@ from reports.exports.summary import summary_markdown
 from reports.exports.table_files import exported_tables, table_schema_text, write_tables
 from reports.exports.violations import violation_documents, violations_of
 from reports.exports.whole_grid import write_whole_grid
-from reports.grid_summary import GridSummary
-from reports.grid_tables import Grid
-from reports.grid_view import FoldedGrid
-from reports.history_tables import HistoryTables
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_tables import Grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import HistoryTables
 
 _PAGES = "../"
 """The relative path from the folder of the exports to the site's pages."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reports.grid_summary import GridSummary
-from reports.grid_tables import Grid
-from reports.grid_view import FoldedGrid
-from reports.history_tables import HistoryTables
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_tables import Grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import HistoryTables
 from reports.site.advertised import write_advertised
 from reports.site.change_pages import write_releases, write_since
 from reports.site.drill_down import write_cells, write_clauses, write_targets

@@ -1,6 +1,6 @@
 """The stored hex dump of a failure as tables: offset, bytes, field and value, line by line.
 
-`reports.failures` writes the dump and `reports.hex_dump` its lines; a test checks that this reader matches both.
+`reports.run.failures` writes the dump and `reports.run.hex_dump` its lines; a test checks that this reader matches both.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def read_dump(text: str) -> list[Part]:
 
 
 def rows_of(lines: Iterable[str]) -> list[ByteRow]:
-    """Read the lines of one frame, as `reports.hex_dump` returns them."""
+    """Read the lines of one frame, as `reports.run.hex_dump` returns them."""
     part = Part(connection=0, what="")
     for line in lines:
         row = _LINE.fullmatch(line)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from reports.change_log import by_group
-from reports.grid_tables import implementation_name
-from reports.grid_view import listener_order
-from reports.history_tables import ReleaseChange, ReleaseStep, Transition
+from reports.grid import addresses
+from reports.grid.change_log import by_group
+from reports.grid.grid_tables import implementation_name
+from reports.grid.grid_view import listener_order
+from reports.grid.history_tables import ReleaseChange, ReleaseStep, Transition
 from reports.records import Verdict
-from reports.site import addresses
 from reports.site.rendering import Site
 
 _APPEARED = "appeared"

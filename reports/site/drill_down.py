@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
-from reports.grid_tables import CellFailure, GridClause, GridRange, implementation_name
-from reports.grid_view import (
+from reports.grid import addresses
+from reports.grid.grid_tables import CellFailure, GridClause, GridRange, implementation_name
+from reports.grid.grid_view import (
     PLAIN,
     WORST_FIRST,
     FoldedCell,
@@ -17,10 +18,9 @@ from reports.grid_view import (
     TargetColumn,
     listener_order,
 )
-from reports.history_tables import KeptFailure, Speed
-from reports.site import addresses
+from reports.grid.history_tables import KeptFailure, Speed
 from reports.site.rendering import Site
-from reports.words import CRASH
+from reports.verdict_labels import CRASH
 
 
 class OfClause(Protocol):

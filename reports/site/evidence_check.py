@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.errors import StatementWithoutEvidence
-from reports.grid_tables import Grid, GridCell
-from reports.history_tables import HistoryTables
+from reports.grid.grid_tables import Grid, GridCell
+from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 
 _NEED_A_NOTE = (

@@ -15,7 +15,7 @@ from reference_model.connection_states import ConnectionState
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, ProfileError, profile_of
 from reference_model.reaction import Identity, NotModelled
 from reference_model.state_machine import BrokerConnection, ReferenceBroker
-from reports.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
+from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_bare, layout_of_answer
 from reports.site.byte_tables import ByteRow, rows_of
 from wire.api_versions import API_VERSIONS_KEY, NEWEST_VERSION
 from wire.errors import DecodeError

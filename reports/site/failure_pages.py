@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from reports.evidence import write_files
-from reports.grid_tables import APACHE_KAFKA, GridCell, GridTarget
-from reports.grid_view import TargetColumn
-from reports.hex_dump import BARE_ANSWER
-from reports.history_tables import KeptFailure, Neighbour
+from reports.grid import addresses
+from reports.grid.grid_tables import APACHE_KAFKA, GridCell, GridTarget
+from reports.grid.grid_view import TargetColumn
+from reports.grid.history_tables import KeptFailure, Neighbour
 from reports.records import Verdict
-from reports.site import addresses
+from reports.run.hex_dump import BARE_ANSWER
 from reports.site.byte_tables import ByteRow, Part, first_divergence, in_fields_of, read_dump
+from reports.site.evidence import write_files
 from reports.site.expected_answers import ExpectedAnswer, expected_answers
 from reports.site.rendering import Site
 

@@ -12,12 +12,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from reports.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, TargetColumn, verdict_text
+from reports.grid import addresses
+from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
+from reports.grid.grid_view import (
+    PLAIN,
+    WORST_FIRST,
+    FoldedCell,
+    FoldedGrid,
+    TargetColumn,
+    verdict_text,
+)
 from reports.records import OPERATION, Verdict
-from reports.site import addresses
 from reports.site.rendering import Site
-from reports.words import percent
+from reports.verdict_labels import percent
 
 _MOST_DAYS = 12
 _TITLES = {OPERATION: "Client operations on broker releases"}

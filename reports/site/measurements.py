@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from reports.grid_view import listener_order
-from reports.history_tables import Latency, MutationScore, Speed
+from reports.grid.grid_view import listener_order
+from reports.grid.history_tables import Latency, MutationScore, Speed
 from reports.site.rendering import MOST_RUNS, Site
 
 _QUANTILES = (0.5, 0.95, 0.99)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from reports.exports.links import BADGE_OF_ALL, badge_of_source
-from reports.grid_tables import GridCell, GridClause, GridRange, implementation_name
-from reports.grid_view import PLAIN, WORST_FIRST, FoldedCell, verdict_text
+from reports.grid import addresses
+from reports.grid.grid_tables import GridCell, GridClause, GridRange, implementation_name
+from reports.grid.grid_view import PLAIN, WORST_FIRST, FoldedCell, verdict_text
 from reports.records import Verdict
-from reports.site import addresses
 from reports.site.rendering import MOST_RUNS, Site, without_links
 
 _MEANINGS = {

@@ -15,13 +15,13 @@ from markupsafe import Markup, escape
 
 from reports.exports import links
 from reports.exports.links import ExportLink, links_of
-from reports.grid_summary import GridSummary
-from reports.grid_tables import GridCell
-from reports.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
-from reports.history_tables import HistoryTables
+from reports.grid import addresses
+from reports.grid.grid_summary import GridSummary
+from reports.grid.grid_tables import GridCell
+from reports.grid.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
+from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
-from reports.site import addresses
-from reports.words import CRASH, SYMBOLS, WORDS, counted, request_words
+from reports.verdict_labels import CRASH, SYMBOLS, WORDS, counted, request_words
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may contain, even if a target put them into a text."""

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import KnownViolation, Target
+from fixtures.registry.targets import KnownViolation, Target
 
 VARIABLE = "KAFKA_CONFORMANCE_DECLARED"
 NAME = __name__

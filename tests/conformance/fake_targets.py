@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fixtures.broker import CALIBRATION_EXCHANGES, LARGEST_SILENCE_BOUND_S
-from fixtures.certificates import write_certificates
+from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.launchers.built_in import certificate_options
+from fixtures.under_test.first_requests import CALIBRATION_EXCHANGES, LARGEST_SILENCE_BOUND_S
 from reference_model.defects import DEFECTS
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reference_model.server import CLUSTER_ID, NODE_ID

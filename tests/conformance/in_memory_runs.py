@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.engine.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import Property, all_properties, holds
 from conformance.mutation.trials import listeners_in_memory
+from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
-from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import REFERENCE, reference_targets
-from fixtures.patience import Patience
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.listeners import PLAINTEXT
 from reference_model.tampering import Tampering
 from tests.conformance.several_defects import with_defects

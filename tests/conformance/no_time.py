@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from conformance import examples
+from conformance.engine import property_judge as examples
 
 examples.BRIEF_S = 0

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from clauses.catalogue import Clause, catalogue
 from conformance.__main__ import main
 from fixtures.launchers.built_in import reference_targets
-from fixtures.targets import load_targets
+from fixtures.registry.targets import load_targets
 
 UNKNOWN_NAME = 4
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
-from conformance.judging import crash_in_words
+from conformance.assertions.judging import crash_in_words
+from conformance.engine.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 

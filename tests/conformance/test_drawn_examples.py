@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from clauses.catalogue import load_catalogue
-from conformance.assumptions import assumptions_outside_hypothesis
+from conformance.engine.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import Enough, Property, all_properties, holds
 from conformance.mutation.trials import broker_with, listeners_in_memory
-from fixtures.in_memory import InMemoryBroker
+from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.profile import KRAFT
 
 RELEASES = {"0.10.2.2": 0, "2.3.1": 2, "2.8.2": 3, "3.9.2": 4, "4.4.0": 5}

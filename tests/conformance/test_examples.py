@@ -17,19 +17,21 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from clauses.catalogue import Clause, catalogue
-from conformance import examples, shrinking
-from conformance.examples import BRIEF_S, PropertyJudge
-from conformance.expectations import stale_expectations
-from conformance.judging import TargetEnded, Unjudged
-from conformance.overlapping import EndedBesideOthers
-from fixtures.broker import Broker, probe_request
+from conformance.assertions.judging import TargetEnded, Unjudged
+from conformance.engine import property_judge as examples
+from conformance.engine import shrinking
+from conformance.engine.expectations import stale_expectations
+from conformance.engine.overlapping import EndedBesideOthers
+from conformance.engine.property_judge import BRIEF_S, PropertyJudge
+from fixtures.client.greenlet_wait import Aside
+from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
-from fixtures.patience import Patience
-from fixtures.standing_aside import Aside
-from fixtures.targets import KnownViolation, Target
-from reports.recorder import Cell, CellKey, RunRecorder
+from fixtures.registry.targets import KnownViolation, Target
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from reports.records import Phase, PlannedCell, Verdict
-from reports.run_writer import RunWriter
+from reports.run.recorder import Cell, CellKey, RunRecorder
+from reports.run.run_writer import RunWriter
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.explaining import LONGEST_LINE, explain
+from conformance.engine.pytest_reports import LONGEST_LINE, explain
 from reports.records import Verdict
 from tests.reports.recorders import CLAUSE, example_of, key_of, recorder_for
 

@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.assumptions import assumptions_outside_hypothesis
 from conformance.brokers import test_software_metrics as metrics
+from conformance.engine.assumptions import assumptions_outside_hypothesis
 from conformance.mutation.properties import all_properties
 from conformance.mutation.trials import broker_with
-from fixtures.broker import Broker
+from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.odd_requests import build_with_client_id_bytes, build_with_tags
 from strategies.software_names import Software

@@ -14,14 +14,14 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.repeating import FEW_REPEATS, FailingExample, Repeater
-from fixtures.broker import Broker
+from conformance.engine.repeating import FEW_REPEATS, FailingExample, Repeater
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
 from fixtures.plugin import parse_address
-from fixtures.spare_target import SpareTarget
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.spare_target import SpareTarget
 from reports.records import Verdict
-from reports.repeats import FailureClass
+from reports.run.repeats import FailureClass
 from strategies.api_versions import build_request
 from tests.conformance.fake_targets import (
     Behaviour,

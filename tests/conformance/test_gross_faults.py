@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.patience import Patience
+from fixtures.client.patience import Patience
 from reference_model.defects.registry import replace_reaction, replace_response
 from reference_model.tampering import Handling, Stage, Tampering
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run

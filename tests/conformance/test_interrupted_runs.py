@@ -18,7 +18,7 @@ import pytest
 
 from fixtures.launchers import process as process_launcher
 from fixtures.launchers.process import launch_process
-from fixtures.targets import select_targets
+from fixtures.registry.targets import select_targets
 from reports.records import RECORD_SCHEMA_VERSION
 from tests.conformance.fake_targets import FakeTarget, serve, turning
 from tests.conformance.suite_runs import (

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance import plugin
-from conformance.interrupts import Interrupts
-from conformance.overlapping import JUDGE_EXAMPLE
+from conformance.engine import plugin
+from conformance.engine.interrupts import Interrupts
+from conformance.engine.overlapping import JUDGE_EXAMPLE
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from reports.records import Verdict
-from reports.words import CRASH
+from reports.verdict_labels import CRASH
 from tests.conformance.fake_targets import (
     IGNORING_UNKNOWN_APIS,
     SILENT_AFTER_BAD_SIZES,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.judging import stable_part
+from conformance.assertions.judging import stable_part
 from wire.api_versions import (
     ApiVersion,
     ApiVersionsResponse,

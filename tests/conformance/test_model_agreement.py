@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.model_agreement import refuses
-from fixtures.message_schemas import api_catalogue
+from conformance.assertions.model_agreement import refuses
+from fixtures.artefacts.message_schemas import api_catalogue
 from strategies.minimal_requests import minimal_request
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from conformance import other_apis
-from conformance.other_apis import check_not_served, check_served
-from conformance.sweeping import Item, Problem, Refusal
-from fixtures.broker import Broker
+from conformance.assertions import other_apis
+from conformance.assertions.items import Item, Problem, Refusal
+from conformance.assertions.other_apis import check_not_served, check_served
 from fixtures.errors import ConnectionFailed
+from fixtures.under_test.broker import Broker
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request

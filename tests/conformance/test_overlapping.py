@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.commands.replay import replay
-from conformance.overlapping import (
+from conformance.engine.overlapping import (
     AT_ONCE,
     ONE_BY_ONE_AT_FIRST,
     EndedBesideOthers,
     OneByOne,
     Overlap,
 )
+from fixtures.client.greenlet_wait import before_waiting
 from fixtures.launchers.built_in import launch_built_in, reference_targets
-from fixtures.standing_aside import before_waiting
 from reports.records import Verdict
-from reports.repeats import FailureClass
+from reports.run.repeats import FailureClass
 from tests.conformance.suite_runs import run_suite
 
 FIRST = -1

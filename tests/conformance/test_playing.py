@@ -8,6 +8,7 @@ import warnings
 import pytest
 from hypothesis.errors import HypothesisDeprecationWarning, UnsatisfiedAssumption
 
+from conformance.assertions.conversation_runner import Player, ends_at_a_read, size_of
 from conformance.brokers.test_sequences import (
     BAD_NAME,
     UNREADABLE,
@@ -17,9 +18,8 @@ from conformance.brokers.test_sequences import (
     at_once,
     one_by_one,
 )
-from conformance.playing import Player, ends_at_a_read, size_of
-from fixtures.in_memory import InMemoryBroker, in_memory_target
 from fixtures.launchers.built_in import reference_targets
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects import DEFECTS
 from reference_model.profile import Profile, traits_of
 from reference_model.request_parser import METADATA_KEY

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assumptions import assumptions_outside_hypothesis
-from conformance.judging import (
+from conformance.assertions.judging import (
     MalformedAnswer,
     assert_refused,
     assume_served,
@@ -22,6 +21,7 @@ from conformance.judging import (
     payload_of,
     summary_of,
 )
+from conformance.engine.assumptions import assumptions_outside_hypothesis
 from strategies.api_versions import build_request
 from wire.error_codes import ErrorCode
 from wire.errors import NegativeLength

@@ -12,7 +12,7 @@ import re
 import pytest
 
 from conformance.mutation.score import is_of_model
-from fixtures.patience import PATIENCE_S, Patience
+from fixtures.client.patience import PATIENCE_S, Patience
 from reference_model.defects import DEFECTS
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 

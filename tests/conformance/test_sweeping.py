@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from conformance.judging import Unjudged
-from conformance.sweeping import SILENT_ITEMS, Item, Problem, Refusal, names_of, ranges, sweep
+from conformance.assertions.items import Item, Problem, Refusal, names_of, ranges
+from conformance.assertions.judging import Unjudged
+from conformance.engine.sweeping import SILENT_ITEMS, sweep
+from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
-from fixtures.patience import Patience
 from tests.clauses.properties import properties_in
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.headers import RequestHeader

@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
+from fixtures.client.running_broker import Address
 from fixtures.plugin import parse_address, tier_of
-from fixtures.running_broker import Address
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api

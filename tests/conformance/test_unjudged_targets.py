@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from fixtures import preflight
+from fixtures.client import preflight
+from fixtures.client.preflight import check_address
+from fixtures.client.running_broker import Address
 from fixtures.errors import NotJudgeable
 from fixtures.plugin import parse_address
-from fixtures.preflight import check_address
-from fixtures.running_broker import Address
 from reference_model.defects.registry import replace_reaction
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reference_model.tampering import Handling, Stage, Tampering
 from reports.records import Verdict
-from reports.run_folder import read_run_header
+from reports.run.run_folder import read_run_header
 from tests.conformance.fake_targets import (
     LOOPBACK,
     Behaviour,
@@ -209,7 +209,7 @@ def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
     assert verdicts.pop("KIP-35.v0-always-served") is Verdict.VIOLATES
     assert set(verdicts.values()) == {Verdict.INCONCLUSIVE}
     explained = run.output.partition("cells on ")[2]
-    assert explained.count("gave no readable table at any version of ApiVersions") == 1
+    assert explained.count("returned no readable table in any version of ApiVersions") == 1
 
 
 def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from conformance.brokers import test_version_sweep
 from conformance.brokers.test_version_sweep import BATCH, MOST_FAILED, ask_all
-from conformance.examples import PropertyJudge
-from conformance.interrupts import Interrupts
-from fixtures.connection import Connection
-from fixtures.in_memory import InMemoryBroker, in_memory_target
+from conformance.engine.interrupts import Interrupts
+from conformance.engine.property_judge import PropertyJudge
+from fixtures.client.connection import Connection
 from fixtures.launchers.built_in import reference_targets
+from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects.registry import replace_reaction
 from reference_model.tampering import Handling, Stage, Tampering
 from wire.exchange import Exchange, Outcome, Request

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import pytest
 
+from fixtures.client.running_broker import Address, RunningBroker
 from fixtures.launchers import address
-from fixtures.running_broker import Address, RunningBroker
-from fixtures.targets import Target
+from fixtures.registry.targets import Target
 from reference_model.listeners import SSL
 
 

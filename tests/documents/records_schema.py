@@ -21,10 +21,10 @@ from reports.records import (
     Refusal,
     Verdict,
 )
-from reports.run_folder import run_schema
-from reports.verification import GIVEN_TABLES
-from reports.words import SYMBOLS, WORDS
-from spark_aggregation.tables import TABLES
+from reports.run.run_folder import run_schema
+from reports.verdict_labels import SYMBOLS, WORDS
+from reports.verify.verification import GIVEN_TABLES
+from spark_aggregation.tables.table_schemas import TABLES
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "records-schema.md"
 

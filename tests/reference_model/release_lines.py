@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from reference_model.profile import Profile, profile_of
+from fixtures.registry.targets import load_targets
+from reference_model.profile import APACHE_KAFKA, KRAFT, Profile, profile_of
 from reference_model.state_machine import (
     AnswerKind,
     Identity,
@@ -15,20 +16,13 @@ from reference_model.state_machine import (
 )
 from wire.exchange import Outcome
 
-ZOOKEEPER_LINES = (
-    *("0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1"),
-    *("2.0.1", "2.1.1", "2.2.2", "2.3.1", "2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2"),
-    *("3.0.2", "3.1.2", "3.2.3"),
-)
-KRAFT_LINES = (
-    *("3.3.2", "3.4.1", "3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2"),
-    *("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
-)
 QUORUMS: Mapping[str, str] = {
-    **dict.fromkeys(ZOOKEEPER_LINES, "zookeeper"),
-    **dict.fromkeys(KRAFT_LINES, "kraft"),
+    target.release: target.quorum
+    for target in load_targets()
+    if target.id == f"{APACHE_KAFKA}-{target.release}" and target.handshake and target.quorum
 }
-"""Maps each release to its quorum, oldest first. All have a recorded table."""
+"""Maps each release of the registry to its quorum, oldest first. All have a recorded table."""
+KRAFT_LINES = tuple(release for release, quorum in QUORUMS.items() if quorum == KRAFT)
 LINES = tuple(QUORUMS)
 IDENTITY = Identity(cluster_id="me", node_id=1)
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.certificates import write_certificates
-from fixtures.connection_metrics import connections_of
+from fixtures.client.running_broker import TlsFiles
+from fixtures.kafka_setup.certificates import write_certificates
+from fixtures.kafka_setup.connection_metrics import connections_of
 from fixtures.launchers.built_in import certificate_options
-from fixtures.running_broker import TlsFiles
-from fixtures.settling import settled
+from fixtures.polling import settled
 from reference_model.profile import profile_of
 from strategies.api_versions import build_request
 from strategies.software_names import Software

@@ -9,7 +9,7 @@ from dpkt.ip import IP
 from dpkt.pcap import Reader
 from dpkt.tcp import TH_ACK, TH_FIN, TH_PUSH, TH_SYN
 
-from reports.packet_capture import BROKER_PORT, FIRST_CLIENT_PORT
+from reports.run.packet_capture import BROKER_PORT, FIRST_CLIENT_PORT
 
 FLAGS = {TH_SYN: "SYN", TH_FIN: "FIN", TH_PUSH: "PUSH", TH_ACK: "ACK"}
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clauses.catalogue import catalogue
-from reports.failures import Failure
-from reports.recorder import CellKey, JudgedExample, RunRecorder, TargetFacts
 from reports.records import Phase, PlannedCell, Verdict
-from reports.run_writer import RunWriter
+from reports.run.failures import Failure
+from reports.run.recorder import CellKey, JudgedExample, RunRecorder, TargetFacts
+from reports.run.run_writer import RunWriter
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step
 

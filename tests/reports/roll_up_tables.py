@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reports.hex_dump import dump_answer, dump_request
+from reports.run.hex_dump import dump_answer, dump_request
 
 INPUTS_SHA256 = "5" * 64
 """The hash of its inputs that every table carries."""

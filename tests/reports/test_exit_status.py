@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.exit_status import exit_status_of
 from reports.records import Verdict
+from reports.run.exit_status import exit_status_of
 from tests.reports.recorders import example_of, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"

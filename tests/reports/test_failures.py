@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.failures import (
+from reports.run.failures import (
     LONGEST_REPRODUCER_BYTES,
     Failure,
     recorded_answers,
@@ -18,7 +18,7 @@ from reports.failures import (
     signature_of,
     write_failure,
 )
-from reports.packet_capture import render_capture
+from reports.run.packet_capture import render_capture
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api

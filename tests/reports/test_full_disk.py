@@ -12,11 +12,12 @@ from typing import Any, cast
 import pyarrow.parquet as pq
 import pytest
 
-from reports import plugin, run_writer
-from reports import recorder as recorder_module
+from reports import plugin
 from reports.errors import RunRefused
 from reports.records import Verdict
-from reports.run_folder import read_run_header
+from reports.run import recorder as recorder_module
+from reports.run import run_writer
+from reports.run.run_folder import read_run_header
 from tests.reports.recorders import example_of, key_of, recorder_for
 
 NO_SPACE = os.strerror(errno.ENOSPC)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.grid_summary import summarise
-from reports.grid_tables import read_grid
+from reports.grid.grid_summary import summarise
+from reports.grid.grid_tables import read_grid
 from reports.records import Verdict
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
+from reports.run.hex_dump import dump_answer, dump_answer_of, dump_request, layout_of_answer
 from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.reports.dumps import (

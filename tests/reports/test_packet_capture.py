@@ -10,8 +10,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures.connection import Connection
-from reports.packet_capture import BEFORE_EXAMPLE_MS, FIRST_BROKER, SILENCE_MS, render_capture
+from fixtures.client.connection import Connection
+from reports.run.packet_capture import BEFORE_EXAMPLE_MS, FIRST_BROKER, SILENCE_MS, render_capture
 from strategies.api_versions import build_request
 from tests.reports.captures import segments_of, stream_of
 from wire.exchange import Exchange, Outcome, Step

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from reports.grid_page import write_grid
 from reports.hash_list import write_hash_list
-from reports.page_verification import differing_pages
-from reports.verification import GIVEN_TABLES
+from reports.site.grid_page import write_grid
+from reports.verify.page_verification import differing_pages
+from reports.verify.verification import GIVEN_TABLES
 from tests.reports.roll_up_tables import run_row, write_tables
 from tests.reports.site.sites import site_tables
 

@@ -13,13 +13,13 @@ import pytest
 from reports.exports.links import ALLURE_RESULTS, JUNIT, SUMMARY
 from reports.exports.single_run import failures_of_run, grid_of_run
 from reports.exports.writing import write_exports
-from reports.grid_summary import summarise
-from reports.history_tables import HistoryTables
+from reports.grid import addresses
+from reports.grid.grid_summary import summarise
+from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
-from reports.run_summary import summary_markdown
-from reports.site import addresses
+from reports.run.run_summary import summary_markdown
+from reports.run.terminal_failures import failure_lines
 from reports.site.building import write_site
-from reports.terminal_failures import failure_lines
 from tests.reports.recorders import CLAUSE, TARGET, example_of, facts_of, key_of, recorder_for
 from tests.run_folders import clause_entry
 

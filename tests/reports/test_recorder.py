@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from reports.recorder import RunRecorder, latency_bucket
 from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
-from reports.repeats import Repeats, Tally
+from reports.run.recorder import RunRecorder, latency_bucket
+from reports.run.repeats import Repeats, Tally
 from tests.reports.recorders import (
     PROPERTY,
     example_of,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.repeats import FailureClass, Repeats, Tally, rate_of, repeat_facts, wilson_interval
+from reports.run.repeats import FailureClass, Repeats, Tally, rate_of, repeat_facts, wilson_interval
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 from clauses.catalogue import catalogue
 from reports.errors import RunRefused
-from reports.run_folder import read_run_header, run_schema
-from reports.run_writer import RunWriter
+from reports.run.run_folder import read_run_header, run_schema
+from reports.run.run_writer import RunWriter
 from tests.broken_run_folders import BROKEN, OTHER_SUITES, ROWS, write_whole_run
 from tests.run_folders import write_exchanges
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from reports import run_writer
 from reports.records import ANSWER_FIELDS
-from reports.run_writer import PartWriter, new_run_id
+from reports.run import run_writer
+from reports.run.run_writer import PartWriter, new_run_id
 
 
 def test_full_batches_go_to_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,14 @@ import pytest
 from rich.cells import cell_len
 
 from reference_model.listeners import LISTENERS
-from reports.recorder import CellKey, RunRecorder
+from reports.escaping import printable
 from reports.records import Verdict
-from reports.repeats import Repeats, Tally
-from reports.run_summary import summary_markdown
-from reports.terminal import MARKUP, printable, verdict_table
-from reports.terminal_failures import MOST_TOLD, failure_lines
-from reports.words import CRASH
+from reports.run.recorder import CellKey, RunRecorder
+from reports.run.repeats import Repeats, Tally
+from reports.run.run_summary import summary_markdown
+from reports.run.terminal import MARKUP, verdict_table
+from reports.run.terminal_failures import MOST_TOLD, failure_lines
+from reports.verdict_labels import CRASH
 from tests.reports.recorders import (
     CLAUSE,
     answered_step,

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from reports.grid.row_keys import ROW_KEYS
 from reports.hash_list import HASH_LIST, hashes_of, write_hash_list
-from reports.row_keys import ROW_KEYS
-from reports.verification import (
+from reports.verify.verification import (
     GIVEN_TABLES,
     differing_files,
     differing_lists,
@@ -22,7 +22,7 @@ from reports.verification import (
     differing_runs,
     run_folders,
 )
-from spark_aggregation.tables import TABLES
+from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import write_whole_run
 from tests.run_folders import write_header
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.words import percent
+from reports.verdict_labels import percent
 
 
 @pytest.mark.parametrize(

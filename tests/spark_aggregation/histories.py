@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.aggregation import Request, aggregate
-from spark_aggregation.tables import TABLES
+from spark_aggregation.run_roll_up import Request, aggregate
+from spark_aggregation.tables.table_schemas import TABLES
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
 FEW_AND_SLOW = settings(

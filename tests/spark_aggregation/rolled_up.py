@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.facts import Facts, facts_of
-from spark_aggregation.frames import settled
-from spark_aggregation.given_reports import given_tables
-from spark_aggregation.given_runs import local_path
-from spark_aggregation.ingest import Ingested, ingest
-from spark_aggregation.roll_up import roll_up, shown
-from spark_aggregation.state import State, empty_state, fold
+from spark_aggregation.history.facts import Facts, facts_of
+from spark_aggregation.history.ingest import Ingested, ingest
+from spark_aggregation.history.state import State, empty_state, fold
+from spark_aggregation.history.tables_from_facts import roll_up, shown
+from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.given_runs import local_path
+from spark_aggregation.tables.given_reports import given_tables
 
 
 def ingested(spark: SparkSession, root: Path) -> Ingested:

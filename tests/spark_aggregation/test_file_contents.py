@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_aggregation.file_contents import MOST_COMPARED, read_contents
+from spark_aggregation.reading.file_contents import MOST_COMPARED, read_contents
 from tests.run_folders import (
     example_row,
     planned_cell,

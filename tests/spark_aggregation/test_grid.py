@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
 from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
-from spark_aggregation.grid import release_order
+from spark_aggregation.tables.cell_tables import release_order
 from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.rolled_up import tables_of
 

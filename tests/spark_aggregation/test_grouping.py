@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_aggregation import grouping
-from spark_aggregation.grouping import group_rows
+from spark_aggregation.reading import grouping
+from spark_aggregation.reading.grouping import group_rows
 
 _TEXTS = st.none() | st.sampled_from(["a", "b", "c"])
 _SPARSE = st.sampled_from([None, None, None, None, "f1", "f2"])

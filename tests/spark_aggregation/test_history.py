@@ -20,13 +20,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrameWriter, SparkSession
 
-from spark_aggregation.aggregation import Request, aggregate
 from spark_aggregation.errors import ForeignHistory, HistoryMoved
-from spark_aggregation.facts import FACTS, Facts, facts_of
-from spark_aggregation.frames import settled
-from spark_aggregation.history import History
-from spark_aggregation.state import STATE, State
-from spark_aggregation.storage import AlreadyThere, Storage
+from spark_aggregation.history.facts import FACTS, Facts, facts_of
+from spark_aggregation.history.history import History
+from spark_aggregation.history.state import STATE, State
+from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.storage import AlreadyThere, Storage
+from spark_aggregation.run_roll_up import Request, aggregate
 from tests.conformance.suite_runs import REPOSITORY
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,

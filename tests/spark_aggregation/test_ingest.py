@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from reports.records import Refusal
-from spark_aggregation import run_files
+from spark_aggregation.reading import run_files
 from tests.broken_run_folders import BROKEN, write_hashes, write_whole_run
 from tests.run_folders import (
     example_row,

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from reports.grid_page import write_grid
+from reports.grid.table_rows import inputs_sha256
 from reports.records import TABLES_FOLDER, Verdict
 from reports.site import building
-from reports.table_rows import inputs_sha256
+from reports.site.grid_page import write_grid
 from spark_aggregation.job import main
-from spark_aggregation.tables import TABLES
+from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import BROKEN, write_whole_run
 from tests.conformance.suite_runs import run_suite
 from tests.reports.captures import segments_of, stream_of

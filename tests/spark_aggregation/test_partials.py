@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
-from spark_aggregation.file_contents import CONTENTS, LATENCY_KEYS, PARTIAL_KEYS
-from spark_aggregation.partials import counted_apart, merge_partials, partial_aggregates
+from spark_aggregation.reading.file_contents import CONTENTS, LATENCY_KEYS, PARTIAL_KEYS
+from spark_aggregation.reading.partials import counted_apart, merge_partials, partial_aggregates
 
 FOLDER = "file:/runs/r1"
 DAY = date(2026, 11, 21)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_aggregation.ranges import range_statements
+from spark_aggregation.tables.ranges import range_statements
 
 _VERDICTS = {
     "c": "conforms",

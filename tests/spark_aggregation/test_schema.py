@@ -15,9 +15,9 @@ from pyspark.sql.types import (
 )
 
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, ColumnType
-from reports.run_folder import run_schema
-from spark_aggregation import refusals
-from spark_aggregation.schema import EXAMPLES, EXCHANGES, HEADER, spark_schema
+from reports.run.run_folder import run_schema
+from spark_aggregation.reading import refusals
+from spark_aggregation.reading.schema import EXAMPLES, EXCHANGES, HEADER, spark_schema
 
 _TYPE_NAMES = {
     ColumnType.STRING: "string",

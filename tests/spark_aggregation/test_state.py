@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_aggregation.facts import Facts, facts_of
-from spark_aggregation.frames import settled
-from spark_aggregation.ingest import ingest
-from spark_aggregation.roll_up import shown
-from spark_aggregation.state import State, empty_state, fold
+from spark_aggregation.history.facts import Facts, facts_of
+from spark_aggregation.history.ingest import ingest
+from spark_aggregation.history.state import State, empty_state, fold
+from spark_aggregation.history.tables_from_facts import shown
+from spark_aggregation.reading.frames import settled
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
     FOLDED_HISTORIES,

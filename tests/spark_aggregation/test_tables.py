@@ -12,13 +12,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from reports import grid_tables, history_tables
+from reports.grid import grid_tables, history_tables
 from reports.records import NOT_RECORDED
-from reports.repeats import wilson_interval
+from reports.run.repeats import wilson_interval
 from spark_aggregation.errors import UnreadableReport
-from spark_aggregation.given_reports import given_tables
-from spark_aggregation.ingest import changed_clauses
-from spark_aggregation.tables import TABLES
+from spark_aggregation.history.ingest import changed_clauses
+from spark_aggregation.tables.given_reports import given_tables
+from spark_aggregation.tables.table_schemas import TABLES
 from tests.broken_run_folders import OTHER_SUITES, ROWS, write_whole_run
 from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.histories import FLAKE_RATE, SmallRun

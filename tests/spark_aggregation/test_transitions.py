@@ -9,9 +9,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from reports.exports.comparison import compare
-from reports.grid_tables import Grid, read_grid
+from reports.grid.grid_tables import Grid, read_grid
 from reports.records import Verdict
-from spark_aggregation.transitions import transitions_between
+from spark_aggregation.tables.transitions import transitions_between
 from tests.reports.roll_up_tables import cell_row, clause_row, target_row, write_tables
 
 TARGET, LISTENER = "apache-kafka-4.4.0", "plaintext"

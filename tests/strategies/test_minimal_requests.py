@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
+from fixtures.artefacts.message_schemas import api_catalogue
 from strategies.minimal_requests import minimal_request, minimal_values
 from tests.described_apis import described_api
 from wire.codec import decode, decode_prefix

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from fixtures.artefacts import fetch_jars
+from fixtures.artefacts.maven import fetch_jars
 from fixtures.errors import ArtefactUnavailable
-from fixtures.targets import BROKERS_FOLDER, load_target
+from fixtures.registry.targets import BROKERS_FOLDER, load_target
 from wire import api_versions
 from wire.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from wire.fields import Field, FieldType, versions

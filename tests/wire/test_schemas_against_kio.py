@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fixtures.message_schemas import api_catalogue
+from fixtures.artefacts.message_schemas import api_catalogue
 from tests.wire.filled_messages import filled_message
 from tests.wire.kio_process import KioProcess, kio_process
 from wire.codec import encode

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from clauses.catalogue import catalogue
-from fixtures.targets import load_targets
+from fixtures.registry.targets import load_targets
 from tests.run_folders import DEFAULT_CLAUSE, example_row, planned_cell, run_header, write_run
 from workflows.expected_cells import Verdicts, main, read_expected
 

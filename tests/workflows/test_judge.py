@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.targets import BROKERS_FOLDER, load_target
+from fixtures.registry.targets import BROKERS_FOLDER, load_target
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.judge import (
     IMAGE_TARGET,

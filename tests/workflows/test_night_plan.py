@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from click.testing import CliRunner
 
-from fixtures.targets import load_targets
+from fixtures.registry.targets import load_targets
 from workflows.night_plan import main, matrix_rows, nightly_targets
 
 REGISTRY = load_targets()

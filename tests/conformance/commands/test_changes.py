@@ -12,13 +12,13 @@ from click.testing import CliRunner
 
 from conformance.commands.changes import changes
 from conformance.corpus.entries import Entry, InvalidCorpus
-from conformance.generated_inputs import generated_inputs
-from conformance.release_changes import Prediction, Seen, changes_between
+from conformance.releases.generated_inputs import generated_inputs
+from conformance.releases.release_changes import Prediction, Seen, changes_between
+from fixtures.client.running_broker import RunningBroker
 from fixtures.errors import BrokerDidNotStart
-from fixtures.running_broker import RunningBroker
-from fixtures.targets import Target
-from reports.change_log import LeftOut, change_markdown, left_out_lines
-from reports.exit_status import ExitStatus
+from fixtures.registry.targets import Target
+from reports.grid.change_log import LeftOut, change_markdown, left_out_lines
+from reports.run.exit_status import ExitStatus
 
 commands_changes = sys.modules["conformance.commands.changes"]
 

@@ -18,12 +18,12 @@ from click.testing import CliRunner
 from clauses.catalogue import catalogue
 from conformance.commands import selection
 from conformance.commands.matrix import matrix, shard_of, worst_status
-from conformance.run_facts import file_sha256
-from conformance.target_runs import TargetRun, TargetRuns, finished_runs
+from conformance.runs.run_identity import file_sha256
+from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
-from reports.exit_status import ExitStatus
-from reports.run_writer import code_sha256, suite_facts
+from reports.run.exit_status import ExitStatus
+from reports.run.run_writer import code_sha256, suite_facts
 from tests.conformance.suite_runs import REPOSITORY, children_of, run_suite, survivors
 from tests.run_folders import example_row, planned_cell, run_header, target_entry, write_run
 

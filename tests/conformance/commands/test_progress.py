@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
-from conformance.stored_failures import StoredFailure
+from conformance.failures.stored_failures import StoredFailure
 from fixtures.errors import HarnessError
 
 

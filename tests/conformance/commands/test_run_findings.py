@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from conformance.commands import run_findings
 from conformance.commands.replay import replay
 from conformance.commands.run_findings import LONGEST_SEEN, finding_lines, verdicts_of
-from conformance.target_runs import TargetRun
-from reports.failures import write_failure
+from conformance.runs.target_runs import TargetRun
+from reports.run.failures import write_failure
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.reports.recorders import failure_of, key_of
 from tests.run_folders import (

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from conformance.__main__ import main
+from reports.grid.row_keys import ROW_KEYS
 from reports.hash_list import altered_files, read_hash_list
-from reports.row_keys import ROW_KEYS
 from tests.reports.roll_up_tables import write_tables
 from tests.reports.site.sites import site_tables
 

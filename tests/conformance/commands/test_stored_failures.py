@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from conformance.assertions.items import Item
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
-from conformance.drawn_values import UnreadableValues, read_values
-from conformance.expectations import entries_for, match_for
-from conformance.stored_failures import NoStoredFailure, StoredFailure, read_failure
+from conformance.failures.declaration_entries import entries_for, match_for
+from conformance.failures.drawn_values import UnreadableValues, read_values
+from conformance.failures.stored_failures import (
+    SWEEPS,
+    NoStoredFailure,
+    StoredFailure,
+    read_failure,
+)
+from conformance.mutation.properties import Property, all_properties
 from fixtures.errors import InvalidTargetFile
-from fixtures.targets import load_target
+from fixtures.registry.targets import load_target
 from strategies.api_versions import build_request
 from strategies.header_fields import PLAIN_CLIENT_ID
 from tests.conformance.suite_runs import SuiteRun, run_suite
@@ -145,6 +155,31 @@ def test_drawn_values_come_back() -> None:
     sent = build_request(version=3, body_tags=(TaggedField(tag=-0, data=b"\xff"),), client_id=None)
     values = {"sent": sent, "cuts": [1, -2], "every": range(3), "client_id": PLAIN_CLIENT_ID}
     assert read_values(repr(values)) == values
+
+
+@pytest.mark.parametrize("judged", all_properties().values(), ids=lambda each: each.name)
+def test_what_a_property_draws_can_be_replayed(judged: Property) -> None:
+    """Pinned and drawn values of every property are read back: a new type has to be added to `drawn_values.KNOWN`."""
+    examples = list(judged.pinned)
+
+    def take(values: Mapping[str, Any]) -> None:
+        # A property that is not drawn sweeps a list; its items are stored instead.
+        examples.append(values or {"item": Item("Produce", 0, 3)})
+
+    judged.draw(take, seed=1, count=10)
+    assert examples
+    for values in examples:
+        assert repr(read_values(repr(dict(values)))) == repr(dict(values))
+
+
+def test_every_sweep_can_be_replayed() -> None:
+    """Each property that sweeps a list is in `SWEEPS`, which says how one item is judged again."""
+    sweeping = {
+        name
+        for name, judged in all_properties().items()
+        if "sweep(" in inspect.getsource(judged.body)
+    }
+    assert sweeping == set(SWEEPS)
 
 
 @pytest.mark.parametrize("text", ["__import__('os')", "{'a': open('x')}", "1", "{", "{'a': b.c}"])

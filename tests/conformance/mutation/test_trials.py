@@ -14,8 +14,8 @@ from conformance.mutation.trials import (
     examples_to_kill,
     listeners_in_memory,
 )
-from fixtures.broker import Broker
 from fixtures.errors import ConnectionFailed, HarnessError
+from fixtures.under_test.broker import Broker
 
 SIGN = "negative-correlation-ids-lose-their-sign"
 OTHER = "v1-lists-one-key-less"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from reports.exports.writing import write_exports
-from reports.grid_summary import summarise
-from reports.grid_tables import read_grid
-from reports.history_tables import read_history_tables
+from reports.grid.grid_summary import summarise
+from reports.grid.grid_tables import read_grid
+from reports.grid.history_tables import read_history_tables
 from tests.reports.roll_up_tables import (
     RUN_ID,
     cell_row,

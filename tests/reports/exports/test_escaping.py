@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.exports.escaping import (
+from reports.escaping import (
     csv_text,
     html_text,
     markdown_code_block,

@@ -9,10 +9,10 @@ import pytest
 
 from reports.exports.junit import junit_document, result_of
 from reports.exports.links import JUNIT
-from reports.grid_tables import read_grid
-from reports.history_tables import read_history_tables
+from reports.grid.grid_tables import read_grid
+from reports.grid.history_tables import read_history_tables
 from reports.records import Verdict
-from reports.words import CRASH
+from reports.verdict_labels import CRASH
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
 from tests.reports.roll_up_tables import (
     cell_row,

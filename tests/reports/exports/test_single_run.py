@@ -10,8 +10,8 @@ import pytest
 
 from reports.errors import RunRefused
 from reports.exports.single_run import failures_of_run, grid_of_run
-from reports.failures import write_failure
 from reports.records import Verdict
+from reports.run.failures import write_failure
 from tests.reports.recorders import answered_step, failure_of, key_of
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 

@@ -14,7 +14,7 @@ from jsonschema.validators import validator_for
 
 from reports.exports.links import links_of
 from reports.exports.table_files import GRID_ROW_TYPES, columns_of, table_schema_text
-from reports.history_tables import ROW_TYPES
+from reports.grid.history_tables import ROW_TYPES
 from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, SIGNATURE, TERMINAL_ESCAPES
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
 from tests.reports.roll_up_tables import INPUTS_SHA256

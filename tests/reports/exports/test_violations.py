@@ -7,9 +7,9 @@ from pathlib import Path
 
 from reports.exports.links import VIOLATIONS
 from reports.exports.violations import marker, violations_of
-from reports.grid_tables import read_grid
-from reports.grid_view import FoldedGrid
-from reports.history_tables import read_history_tables
+from reports.grid.grid_tables import read_grid
+from reports.grid.grid_view import FoldedGrid
+from reports.grid.history_tables import read_history_tables
 from tests.reports.exports.grids import CLAUSE, OLD, OTHER, SIGNATURE
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
 

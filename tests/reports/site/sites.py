@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from reports.grid_page import write_grid
 from reports.records import Verdict
+from reports.site.grid_page import write_grid
 from tests.reports.roll_up_tables import (
     RUN_ID,
     cell_row,

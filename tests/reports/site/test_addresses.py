@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.site import addresses
+from reports.grid import addresses
 
 
 def test_plain_names_stay(tmp_path: object) -> None:

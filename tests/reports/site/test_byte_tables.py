@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.hex_dump import dump_answer, dump_bare, dump_request
+from reports.run.hex_dump import dump_answer, dump_bare, dump_request
 from reports.site.byte_tables import first_divergence, in_fields_of, read_dump, rows_of
 from tests.reports.roll_up_tables import REFUSED_REQUEST, WRONG_ANSWER
 

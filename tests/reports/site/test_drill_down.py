@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from reports.grid_page import write_grid
-from reports.site import addresses
+from reports.grid import addresses
+from reports.site.grid_page import write_grid
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import (
     HOSTILE,

@@ -8,13 +8,13 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from reports.failures import READS_FACTS
-from reports.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
-from reports.site import addresses
+from reports.grid import addresses
+from reports.run.failures import READS_FACTS
+from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_bare, dump_request
 from reports.site.byte_tables import read_dump, rows_of
 from reports.site.expected_answers import ExpectedAnswer
 from reports.site.failure_pages import compare
-from reports.words import CRASH
+from reports.verdict_labels import CRASH
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row

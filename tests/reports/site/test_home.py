@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from reports.site import addresses
+from reports.grid import addresses
 from tests.reports.roll_up_tables import cell_row
 from tests.reports.site.parsed_pages import all_of, classes_of, grid_row, parse, text_of
 from tests.reports.site.sites import (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from reports.site import addresses
+from reports.grid import addresses
 from tests.reports.roll_up_tables import cell_row, range_row
 from tests.reports.site.accessibility import SIZES, faults_of
 from tests.reports.site.sites import (

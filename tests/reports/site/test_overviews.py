@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from reference_model.profile import FOLDER
 from reports.exports.links import FORMS, table_address
 from reports.exports.table_files import table_schema_text
-from reports.site import addresses
+from reports.grid import addresses
 from reports.site.measurements import quantile_ms
 from tests.reports.roll_up_tables import RUN_ID, cell_row, run_row
 from tests.reports.site.parsed_pages import all_of, parse, text_of

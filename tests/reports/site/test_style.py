@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from reports.site.addresses import STYLE_SHEET
+from reports.grid.addresses import STYLE_SHEET
 
 _STYLE = files("reports.site").joinpath(STYLE_SHEET).read_text(encoding="utf-8")
 _PALETTES = [

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, TimeoutError
 
-from reports.site import addresses
+from reports.grid import addresses
 from tests.reports.site.accessibility import SIZES
 from tests.reports.site.sites import KNOWN_SIGNATURE, NAMES, NEW
 from tests.reports.site.text_browser import dump_in_w3m

@@ -7,8 +7,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from reports.grid_page import write_grid
-from reports.history_tables import ROW_TYPES
+from reports.grid.history_tables import ROW_TYPES
+from reports.site.grid_page import write_grid
 from tests.reports.site.parsed_pages import all_of, parse, text_of
 from tests.reports.site.sites import HOSTILE, SIGNATURE, TARGETS, write_small_site
 

@@ -1,0 +1,266 @@
+"""Runs a conversation with a target and the reference model in parallel, and compares them."""
+
+from __future__ import annotations
+
+from collections import deque
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from hypothesis import reject
+
+from conformance.assertions.judging import summary_of
+from conformance.assertions.model_agreement import is_answer_of
+from fixtures.client.connection import Connection
+from fixtures.under_test.broker import Broker
+from reference_model.connection_states import SERVING, TAKING_REQUESTS
+from reference_model.oracle import NOBODY, first_state, reactions
+from reference_model.reaction import closed
+from reference_model.state_machine import (
+    TRANSITIONS,
+    Authentication,
+    ConnectionState,
+    Credentials,
+    NotModelled,
+    Reaction,
+)
+from strategies.api_versions import build_request
+from strategies.conversations import (
+    Conversation,
+    Handshake,
+    Message,
+    Reconnect,
+    Say,
+    Token,
+)
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES
+from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
+
+NOBODYS_TOKEN = b"\0nobody\0nothing"
+
+UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
+SHORTEST_ANSWER_BYTES = 6
+"""A correlation id and an error code; only the response to a bare token is shorter."""
+
+LAST_WORDS: dict[ConnectionState, Message] = {
+    ConnectionState.OPEN: build_request(version=0),
+    ConnectionState.AUTHENTICATED: build_request(version=0),
+    ConnectionState.BEFORE_HANDSHAKE: build_request(version=0),
+    ConnectionState.VERSIONS_TOLD: Handshake(version=0),
+    ConnectionState.BARE_TOKENS: Token(wrapped=False),
+    ConnectionState.WRAPPED_TOKENS: Token(),
+}
+"""The final message for each connection state; a connection in that state has to answer it."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """An open connection to the target, the stack that closes it, and its state according to the model."""
+
+    connection: Connection
+    closing: ExitStack
+    state: ConnectionState
+
+
+class Player:
+    """Runs one conversation; a context manager that closes the connections it opened."""
+
+    def __init__(self, broker: Broker) -> None:
+        """Start without a connection."""
+        self._broker = broker
+        self._lines: dict[int, _Line] = {}
+        self._judged = 0
+        access = broker.running.sasl
+        self._authentication = NOBODY
+        self._right_token = self._wrong_token = NOBODYS_TOKEN
+        if access is not None:
+            self._authentication = Authentication(
+                credentials=Credentials(username=access.username, password=access.password),
+                mechanisms=access.mechanisms,
+            )
+            self._right_token = plain_token(access.username, access.password)
+            self._wrong_token = plain_token(access.username, f"{access.password}?")
+
+    def __enter__(self) -> Player:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number in tuple(self._lines):
+            self._hang_up(number)
+
+    def play(self, conversation: Conversation) -> None:
+        """Perform every action, then check that every connection that has to be alive still is.
+
+        A conversation that the model does not cover at all is rejected: the final check alone is no evidence.
+
+        Raises:
+            AssertionError: the target did something that the model does not allow.
+        """
+        for action in conversation:
+            if isinstance(action, Reconnect):
+                self._hang_up(action.connection)
+            else:
+                self._say(action)
+        judged = self._judged
+        for number, line in tuple(self._lines.items()):
+            if line.state in LAST_WORDS:
+                self._say(Say(connection=number, messages=(LAST_WORDS[line.state],)))
+        if not judged:
+            reject()
+
+    def _hang_up(self, number: int) -> None:
+        line = self._lines.pop(number, None)
+        if line is not None:
+            line.closing.close()
+
+    def _line(self, number: int) -> _Line:
+        if number not in self._lines:
+            closing = ExitStack()
+            connection = closing.enter_context(self._broker.connect(authenticate=False))
+            self._lines[number] = _Line(connection, closing, first_state(self._broker.profile))
+        return self._lines[number]
+
+    def _request(self, message: Message) -> Request:
+        if isinstance(message, Handshake):
+            return handshake_request(version=message.version, mechanism=message.mechanism)
+        if isinstance(message, Token):
+            token = self._right_token if message.right else self._wrong_token
+            return authenticate_request(token) if message.wrapped else bare_token(token)
+        return message
+
+    def _say(self, action: Say) -> None:
+        line = self._line(action.connection)
+        if line.state not in TAKING_REQUESTS or (action.ends and self._broker.speaks_tls):
+            return
+        requests = [self._request(message) for message in action.messages]
+        # A hang would cost a silence bound each time.
+        hangs = self._may_hang(requests, line.state, ends=action.ends)
+        if hangs or not self._is_modelled(requests, line.state):
+            return
+        if action.ends:
+            exchanges = line.connection.end_stream(requests)
+        else:
+            exchanges = line.connection.converse(requests)
+        # Responses were lost only after a refused size, or if our side ended directly after a complete frame or size.
+        ends_early = action.ends and ends_at_a_read(requests[-1])
+        may_lose = (
+            self._broker.profile.traits.early_end_loses_answers
+            and line.state in SERVING
+            and (ends_early or any(size_of(request) < 0 for request in requests))
+        )
+        line.state = self._follow(line.state, exchanges, may_lose=may_lose)
+        self._judged += 1
+        if action.ends:
+            assert has_ended(exchanges), (
+                "the target keeps the connection open after our side of it has ended"
+            )
+            line.state = ConnectionState.CLOSED
+        elif line.state is ConnectionState.CLOSED and not has_ended(exchanges):
+            (following,) = line.connection.converse([build_request(version=0)])
+            assert following.outcome is Outcome.CLOSED, (
+                f"the model expects a closed connection; {what_was_seen(following)}"
+            )
+
+    def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
+        """Return whether an end in the same write may leave requests neither answered nor closed."""
+        ends_early = ends or (len(requests) > 1 and any(size_of(each) < 0 for each in requests))
+        hangs = self._broker.profile.traits.early_end_may_hang
+        return hangs and ends_early and state in SERVING
+
+    def _is_modelled(self, requests: list[Request], state: ConnectionState) -> bool:
+        """Return whether the model covers each of the requests, in sequence.
+
+        Requests that get neither a response nor a close are excluded, because each would cost a silence bound.
+        `MODEL.agrees-with-reference` judges them, with a sentinel after those that are ignored.
+        """
+        try:
+            for request in requests:
+                allowed = self._allowed(request, state)
+                if not allowed or state not in TAKING_REQUESTS:
+                    break
+                if any(reaction.outcome in UNANSWERED for reaction in allowed):
+                    return False
+                state = TRANSITIONS[state, allowed[0].event]
+        except NotModelled:
+            return False
+        return True
+
+    def _allowed(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
+        """Return what the model allows for a frame; nothing for an incomplete one."""
+        size = size_of(request)
+        payload = request.data[SIZE_BYTES:]
+        if size < 0:
+            return (closed("PROTOCOL.negative-size-refused"),)
+        if not is_whole(request):
+            return ()
+        return reactions(
+            payload,
+            self._broker.profile,
+            self._broker.identity,
+            state=state,
+            authentication=self._authentication,
+        )
+
+    def _follow(
+        self, state: ConnectionState, exchanges: tuple[Exchange, ...], *, may_lose: bool
+    ) -> ConnectionState:
+        """Compare the exchanges with the model, and return the connection's new state."""
+        answered = deque(exchange for exchange in exchanges if exchange.payload is not None)
+        for exchange in exchanges:
+            if state not in TAKING_REQUESTS:
+                break
+            allowed = self._allowed(exchange.request, state)
+            if not allowed:
+                break
+            if may_lose and not answered:
+                return ConnectionState.CLOSED
+            reaction = self._matching(allowed, exchange.request, answered, exchanges)
+            state = TRANSITIONS[state, reaction.event]
+        assert not answered, f"{len(answered)} more responses than the model allows"
+        return state
+
+    def _matching(
+        self,
+        allowed: tuple[Reaction, ...],
+        sent: Request,
+        answered: deque[Exchange],
+        exchanges: tuple[Exchange, ...],
+    ) -> Reaction:
+        """Return the reaction that the target chose, and remove its response from `answered`."""
+        for reaction in allowed:
+            if reaction.outcome is Outcome.ANSWER:
+                if answered and is_answer_of(reaction, sent.data, answered[0], self._broker):
+                    answered.popleft()
+                    return reaction
+            elif not answered:
+                return reaction
+        seen = what_was_seen(answered[0] if answered else exchanges[-1])
+        raise AssertionError(f"the model allows {' or '.join(map(str, allowed))}; {seen}")
+
+
+def size_of(request: Request) -> int:
+    """Return the size in the prefix of a request's frame."""
+    return int.from_bytes(request.data[:SIZE_BYTES], signed=True)
+
+
+def ends_at_a_read(request: Request) -> bool:
+    """Return whether a broker has read everything it waits for: a size, or the frame after it."""
+    return len(request.data) == SIZE_BYTES or is_whole(request)
+
+
+def is_whole(request: Request) -> bool:
+    """Return whether a request has all the bytes that its frame announces."""
+    return len(request.data) >= SIZE_BYTES and size_of(request) <= len(request.data) - SIZE_BYTES
+
+
+def has_ended(exchanges: tuple[Exchange, ...]) -> bool:
+    """Return whether the target was seen closing the connection after the last of some pipelined requests."""
+    last = exchanges[-1]
+    return last.outcome is Outcome.CLOSED or (last.outcome is Outcome.ANSWER and not last.usable)
+
+
+def what_was_seen(exchange: Exchange) -> str:
+    """Describe the outcome of a request, even if the response is too short for an error code."""
+    if exchange.payload is not None and len(exchange.payload) < SHORTEST_ANSWER_BYTES:
+        return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
+    return summary_of(exchange)

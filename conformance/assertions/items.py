@@ -1,0 +1,98 @@
+"""The items of a list that is judged completely: one version of one API each, and how to check and name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import NamedTuple
+
+from conformance.assertions.judging import Unjudged
+from fixtures.under_test.broker import Broker
+from wire.exchange import Exchange
+
+
+class Item(NamedTuple):
+    """One version of one API, to be requested by a sweep.
+
+    Attributes:
+        name: the API's name.
+        api_key: its key.
+        api_version: the requested version.
+    """
+
+    name: str
+    api_key: int
+    api_version: int
+
+
+class Problem(AssertionError):
+    """What is wrong with one item.
+
+    Attributes:
+        what: the problem, in words that are equal for every item that fails in the same way.
+        details: further details of this item; may be empty.
+    """
+
+    def __init__(self, what: str, details: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.details = details
+
+
+class Refusal(Problem):
+    """A refusal that may end: the item is requested once more after all others."""
+
+
+class CrashingItem(Problem):
+    """An item that ends the target."""
+
+
+Check = Callable[[Broker, Item], Exchange]
+"""Asks one item, returns the exchange, and raises `Problem` if something is wrong, `Unjudged` if it is only to be noted."""
+
+
+def check_item(broker: Broker, item: Item, check: Check) -> None:
+    """Check one item again, alone.
+
+    Raises:
+        AssertionError: the item fails.
+    """
+    try:
+        with suppress(Unjudged):
+            check(broker, item)
+    except Problem as problem:
+        raise AssertionError(message_of([item], problem)) from problem
+
+
+def message_of(items: Sequence[Item], problem: Problem) -> str:
+    """Name the items that fail alike, and what is wrong with them."""
+    first_line = f"{names_of(items)}: {problem.what}"
+    return f"{first_line}\n{problem.details}" if problem.details else first_line
+
+
+def names_of(items: Iterable[Item]) -> str:
+    """Return items by API, each with its versions as ranges: "Produce v0-v2, Envelope v0"."""
+    return ", ".join(
+        f"{name} {ranges([item.api_version for item in same])}"
+        for name, same in groupby(items, key=lambda item: item.name)
+    )
+
+
+def ranges(versions: Sequence[int]) -> str:
+    """Return ascending versions as ranges: "v0-v2, v5"."""
+    return ", ".join(
+        f"v{run[0]}" if len(run) == 1 else f"v{run[0]}-v{run[-1]}"
+        for run in consecutive_runs(versions)
+    )
+
+
+def consecutive_runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Split ascending numbers into runs that have no gap: 0, 1, 2, 5 into [0, 1, 2] and [5]."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return runs

@@ -1,0 +1,267 @@
+"""Turns a target's bytes into values that a property can make assertions about.
+
+Bytes that cannot be decoded are the target's fault: they raise `MalformedAnswer`, which is an AssertionError. Faults
+on our side are `fixtures.errors.HarnessError` and are never raised here.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hypothesis import assume
+
+from fixtures.client.patience import SMALL_ANSWER_BYTES
+from fixtures.under_test.broker import Broker
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode, decode_prefix
+from wire.error_codes import ErrorCode
+from wire.errors import BufferUnderflow, DecodeError
+from wire.exchange import Exchange, Outcome, Request
+from wire.fields import Message
+from wire.headers import ResponseHeader
+
+RESPONSE_HEADER_BYTES = 4
+FLEXIBLE_RESPONSE_HEADER = 1
+ERROR_CODE_BYTES = 2
+_DUMP_BYTES = 48
+_SAYS_WHY = re.compile(
+    r"panic|fatal error|SIG[A-Z]{3,}|Segmentation|FATAL|OutOfMemoryError|Uncaught"
+)
+"""Marks the line of a crash that states the reason, in Go, Rust, C and Java."""
+
+
+class MalformedAnswer(AssertionError):
+    """The target's bytes are not the required response.
+
+    Attributes:
+        exchange: the exchange that they belong to.
+        decode_error: what is wrong with the bytes, with offsets into the frame's payload; None if there is no
+            response at all.
+    """
+
+    def __init__(self, exchange: Exchange, problem: str, error: DecodeError | None = None) -> None:
+        super().__init__(problem)
+        self.exchange = exchange
+        self.decode_error = error
+
+
+class Unjudged(AssertionError):
+    """No source says how to judge something that a clause covers: informational, never a violation."""
+
+
+class TargetEnded(AssertionError):
+    """A request ended the target, and ended a fresh one too if we can start one."""
+
+
+def crash_in_words(last_words: str) -> tuple[str, str]:
+    """Return a one-line summary of a crash, and the complete text.
+
+    The summary is the line in which the target states the reason, if there is one, else the first line, which is ours.
+
+    Args:
+        last_words: how the target ended, with the last lines that it wrote.
+    """
+    lines = last_words.splitlines() or [""]
+    why = next((line for line in lines[1:] if _SAYS_WHY.search(line)), lines[0])
+    return f"this request crashes the target: {why.strip()}", last_words
+
+
+@contextmanager
+def naming_input(place: str, value: str) -> Iterator[None]:
+    """Add to a violation inside the block where the input stood, and in a second line what it was.
+
+    The first line stays the same for all inputs that fail alike, because it distinguishes one failure from another.
+
+    Args:
+        place: what was unusual, for example "an unknown tag in the body".
+        value: its value.
+    """
+    try:
+        yield
+    except AssertionError as error:
+        what, *details = str(error).split("\n", 1)
+        error.args = ("\n".join((f"{place}: {what}", value, *details)),)
+        raise
+
+
+def what_it_did(exchange: Exchange) -> str:
+    """Describe the outcome of a request, without the content of a response."""
+    what = {
+        Outcome.ANSWER: "answered",
+        Outcome.CLOSED: "closed the connection",
+        Outcome.IGNORED: "ignored the request",
+        Outcome.SILENT: "fell silent",
+    }[exchange.outcome]
+    return f"the target {what}"
+
+
+def payload_of(exchange: Exchange) -> bytes:
+    """Return the payload of the response.
+
+    Raises:
+        MalformedAnswer: there is no complete response.
+    """
+    if exchange.framing_error is not None and exchange.payload is None:
+        raise MalformedAnswer(
+            exchange, f"the response's frame: {exchange.framing_error}", exchange.framing_error
+        )
+    if exchange.payload is None:
+        stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
+        raise MalformedAnswer(exchange, f"{what_it_did(exchange)} instead of answering{stray}")
+    return exchange.payload
+
+
+def decode_answer(
+    exchange: Exchange, *, api_version: int, exactly: bool = False
+) -> ApiVersionsResponse:
+    """Decode a response in the layout of a version.
+
+    Args:
+        exchange: the exchange.
+        api_version: the layout's version.
+        exactly: whether bytes after the body are an error. Separate clauses judge these bytes, so other properties
+            ignore them.
+
+    Raises:
+        MalformedAnswer: there is no response, or it does not decode.
+    """
+    payload = payload_of(exchange)
+    body = payload[RESPONSE_HEADER_BYTES:]
+    try:
+        decode(ResponseHeader, payload[:RESPONSE_HEADER_BYTES], version=0)
+        return _decode_body(body, api_version, exactly=exactly)
+    except DecodeError as error:
+        error.start += RESPONSE_HEADER_BYTES
+        error.end += RESPONSE_HEADER_BYTES
+        raise MalformedAnswer(
+            exchange, f"not decodable as ApiVersions v{api_version}: {error}", error
+        ) from error
+
+
+def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
+    """Decode the body of a response; small bodies are cached."""
+    decode_once = _decode_small_body if len(body) <= SMALL_ANSWER_BYTES else _decode_any_body
+    return decode_once(body, api_version, exactly=exactly)
+
+
+def _decode_any_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
+    if exactly:
+        return decode(ApiVersionsResponse, body, version=api_version)
+    return decode_prefix(ApiVersionsResponse, body, version=api_version)[0]
+
+
+_decode_small_body = functools.lru_cache(maxsize=1024)(_decode_any_body)
+"""Cached, because a target sends the same few bodies again and again."""
+
+
+def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
+    """Return whether a response decodes with a tag section in its header, but not without one."""
+    payload = payload_of(exchange)
+    try:
+        decode_prefix(
+            ApiVersionsResponse, payload, version=api_version, offset=RESPONSE_HEADER_BYTES
+        )
+    except DecodeError:
+        try:
+            _, body = decode_prefix(ResponseHeader, payload, version=FLEXIBLE_RESPONSE_HEADER)
+            decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=body)
+        except DecodeError:
+            return False
+        return True
+    return False
+
+
+def bytes_behind_body(exchange: Exchange, *, api_version: int) -> bytes:
+    """Return the bytes in a response's frame after the body of a version.
+
+    Raises:
+        MalformedAnswer: there is no response, or it does not decode.
+    """
+    decode_answer(exchange, api_version=api_version)
+    payload = payload_of(exchange)
+    _, end = decode_prefix(
+        ApiVersionsResponse, payload, version=api_version, offset=RESPONSE_HEADER_BYTES
+    )
+    return payload[end:]
+
+
+def error_code_of(exchange: Exchange) -> ErrorCode:
+    """Read the error code of a response; its offset is the same in every version.
+
+    Raises:
+        MalformedAnswer: there is no response, or it is too short for an error code.
+    """
+    payload = payload_of(exchange)
+    end = RESPONSE_HEADER_BYTES + ERROR_CODE_BYTES
+    if len(payload) < end:
+        error = BufferUnderflow(
+            "no error code", start=len(payload), end=len(payload), field_path="error_code"
+        )
+        raise MalformedAnswer(exchange, f"the response is too short: {error}", error)
+    return ErrorCode(int.from_bytes(payload[RESPONSE_HEADER_BYTES:end], signed=True))
+
+
+def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:
+    """Fail unless a request was refused: with a close, or with an error.
+
+    Args:
+        exchange: the exchange.
+        served: the failure message if the request was served.
+    """
+    closed_or_answered = exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER)
+    assert closed_or_answered, f"neither refused nor closed; {what_it_did(exchange)}"
+    if exchange.outcome is Outcome.ANSWER:
+        assert error_code_of(exchange) is not ErrorCode.NONE, served
+
+
+def summary_of(exchange: Exchange) -> str:
+    """Describe the outcome of a request in a few words."""
+    if exchange.outcome is not Outcome.ANSWER:
+        return what_it_did(exchange)
+    following = "answered" if exchange.usable else "not answered"
+    return f"the target answered {error_code_of(exchange)!r}; the next request was {following}"
+
+
+def key_ranges(answer: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
+    """Return the table of a response as a dict of API key to (min_version, max_version)."""
+    return {entry.api_key: (entry.min_version, entry.max_version) for entry in answer.api_keys}
+
+
+def assume_served(broker: Broker, *sent: Request) -> None:
+    """Reject the example unless the target serves the version of every request."""
+    assume(all(0 <= request.api_version <= broker.max_version for request in sent))
+
+
+def assume_unserved(broker: Broker, sent: Request) -> None:
+    """Reject the example unless the version is above the highest that the target serves."""
+    assume(sent.api_version > broker.max_version)
+
+
+def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
+    """Return the tags of every tag section of a response, in wire order."""
+    structs: tuple[Message, ...] = (
+        answer,
+        *answer.api_keys,
+        *answer.supported_features,
+        *answer.finalized_features,
+    )
+    return tuple(struct.tag_order for struct in structs)
+
+
+def stable_part(answer: ApiVersionsResponse) -> tuple[object, ...]:
+    """Return the part in which two responses of one broker must be equal.
+
+    It excludes the throttle time and the features' epoch, which follows the cluster's log. Table and features are
+    sorted, because no source fixes their order.
+    """
+    return (
+        answer.error_code,
+        sorted(key_ranges(answer).items()),
+        sorted((f.name, f.min_version, f.max_version) for f in answer.supported_features),
+        sorted(
+            (f.name, f.min_version_level, f.max_version_level) for f in answer.finalized_features
+        ),
+    )

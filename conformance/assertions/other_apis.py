@@ -1,0 +1,259 @@
+"""Sends requests of any API to a target, and judges the responses.
+
+The schemas come from Kafka's own jars, so a sweep covers exactly the versions that they describe.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.assertions.items import Item, Problem, Refusal
+from conformance.assertions.judging import MalformedAnswer, decode_answer, payload_of, what_it_did
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
+from strategies.minimal_requests import minimal_request, minimal_values
+from wire.api_versions import API_VERSIONS_KEY, ApiVersion
+from wire.codec import decode, decode_prefix
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Outcome, Request, Step
+from wire.headers import ResponseHeader
+from wire.message_schemas import Api
+from wire.sasl import SASL_HANDSHAKE_KEY
+
+SLOWEST_ANSWER_S = 2.5
+"""Silence bound for these requests.
+
+Some of them wait until a change is on disk. The requests that the usual silence bound is derived from do not.
+"""
+
+
+class RefusedAsUnsupported(Refusal):
+    """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION."""
+
+    def __init__(self) -> None:
+        super().__init__("answered with UNSUPPORTED_VERSION, although the table lists it")
+
+
+@functools.lru_cache(maxsize=8)
+def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
+    """Return the version table that a target advertises on its listener, sorted by key; the target is asked once.
+
+    Raises:
+        HarnessError: the table can no longer be read, which other clauses judge.
+    """
+    try:
+        table = _table(broker, broker.max_version)
+    except MalformedAnswer:
+        # Whether the newest version decodes is judged by other clauses.
+        try:
+            table = _table(broker, broker.readable_version)
+        except MalformedAnswer as error:
+            raise HarnessError(
+                "no version table can be read (judged by KIP-35.v0-always-served), so its entries cannot be "
+                f"requested: {error}"
+            ) from error
+    return tuple(sorted(table, key=lambda entry: entry.api_key))
+
+
+def _table(broker: Broker, api_version: int) -> tuple[ApiVersion, ...]:
+    with broker.connect() as connection:
+        (exchange,) = connection.converse([probe_request(api_version)])
+    return decode_answer(exchange, api_version=api_version).api_keys
+
+
+def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
+    """Return the advertised table, which must not be empty.
+
+    Raises:
+        HarnessError: the table is empty, or cannot be read.
+    """
+    table = advertised_table(broker)
+    if not table:
+        raise HarnessError(
+            "the table is empty (judged by KIP-35.table-lists-itself), so it has no entries to request"
+        )
+    return table
+
+
+def steps_to_table(broker: Broker) -> tuple[Step, ...]:
+    """Request the table again and return the steps; they are evidence for notes on entries that are not requested."""
+    broker.forget()
+    broker.converse([probe_request(broker.max_version)])
+    return tuple(broker.journal)
+
+
+def spared_apis(broker: Broker) -> tuple[str, ...]:
+    """Return the advertised APIs that are not requested.
+
+    On a broker that this suite did not start, these are the APIs that change the things they name.
+    """
+    if broker.running.launcher != "address":
+        return ()
+    names = (api_catalogue().name_of(entry.api_key) for entry in advertised_table(broker))
+    return tuple(name for name in names if name in minimal_values().destructive)
+
+
+def advertised_items(broker: Broker) -> Iterator[Item]:
+    """Yield every advertised version that a schema describes, except those of spared APIs."""
+    spared = spared_apis(broker)
+    for entry in filled_table(broker):
+        for api_version in _described(entry):
+            name = api_catalogue().name_of(entry.api_key)
+            if name not in spared:
+                yield Item(name, entry.api_key, api_version)
+
+
+def undescribed_items(broker: Broker) -> Iterator[Item]:
+    """Yield the lowest advertised version without a schema, for each API that has one."""
+    for entry in advertised_table(broker):
+        described = set(_described(entry))
+        unknown = (v for v in range(entry.min_version, entry.max_version + 1) if v not in described)
+        first = next(unknown, None)
+        if first is not None:
+            yield Item(api_catalogue().name_of(entry.api_key), entry.api_key, first)
+
+
+def neighbouring_items(broker: Broker) -> Iterator[Item]:
+    """Yield the versions just below and above each advertised range, except for ApiVersions and spared APIs."""
+    spared = spared_apis(broker)
+    for entry in filled_table(broker):
+        name = api_catalogue().name_of(entry.api_key)
+        # Whether a range is ordered is judged by a separate clause.
+        reversed_range = entry.min_version > entry.max_version
+        if entry.api_key == API_VERSIONS_KEY or name in spared or reversed_range:
+            continue
+        if api_catalogue().nearest(entry.api_key, entry.min_version) is None:
+            continue
+        for api_version in (entry.min_version - 1, entry.max_version + 1):
+            yield Item(name, entry.api_key, api_version)
+
+
+def _described(entry: ApiVersion) -> list[int]:
+    return [
+        api_version
+        for api_version in api_catalogue().versions_of(entry.api_key)
+        if entry.min_version <= api_version <= entry.max_version
+    ]
+
+
+def send(broker: Broker, request: Request, *, silence_bound_s: float | None = None) -> Exchange:
+    """Send one request followed by a sentinel, on a connection that is authenticated if the listener requires it."""
+    with broker.connect(silence_bound_s=silence_bound_s) as connection:
+        return connection.exchange(request)
+
+
+def check_served(broker: Broker, item: Item) -> Exchange:
+    """Request one version that a schema describes.
+
+    Raises:
+        Problem: the version is refused, gets no response in its own layout, or closes the connection.
+    """
+    api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    request = minimal_request(api, item.api_version)
+    exchange = send(broker, request, silence_bound_s=SLOWEST_ANSWER_S)
+    try:
+        payload_of(exchange)
+    except MalformedAnswer as error:
+        raise Problem(str(error)) from error
+    try:
+        correlation_id, response = decode_response(exchange, api, item.api_version)
+    except DecodeError as error:
+        raise Problem("the response cannot be decoded", str(error)) from error
+    if correlation_id != exchange.request.correlation_id:
+        raise Problem("the response has the correlation id of another request")
+    if not exchange.usable and not _begins_authentication(broker, item):
+        raise Problem("the connection is unusable after the response")
+    if ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response, item.api_version):
+        raise RefusedAsUnsupported
+    return exchange
+
+
+def _begins_authentication(broker: Broker, item: Item) -> bool:
+    """Return whether tokens have to follow the response, so that no other request is served after it."""
+    return broker.asks_for_authentication and item.api_key == SASL_HANDSHAKE_KEY
+
+
+def check_not_served(broker: Broker, item: Item) -> Exchange:
+    """Request one version that is not advertised, in the layout of the nearest one that a schema describes.
+
+    A close, UNSUPPORTED_VERSION or a response in another layout counts as a refusal. So does INVALID_REQUEST, if the
+    nearest advertised version gets something else.
+
+    Raises:
+        Problem: the version is served all the same, or gets no response.
+    """
+    exchange, codes = _ask(broker, item)
+    if exchange.outcome is Outcome.CLOSED:
+        return exchange
+    if exchange.outcome is not Outcome.ANSWER:
+        raise Problem(f"neither refused nor closed; {what_it_did(exchange)}")
+    if codes is None or ErrorCode.UNSUPPORTED_VERSION in codes:
+        return exchange
+    # A served version may also answer a minimal request with INVALID_REQUEST.
+    if ErrorCode.INVALID_REQUEST in codes:
+        _, served = _ask(broker, _nearest_advertised(broker, item))
+        if served is not None and ErrorCode.INVALID_REQUEST not in served:
+            return exchange
+    raise Problem("served, although the table does not list it")
+
+
+def _nearest_advertised(broker: Broker, item: Item) -> Item:
+    """Return the nearest advertised version of the same API."""
+    (entry,) = (each for each in advertised_table(broker) if each.api_key == item.api_key)
+    api_version = min(max(item.api_version, entry.min_version), entry.max_version)
+    return item._replace(api_version=api_version)
+
+
+def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
+    """Request a version in the nearest known layout, and read the error codes of the response.
+
+    The codes are None if no response came or it does not decode: such a version was not served.
+    """
+    nearest = api_catalogue().nearest(item.api_key, item.api_version)
+    assert nearest is not None
+    api, layout = nearest
+    exchange = send(broker, minimal_request(api, item.api_version, layout=layout))
+    if exchange.outcome is not Outcome.ANSWER:
+        return exchange, None
+    try:
+        _, response = decode_response(exchange, api, layout)
+    except DecodeError:
+        return exchange, None
+    return exchange, set(error_codes_in(response, layout))
+
+
+def decode_response(exchange: Exchange, api: Api, api_version: int) -> tuple[int, Any]:
+    """Decode a response without leaving any bytes over; return its correlation id and its message.
+
+    Raises:
+        DecodeError: the response does not decode. The offsets count from the beginning of its payload.
+    """
+    payload = payload_of(exchange)
+    version = api.response_header_version(api_version)
+    header, body = decode_prefix(ResponseHeader, payload, version=version)
+    try:
+        return header.correlation_id, decode(api.response, payload[body:], version=api_version)
+    except DecodeError as error:
+        error.start += body
+        error.end += body
+        raise
+
+
+def error_codes_in(message: Any, api_version: int) -> Iterator[int]:
+    """Yield every error code in a message of a given version, at any depth."""
+    for field in message.FIELDS:
+        if api_version not in field.versions:
+            continue
+        value = getattr(message, field.name)
+        if field.name == "error_code":
+            yield value
+        for each in value if isinstance(value, tuple) else (value,):
+            if dataclasses.is_dataclass(each):
+                yield from error_codes_in(each, api_version)

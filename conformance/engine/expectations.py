@@ -1,0 +1,57 @@
+"""Declared violations: which have expired, and which a run did not need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+
+from clauses.catalogue import catalogue
+from fixtures.registry.targets import KnownViolation, Target
+from reports.records import Verdict
+from reports.run.recorder import RunRecorder
+
+ENDED_BADLY = (Verdict.VIOLATES, Verdict.FLAKY, Verdict.KNOWN_VIOLATION)
+
+
+def stale_expectations(targets: Iterable[Target]) -> list[str]:
+    """Describe the declared violations that have expired or whose clause does not exist."""
+    today = datetime.now(UTC).date()
+    stale = []
+    for target in targets:
+        for known in target.known_violations:
+            if known.clause not in catalogue():
+                stale.append(f"{target.id} declares {known.clause}, which is not in the catalogue")
+            elif known.expires <= today:
+                stale.append(
+                    f"the declaration of {known.clause} on {target.id} expired on {known.expires}"
+                )
+    return stale
+
+
+def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> Iterator[str]:
+    """Describe the declared violations that matched nothing in a run that judged their clause.
+
+    A declaration whose clause holds is excluded: that is an unexpected pass.
+    """
+    for target in targets:
+        for known in target.known_violations:
+            for listener in set(known.listeners) - set(target.listeners):
+                yield f"{target.id} declares {known.clause} on the listener {listener}, which it does not have"
+            verdicts = {
+                cell.verdict
+                for key, cell in recorder.cells.items()
+                if key.target == target.id and known.holds_on(key.clause, key.listener)
+            }
+            reason = _why_unmatched(recorder, target, known, verdicts)
+            if reason:
+                yield f"{target.id} declares {known.clause}, {reason}"
+
+
+def _why_unmatched(
+    recorder: RunRecorder, target: Target, known: KnownViolation, verdicts: set[Verdict]
+) -> str:
+    if verdicts == {Verdict.NOT_APPLICABLE}:
+        return "which does not apply to it"
+    if verdicts.isdisjoint(ENDED_BADLY) or (target.id, known) in recorder.matched_expectations:
+        return ""
+    return f"but no failure matches {known.match!r}"

@@ -1,0 +1,303 @@
+"""The pytest plugin that connects targets, properties and records.
+
+It plans the cells, judges the examples and classifies the failures.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis.errors import Flaky
+
+from clauses.catalogue import catalogue
+from conformance.engine.budgets import SETTINGS_OF_A_TEST, examples_on
+from conformance.engine.expectations import unmatched_expectations
+from conformance.engine.hypothesis_profiles import (
+    UNSHRUNK,
+    load_profile,
+    place_of_run,
+    seed_for_place,
+)
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.overlapping import JUDGE_EXAMPLE, OneByOne, Overlap
+from conformance.engine.planning import is_judged, is_left_out, listener_of, planned_run
+from conformance.engine.prerequisites import why_not_applicable
+from conformance.engine.property_judge import JUDGE, SEQUENCES_CLAUSE, PropertyJudge
+from conformance.engine.pytest_reports import explain
+from conformance.engine.repeating import Repeater
+from conformance.runs.run_identity import asks_for_everything, target_facts
+from fixtures.errors import HarnessError
+from fixtures.plugin import TARGETS, tier_of
+from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.spare_target import SpareTarget
+from reports.plugin import RECORDER, clauses_of
+from reports.run.allure_results import label_result
+from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
+from reports.run.run_writer import RunWriter
+
+REPEATER = pytest.StashKey[Repeater]()
+"""Repeats the failures of the current target."""
+FAILED_ELSEWHERE = pytest.StashKey[Collection[str]]()
+"""Clauses that an example of the property violated, other than the property's own."""
+PARTLY = pytest.StashKey[bool]()
+"""Set if more was deselected than the tier leaves out."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Load Hypothesis's settings before any test module is imported, and choose a seed if none is given."""
+    INTERRUPTS.remember()
+    if config.option.hypothesis_seed is None:
+        seed = seed_for_place()
+        # Must happen before Hypothesis's own plugin reads the option.
+        config.option.hypothesis_seed = None if seed is None else str(seed)
+    load_profile(tier_of(config), seed=_seed(config))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Check the clauses that properties name, deselect what the tier leaves out, and plan the cells."""
+    tier = tier_of(config)
+    left_out = [item for item in items if is_judged(item) and is_left_out(item, tier)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]
+    judged = [item for item in items if is_judged(item)]
+    if judged and config.option.tbstyle == "auto":
+        # The report of a failing property shows bytes, so pytest need not read our source for each traceback.
+        config.option.tbstyle = "native"
+    for item in judged:
+        # An unknown clause ends the run before its folder is created.
+        clauses_of(item)
+        _judge_examples(item)
+    if judged and not config.option.collectonly:
+        is_whole = asks_for_everything(config) and PARTLY not in config.stash
+        config.stash[RECORDER] = planned_run(
+            judged,
+            RunWriter(
+                Path(config.getoption("--runs")),
+                catalogue=catalogue(),
+                tier=tier,
+                seed=_seed(config),
+                whole=is_whole,
+                corrects=config.getoption("--corrects"),
+                pinned_examples=_pinned_examples(judged),
+            ),
+            tier,
+        )
+
+
+def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
+    """Count the pinned examples of each property; they run first, on every target."""
+    return {
+        _name_of(item): len(getattr(item.obj, "hypothesis_explicit_examples", ()))  # type: ignore[attr-defined]
+        for item in items
+    }
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Mark the run as partial if a property of the tier is deselected."""
+    for item in items:
+        if not is_left_out(item, tier_of(item.config)):
+            item.config.stash[PARTLY] = True
+
+
+def _seed(config: pytest.Config) -> int | None:
+    """Return the seed that examples are drawn with; None for a derandomized profile if no seed is given."""
+    seed = config.option.hypothesis_seed
+    return int(seed) if seed is not None and str(seed).isdecimal() else None
+
+
+def _judge_examples(item: pytest.Item) -> None:
+    """Insert the judge between Hypothesis and the test's body, once per test function."""
+    if any(map(item.get_closest_marker, ("stored", "swept"))):
+        # Such a test passes its examples to the judge itself.
+        return
+    handle = getattr(item.obj, "hypothesis", None)  # type: ignore[attr-defined]
+    if handle is None:
+        raise pytest.UsageError(
+            f"{item.nodeid}: a property needs @given, or the mark stored or swept"
+        )
+    body = handle.inner_test
+    if not hasattr(body, "judged"):
+        handle.inner_test = _judged(body)
+
+
+def _judged(body: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(body)
+    def run(**values: Any) -> None:
+        INTERRUPTS.check()
+        JUDGE_EXAMPLE.get()(body, values)
+
+    run.judged = True  # type: ignore[attr-defined]
+    return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Skip a property that does not apply to the target; judge every other one."""
+    recorder = item.config.stash.get(RECORDER, None)
+    clauses = clauses_of(item)
+    if recorder is None or not clauses:
+        return (yield)
+    broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
+    _note_target(recorder, broker)
+    broker.begin_property(*(clause.id for clause in clauses))
+    needs = [need for mark in item.iter_markers("needs") for need in mark.args]
+    for clause in clauses:
+        reason = why_not_applicable(clause, needs, broker)
+        if reason is not None:
+            recorder.not_applicable(CellKey(clause.id, broker.target.id, broker.listener), reason)
+            pytest.skip(f"not applicable: {reason}")
+        label_result(clause, listener_of(item).id)
+    is_brief = _is_brief(item, broker)
+    judge = PropertyJudge(
+        recorder,
+        broker,
+        clauses,
+        _name_of(item),
+        is_brief=is_brief,
+        pinned=_pinned_examples([item])[_name_of(item)],
+        sequences=_judge_of_sequences(recorder, broker, _name_of(item)),
+    )
+    JUDGE.set(judge)
+    overlap = Overlap(judge.judge)
+    in_order = item.get_closest_marker("in_order") is not None
+    JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
+    try:
+        with closing(judge), _fewer_examples(item, broker) if is_brief else nullcontext():
+            try:
+                result = yield
+                overlap.end()
+                INTERRUPTS.check()
+                judge.raise_first()
+            except OneByOne as found:
+                judge.begin_again(found.__cause__)
+                result = item.runtest()
+                judge.raise_first()
+            return result
+    except (AssertionError, Flaky):
+        if place_of_run() != UNSHRUNK:
+            judge.repeat_failures(_repeater(item.config, broker.target))
+        raise
+    finally:
+        item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
+
+
+def _judge_of_sequences(
+    recorder: RunRecorder, broker: Broker, property_name: str
+) -> PropertyJudge | None:
+    """Return the judge of examples that run after others on a connection; None if that clause is not planned."""
+    key = CellKey(SEQUENCES_CLAUSE, broker.target.id, broker.listener)
+    if key not in recorder.cells:
+        return None
+    return PropertyJudge(recorder, broker, (catalogue()[SEQUENCES_CLAUSE],), property_name)
+
+
+def _repeater(config: pytest.Config, target: Target) -> Repeater:
+    """Return the repeater of a target; the repeater of the previous target is closed."""
+    repeater = config.stash.get(REPEATER, None)
+    if repeater is None or repeater.target is not target:
+        _end_repeater(config)
+        spare = SpareTarget(target, config.getoption("--launcher"))
+        repeater = Repeater(spare, tier=tier_of(config))
+        config.stash[REPEATER] = repeater
+    return repeater
+
+
+def _end_repeater(config: pytest.Config) -> None:
+    repeater = config.stash.get(REPEATER, None)
+    if repeater is None:
+        return
+    del config.stash[REPEATER]
+    try:
+        repeater.close()
+    except (OSError, HarnessError) as error:
+        # The verdicts remain valid, and the run must still get its footer.
+        warnings.warn(f"the broker for repeats was not stopped cleanly: {error}", stacklevel=1)
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Stop the broker that a target's failures were repeated on, so that it disturbs no other target."""
+    if not clauses_of(item):
+        return
+    same = nextitem is not None and _is_about(nextitem, listener_of(item).target)
+    if not same:
+        _end_repeater(item.config)
+
+
+def _is_about(item: pytest.Item, target: Target) -> bool:
+    return bool(clauses_of(item)) and listener_of(item).target is target
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the broker that failures were repeated on, and report the declarations that matched nothing."""
+    _end_repeater(session.config)
+    recorder = session.config.stash.get(RECORDER, None)
+    if recorder is not None:
+        targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
+        recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
+
+
+def _is_brief(item: pytest.Item, broker: Broker) -> bool:
+    """Return whether a property runs fewer examples because the listener is not the target's first."""
+    first = broker.listener == broker.target.listeners[0]
+    return not first and item.get_closest_marker("exhaustive") is None
+
+
+@contextmanager
+def _fewer_examples(item: pytest.Item, broker: Broker) -> Iterator[None]:
+    """Make a property draw only a share of its examples inside the block."""
+    test = item.obj  # type: ignore[attr-defined]
+    # Hypothesis keeps a test's settings there, and has no public way to change them after decoration.
+    whole = getattr(test, SETTINGS_OF_A_TEST, None)
+    if whole is None:
+        yield
+        return
+    fewer = examples_on(broker.listener, broker.target.listeners, max_examples=whole.max_examples)
+    setattr(test, SETTINGS_OF_A_TEST, settings(whole, max_examples=fewer))
+    try:
+        yield
+    finally:
+        setattr(test, SETTINGS_OF_A_TEST, whole)
+
+
+def _name_of(item: pytest.Item) -> str:
+    return str(item.function.__name__)  # type: ignore[attr-defined]
+
+
+def _note_target(recorder: RunRecorder, broker: Broker) -> None:
+    running = broker.running
+    if recorder.targets[broker.target.id].launcher == NOT_STARTED:
+        facts = target_facts(broker.target, launcher=running.launcher, artefacts=running.artefacts)
+        recorder.target_started(facts)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep a failure's evidence, and report only gating violations as failed."""
+    report = yield
+    recorder = item.config.stash.get(RECORDER, None)
+    clauses = clauses_of(item)
+    if recorder is not None and clauses and not report.skipped:
+        listener = listener_of(item)
+        ids = [clause.id for clause in clauses]
+        if call.when == "call":
+            elsewhere: Collection[str] = item.stash.get(FAILED_ELSEWHERE, frozenset[str]())
+            ids += sorted(elsewhere)
+        keys = [CellKey(id_, listener.target.id, listener.listener) for id_ in ids]
+        strict = item.config.getoption("--strict-should")
+        explain(report, call, recorder, keys, _name_of(item), strict=strict)
+    return report

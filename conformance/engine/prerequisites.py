@@ -1,0 +1,91 @@
+"""What a property may require from a running target, and why a clause does not apply without it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from clauses.catalogue import Clause
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.pre_api_versions_broker import what_becomes_of_the_handshake
+from reference_model.scram import SCRAM
+
+V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
+"""The clause that can be judged whatever the target answers."""
+
+
+class Need(NamedTuple):
+    """Something that not every target provides.
+
+    Attributes:
+        is_met: returns whether a target provides it.
+        otherwise: why a clause does not apply if the target does not provide it.
+    """
+
+    is_met: Callable[[Broker], bool]
+    otherwise: str
+
+
+NEEDS: Mapping[str, Need] = {
+    "metrics": Need(
+        lambda broker: broker.running.metrics_url is not None,
+        "the suite cannot read the target's metrics, because of the way the target was started",
+    ),
+    "request_log": Need(
+        lambda broker: None not in (broker.running.request_log, broker.running.administration),
+        "the suite cannot read the target's request log, because of the way the target was started",
+    ),
+    "quota": Need(
+        lambda broker: broker.running.administration is not None,
+        "the suite cannot set a request quota on the target, because of the way the target was started",
+    ),
+    "cluster_id": Need(
+        lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
+        "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
+        "the cluster and node at this address",
+    ),
+    "handshake_v1": Need(
+        lambda broker: broker.profile.traits.sasl_handshake_max > 0,
+        "the release has no SaslHandshake v1",
+    ),
+    "scram": Need(
+        lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.mechanisms,
+        "the target offers no SCRAM: its release is too old, or the way it was started does not allow the suite to "
+        "add a user",
+    ),
+    "plaintext": Need(
+        lambda broker: broker.has_listener("plaintext"),
+        "the target has no plaintext listener to compare with",
+    ),
+}
+"""The needs, by the name that the mark `needs` uses."""
+
+
+_asked_once = functools.cache(what_becomes_of_the_handshake)
+
+
+def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> str | None:
+    """Return why a clause does not apply to a target; None if it does.
+
+    Args:
+        clause: the clause.
+        needs: what the property needs; names of `NEEDS`.
+        broker: the target.
+
+    Raises:
+        KeyError: a name is not in `NEEDS`.
+        HarnessError: the target's table cannot be read, so only `V0_ALWAYS_SERVED` can be judged.
+    """
+    if not broker.target.handshake:
+        return f"the release is older than ApiVersions: {_asked_once(broker)}"
+    if broker.unreadable is not None:
+        if clause.id == V0_ALWAYS_SERVED:
+            return None
+        raise broker.unreadable
+    if not clause.applies_at(broker.max_version):
+        return (
+            f"applies from ApiVersions v{clause.applies_to.first} on; "
+            f"the target serves at most v{broker.max_version}"
+        )
+    return next((NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(broker)), None)

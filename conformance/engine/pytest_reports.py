@@ -1,0 +1,101 @@
+"""Rewrites pytest's report of a property that did not pass: its violations, or why it could not be judged."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis.errors import Flaky
+
+from fixtures.errors import HarnessError
+from reports.run.allure_results import attach_failure
+from reports.run.exit_status import gates
+from reports.run.recorder import Cell, CellKey, RunRecorder
+from reports.run.terminal import shortened
+
+LONGEST_LINE = 160
+"""Columns of a failure in pytest's own list: two rows of most terminals. What stands below the verdicts says more."""
+
+
+def explain(
+    report: pytest.TestReport,
+    call: pytest.CallInfo[None],
+    recorder: RunRecorder,
+    keys: list[CellKey],
+    property_name: str,
+    *,
+    strict: bool,
+) -> None:
+    """Keep the evidence of a property's failures, and report only gating violations as failed.
+
+    Args:
+        report: pytest's report, changed in place.
+        call: pytest's call of the test.
+        recorder: holds the cells.
+        keys: the property's cells.
+        property_name: the property's name.
+        strict: whether a SHOULD gates.
+    """
+    if call.when == "call":
+        # Even if nothing failed: informational differences have evidence too.
+        _keep_evidence(recorder, keys)
+    if call.excinfo is None:
+        return
+    violated = [recorder.cells[key] for key in keys if recorder.cells[key].violations]
+    if violated and isinstance(call.excinfo.value, AssertionError | Flaky):
+        _report_violations(report, violated, strict=strict)
+    else:
+        _report_problem(report, recorder, keys, property_name, call.excinfo.value)
+
+
+def _keep_evidence(recorder: RunRecorder, keys: list[CellKey]) -> None:
+    for key in keys:
+        recorder.write_failures(key)
+        for failure in recorder.cells[key].failures.values():
+            attach_failure(failure)
+
+
+def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: bool) -> None:
+    # The verdicts below the report show the bytes; a traceback would show only our code.
+    report.longrepr = "\n".join(
+        shortened(f"{clause}: {line}", LONGEST_LINE, complete_in="failure.json")
+        for clause, line in dict.fromkeys(
+            (cell.planned.clause, failure.first_line)
+            for cell in cells
+            for failure in cell.violations
+        )
+    )
+    excuse = _excuse(cells, strict=strict)
+    if excuse:
+        report.outcome = "skipped"
+        report.wasxfail = excuse
+
+
+def _report_problem(
+    report: pytest.TestReport,
+    recorder: RunRecorder,
+    keys: list[CellKey],
+    property_name: str,
+    error: BaseException,
+) -> None:
+    problem = _problem(error)
+    first = all(problem not in cell.problems for cell in recorder.cells.values())
+    for key in keys:
+        recorder.inconclusive(key, property_name, problem)
+    # Only a fault of this suite gets a traceback, and only its first occurrence.
+    if isinstance(error, HarnessError) or not first:
+        report.longrepr = "inconclusive; see the reason below the table of verdicts"
+
+
+def _problem(error: BaseException) -> str:
+    if isinstance(error, HarnessError):
+        return f"{type(error).__name__}: {error}"
+    first_line = str(error).partition("\n")[0]
+    return f"a bug in this suite; please report it: {type(error).__name__}: {first_line}"
+
+
+def _excuse(cells: list[Cell], *, strict: bool) -> str:
+    """Return why the violated cells do not fail the run; empty if one of them does."""
+    excuses = [
+        cell.planned.known_violation or ("" if gates(cell, strict=strict) else cell.level)
+        for cell in cells
+    ]
+    return "; ".join(excuses) if all(excuses) else ""

@@ -1,0 +1,233 @@
+"""Repeats a failing example alone, to distinguish deterministic from intermittent failures.
+
+The example runs first on the broker that was judged. If we started that broker, it then runs on a fresh one. If it
+passes alone, it runs again while other connections send requests.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from hypothesis.errors import UnsatisfiedAssumption
+from hypothesis.strategies import DataObject
+
+from conformance.engine.assumptions import assumptions_outside_hypothesis
+from fixtures.errors import HarnessError, OutOfPatience
+from fixtures.lent_connections import Lender, LentConnection
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
+from fixtures.under_test.spare_target import SpareTarget
+from reports.run.repeats import Repeats, Tally
+from wire.exchange import Request
+
+FEW_REPEATS = 10
+"""Repeats if all of them fail.
+
+A failure that occurs three times in ten would fail ten times in a row once in 170,000 tries.
+"""
+MANY_REPEATS = 40
+"""Repeats of an intermittent failure, to estimate its rate: the 95 % interval is then at most 0.3 wide."""
+PLACE_BUDGET_S = 1.5
+"""Wall time for repeats in one place. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
+TARGET_BUDGET_S = {"smoke": 2.0, "gentle": 20.0, "standard": 20.0, "deep": 20.0}
+"""Wall time for all repeats on one target, by tier.
+
+Failures after that are not classified, and count as violations.
+"""
+LOAD_CONNECTIONS = 4
+
+Body = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True)
+class FailingExample:
+    """A property's body with the values that it failed on.
+
+    Attributes:
+        body: the body.
+        values: the values, by name.
+        served_before: requests of other examples that were sent before on the borrowed connection.
+    """
+
+    body: Body
+    values: Mapping[str, Any]
+    served_before: tuple[Request, ...] = ()
+
+    def on(self, used: Broker, other: Broker) -> FailingExample:
+        """Return the same example on another broker."""
+        values = {name: other if value is used else value for name, value in self.values.items()}
+        return replace(self, values=values)
+
+
+def run_body(
+    broker: Broker, body: Body, values: Mapping[str, Any], *, lender: Lender | None = None
+) -> None:
+    """Run a property's body once; check that the broker is alive after a malformed request or a failure.
+
+    Args:
+        broker: the target.
+        body: the body.
+        values: its values, by name.
+        lender: lends the body its first connection; None if the body opens every connection itself.
+
+    Raises:
+        AssertionError: the target violates the clause.
+        HarnessError: the example could not be judged.
+    """
+    broker.forget(lender)
+    try:
+        body(**values)
+    except AssertionError:
+        # If the broker ended in the middle of an example, the failure is no evidence about the clause.
+        broker.check_alive()
+        raise
+    exchanges = (exchange for step in broker.journal for exchange in step.exchanges)
+    if any(exchange.request.broken and not exchange.usable for exchange in exchanges):
+        broker.check_alive()
+
+
+@contextmanager
+def lender_behind(broker: Broker, requests: Iterable[Request]) -> Iterator[Lender]:
+    """Yield a lender of one connection that has served these requests, each with its sentinel.
+
+    Raises:
+        HarnessError: the requests are not served now. The borrowed connection raises it too, if it is closed by then.
+    """
+
+    def not_again() -> NoReturn:
+        raise HarnessError(
+            f"{broker.target.id} does not serve the requests again that the connection served before"
+        )
+
+    # Otherwise the borrower might have to ask for the table first, on another connection than the lent one.
+    broker.ask_for_table()
+    broker.forget()
+    with broker.connect(authenticate=False) as connection:
+        if not all(connection.exchange(request).usable for request in requests):
+            not_again()
+        yield Lender(not_again, LentConnection(connection, tuple(broker.journal)))
+
+
+def run_again(broker: Broker, example: FailingExample) -> None:
+    """Run a failing example alone, on a connection that served the same requests before.
+
+    Raises:
+        AssertionError: the target violates the clause again.
+        UnsatisfiedAssumption: the property rejects the example for this target.
+        HarnessError: the example could not be judged.
+    """
+    before = example.served_before
+    with (
+        assumptions_outside_hypothesis(),
+        lender_behind(broker, before) if before else nullcontext() as lender,
+    ):
+        run_body(broker, example.body, example.values, lender=lender)
+
+
+def _fails(broker: Broker, example: FailingExample) -> bool:
+    try:
+        run_again(broker, example)
+    except AssertionError:
+        return True
+    except UnsatisfiedAssumption:
+        return False
+    return False
+
+
+def _tally(broker: Broker, example: FailingExample) -> Tally:
+    """Repeat until the result is clear: a few times if every repeat fails, many times if one passes."""
+    failed = repeats = 0
+    give_up_at = time.monotonic() + PLACE_BUDGET_S
+    while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
+        failed += _fails(broker, example)
+        repeats += 1
+        if time.monotonic() > give_up_at:
+            break
+    return Tally(failed, repeats)
+
+
+@contextmanager
+def _load(broker: Broker) -> Iterator[None]:
+    """Send plain requests from other connections while the block runs."""
+    ended = threading.Event()
+
+    def send() -> None:
+        # Each thread needs its own Broker, because a journal belongs to one thread.
+        other = Broker(broker.running, broker.listener)
+        while not ended.is_set():
+            with suppress(HarnessError):
+                other.exchange(probe_request(0))
+            other.forget()
+
+    threads = [threading.Thread(target=send, daemon=True) for _ in range(LOAD_CONNECTIONS)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+class Repeater:
+    """Repeats the failures of one target; `close` stops the broker that was started for it."""
+
+    def __init__(self, spare: SpareTarget, *, tier: str) -> None:
+        """Start with the full budget.
+
+        Args:
+            spare: another instance of the same target.
+            tier: the run's tier.
+        """
+        self._budget_s = TARGET_BUDGET_S[tier]
+        self.target = spare.target
+        self._spare = spare
+        self._spent_s = 0.0
+
+    def repeat(self, broker: Broker, example: FailingExample) -> Repeats | None:
+        """Repeat a failing example; return how often and where it failed.
+
+        Args:
+            broker: the broker that was judged.
+            example: the shrunk example that failed there.
+
+        Returns:
+            None if the example cannot be repeated: it drew its values interactively, or the target's time is used up.
+        """
+        interactive = any(isinstance(value, DataObject) for value in example.values.values())
+        if interactive or self._spent_s > self._budget_s:
+            return None
+        started = time.monotonic()
+        try:
+            return self._tallies(broker, example)
+        except OutOfPatience:
+            return None
+        finally:
+            self._spent_s += time.monotonic() - started
+
+    def _tallies(self, broker: Broker, example: FailingExample) -> Repeats:
+        used, fresh, loaded = Tally(0, 0), None, None
+        try:
+            used = _tally(broker, example)
+            other = self._spare.broker(broker.listener)
+            if other is not None:
+                fresh = _tally(other, example.on(broker, other))
+            if used.failed == 0 and (fresh is None or fresh.failed == 0):
+                with _load(broker):
+                    loaded = _tally(broker, example)
+        except OutOfPatience:
+            raise
+        except HarnessError as error:
+            trouble = f"{type(error).__name__}: {error}"
+            return Repeats(used=used, fresh=fresh, loaded=loaded, trouble=trouble)
+        return Repeats(used=used, fresh=fresh, loaded=loaded)
+
+    def close(self) -> None:
+        """Stop the fresh broker, if one is running."""
+        self._spare.close()

@@ -1,0 +1,159 @@
+"""Judges a complete list, item by item: every item gets a record, and items that fail in the same way are one failure.
+
+A property over drawn items would leave out some of the list, and stop at its first failure. A sweep checks every
+item once, on a connection of its own, and only then reports what failed, with all items of one failure in its
+first line: "Produce v0-v2: the target closed the connection instead of answering".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from conformance.assertions.items import (
+    Check,
+    CrashingItem,
+    Item,
+    Problem,
+    Refusal,
+    check_item,
+    message_of,
+    names_of,
+)
+from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
+from conformance.engine.property_judge import OUT_OF_PATIENCE, PropertyJudge
+from conformance.engine.repeating import FailingExample
+from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
+from fixtures.under_test.broker import Broker
+from wire.exchange import Outcome, Step
+
+SILENT_ITEMS = 8
+"""A sweep stops after this many silent items: it has failed anyway, and each one costs a silence bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    item: Item
+    problem: Problem
+    steps: tuple[Step, ...]
+
+
+def sweep(judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check) -> None:
+    """Check every item and pass each result to the judge.
+
+    Raises:
+        AssertionError: the first failure, if any failure is binding.
+        HarnessError: the sweep could not be completed.
+    """
+    failed, trouble = _check_all(judge, broker, items, check)
+    for alike in _alike(failed):
+        message = message_of([each.item for each in alike], alike[0].problem)
+        # The smallest item comes last, because only a failure's last example is kept.
+        for each in reversed(alike):
+            again = partial(check_item, check=check)
+            example = FailingExample(again, {"broker": broker, "item": each.item})
+            kind = TargetEnded if isinstance(each.problem, CrashingItem) else AssertionError
+            judge.differs(kind(message), each.steps, example)
+    if trouble is not None and failed and isinstance(trouble, OutOfPatience):
+        judge.leaves_out(OUT_OF_PATIENCE)
+    elif trouble is not None:
+        # Everything judged before this point has been recorded.
+        raise trouble
+    judge.raise_first()
+
+
+def _check_all(
+    judge: PropertyJudge, broker: Broker, items: Iterable[Item], check: Check
+) -> tuple[list[_Failed], HarnessError | None]:
+    """Check every item; return those that fail, and what ended the sweep before its last item, if anything did."""
+    failed: list[_Failed] = []
+    silent = 0
+    last: list[Item] = []
+    for item in items:
+        last = [*last[-1:], item]
+        broker.forget()
+        before = broker.patience.now()
+        try:
+            judge.conforms([check(broker, item)])
+            # Silence that was allowed does not count against the target's patience.
+            broker.patience.forgive(before)
+        except Unjudged as note:
+            judge.notes(Unjudged(f"{names_of([item])}: {note}"), tuple(broker.journal))
+        except Problem as problem:
+            failed.append(_Failed(item, problem, tuple(broker.journal)))
+            silent += was_silent(broker.journal)
+        except HarnessError as error:
+            crashing = None
+            if isinstance(error, BrokerGone) and not broker.can_restart:
+                error = judge.ends_for_good(error, {"item": item})
+            elif isinstance(error, BrokerGone):
+                # If the target does not start again, the cause stays unknown; earlier results are kept.
+                with suppress(HarnessError):
+                    crashing = _find_crashing_item(broker, last, check)
+            if crashing is None:
+                return failed, type(error)(f"requesting {names_of([item])}: {error}")
+            failed.append(crashing)
+        if silent == SILENT_ITEMS:
+            break
+    return _still_failing(judge, broker, failed, check), None
+
+
+def _still_failing(
+    judge: PropertyJudge, broker: Broker, failed: Sequence[_Failed], check: Check
+) -> list[_Failed]:
+    """Request refused items again; note those that are served now, and return what still fails.
+
+    Seen: 3.4.1 refuses LeaveGroup v0-v2 until its group coordinator has started.
+    """
+    left = []
+    for each in failed:
+        if isinstance(each.problem, Refusal):
+            broker.forget()
+            with suppress(Problem, HarnessError):
+                check(broker, each.item)
+                note = f"{names_of([each.item])}: {each.problem.what}; served when it was requested again"
+                judge.notes(Unjudged(note), tuple(broker.journal))
+                continue
+        left.append(each)
+    return left
+
+
+def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _Failed | None:
+    """Find out which of the last items ends the target, trying each on a fresh one; restart the target afterwards.
+
+    The end may be noticed only when the next item is requested.
+    """
+    crashing = None
+    for item in reversed(last):
+        if crashing is not None or not broker.can_restart:
+            break
+        broker.restart()
+        broker.forget()
+        try:
+            with suppress(Problem, Unjudged):
+                check(broker, item)
+            # After its response or close, a process may take a moment to end.
+            broker.await_end()
+        except BrokerGone as gone:
+            crashing = _Failed(
+                item, CrashingItem(*crash_in_words(str(gone))), tuple(broker.journal)
+            )
+    if crashing is not None and broker.can_restart:
+        broker.restart()
+    return crashing
+
+
+def was_silent(journal: Sequence[Step]) -> bool:
+    """Return whether any exchange got neither a response nor a close in time."""
+    exchanges = [exchange for step in journal for exchange in step.exchanges]
+    return any(exchange.outcome is Outcome.SILENT for exchange in exchanges)
+
+
+def _alike(failed: Sequence[_Failed]) -> list[list[_Failed]]:
+    """Group failures with equal words, in order of their first occurrence."""
+    groups: dict[str, list[_Failed]] = {}
+    for each in failed:
+        groups.setdefault(each.problem.what, []).append(each)
+    return list(groups.values())

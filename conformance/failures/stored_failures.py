@@ -1,0 +1,184 @@
+"""Reads failures from a run folder, judges them again, and turns them into corpus entries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from hypothesis.errors import UnsatisfiedAssumption
+
+from conformance.assertions.items import Check, Item, check_item
+from conformance.assertions.other_apis import (
+    advertised_items,
+    check_not_served,
+    check_served,
+    neighbouring_items,
+)
+from conformance.corpus.entries import Entry
+from conformance.engine.repeating import FailingExample, run_again
+from conformance.failures.drawn_values import UnreadableValues, read_values
+from fixtures.under_test.broker import Broker
+from reference_model.stored_inputs import cut_frames
+from wire.exchange import Request
+
+FACTS_FILE = "failure.json"
+PROPERTIES_FOLDER = Path(__file__).parents[1] / "brokers"
+STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
+"""The checks that the corpus property makes of stored input, by the name of the value they take."""
+SWEPT_ITEM = "item"
+"""Name of the value that a sweep checks."""
+_Items = Callable[[Broker], Iterable[Item]]
+SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
+    {
+        "test_every_advertised_version_is_served": (advertised_items, check_served),
+        "test_neighbours_of_a_range_are_not_served": (neighbouring_items, check_not_served),
+    }
+)
+"""Each sweep's items for a target and its check, by the sweep's name."""
+_TEXTS = ("signature", "clause", "property_name", "target", "listener", "message", "example")
+
+
+class NoStoredFailure(Exception):
+    """No failure was found, or it is incomplete."""
+
+
+class Holds(Exception):
+    """The stored failure no longer applies: the property rejects its example for this target."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFailure:
+    """One failure of a run folder.
+
+    Attributes:
+        signature: identifies equal failures.
+        clause: the violated clause.
+        property_name: the test function's name.
+        target: the target's id.
+        listener: the listener's name.
+        message: what was observed.
+        example: the drawn values, as text.
+        sent: the bytes that were sent, by connection, in order.
+        served_before: requests of other examples that the connection had served before the failing one.
+    """
+
+    signature: str
+    clause: str
+    property_name: str
+    target: str
+    listener: str
+    message: str
+    example: str
+    sent: Mapping[int, bytes]
+    served_before: tuple[Request, ...]
+
+    @property
+    def first_line(self) -> str:
+        """The message's first line."""
+        return self.message.partition("\n")[0]
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Return an entry of the corpus for what was sent on each connection."""
+        clause = self.clause.lower().replace(".", "-")
+        origin = f"found on {self.target} ({self.listener}): {self.clause}: {self.first_line}"
+        return tuple(
+            Entry(name=f"{clause}-{self.signature[:8]}", origin=origin, data=data)
+            for data in self.sent.values()
+            if data
+        )
+
+
+def read_failure(path: Path) -> StoredFailure:
+    """Read a failure from its folder, or from a file in it.
+
+    Raises:
+        NoStoredFailure: the folder holds no complete failure.
+    """
+    folder = path if path.is_dir() else path.parent
+    try:
+        facts = json.loads((folder / FACTS_FILE).read_text(encoding="utf-8"))
+        sent: dict[int, bytes] = {}
+        pieces = [
+            (int(step["connection"]), bytes.fromhex(step["data"])) for step in facts.get("sent", [])
+        ]
+        for number, data in pieces:
+            sent[number] = sent.get(number, b"") + data
+        before = b"".join(data for _, data in pieces[: int(facts.get("served_before", 0))])
+        return StoredFailure(
+            sent=sent,
+            served_before=cut_frames(before).whole,
+            **{name: str(facts[name]) for name in _TEXTS},
+        )
+    except OSError as error:
+        raise NoStoredFailure(f"{folder} contains no failure: {error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NoStoredFailure(
+            f"{folder / FACTS_FILE} does not describe a failure: {error!r}"
+        ) from error
+
+
+def property_named(name: str) -> Callable[..., None]:
+    """Return the body of a property, or one of the checks that a property makes of stored input.
+
+    Raises:
+        NoStoredFailure: there is no longer a property or check of that name.
+    """
+    for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
+        found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
+        if found is not None:
+            body: Callable[..., None] = getattr(found, "hypothesis", found)
+            return getattr(body, "inner_test", body)
+    raise NoStoredFailure(f"the property {name} no longer exists")
+
+
+def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None:
+    """Judge the failing example again.
+
+    Returns:
+        The violation; None if the target now conforms.
+
+    Raises:
+        NoStoredFailure: the property no longer exists.
+        UnreadableValues: the values cannot be read back, or there are none.
+        HarnessError: the example could not be judged.
+        Holds: the property rejects the example for this target.
+    """
+    if not failure.example:
+        raise UnreadableValues(
+            f"this failure is about {failure.property_name} itself, not about one input: judge the target again with "
+            f"pytest conformance/ -k {failure.property_name}"
+        )
+    values: dict[str, Any] = dict(read_values(failure.example))
+    body = _body_for(failure, values)
+    example = FailingExample(body, {"broker": broker, **values}, failure.served_before)
+    try:
+        run_again(broker, example)
+    except AssertionError as error:
+        return error
+    except UnsatisfiedAssumption as error:
+        raise Holds(
+            f"{failure.property_name} does not apply to this input on this target"
+        ) from error
+    return None
+
+
+def _body_for(failure: StoredFailure, values: Mapping[str, Any]) -> Callable[..., None]:
+    """Return the function that judges a failure's values: its property, or the check that it makes of each item."""
+    if SWEPT_ITEM in values and failure.property_name in SWEEPS:
+        items, check = SWEEPS[failure.property_name]
+        return partial(_check_if_among, items=items, check=check)
+    stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
+    return property_named(stored or failure.property_name)
+
+
+def _check_if_among(broker: Broker, item: Item, *, items: _Items, check: Check) -> None:
+    """Check an item alone if the sweep has it for this target; tables differ between targets."""
+    if item not in items(broker):
+        raise UnsatisfiedAssumption
+    check_item(broker, item, check)

@@ -1,0 +1,151 @@
+"""Records what running brokers advertise and what they can parse in the reference model's tables."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from conformance.assertions.items import consecutive_runs
+from conformance.assertions.judging import decode_answer
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.launchers import choose_launcher, launch
+from fixtures.registry.targets import Target
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
+from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_PLAINTEXT
+from reference_model.profile import FOLDER, release_order
+from strategies.minimal_requests import minimal_request
+from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
+from wire.exchange import Outcome
+from wire.sasl import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY, handshake_request
+
+KEY_COLUMNS = ("release", "quorum", "listener")
+TABLE_COLUMNS = (*KEY_COLUMNS, "api_key", "min_version", "max_version")
+FEATURE_COLUMNS = (*KEY_COLUMNS, "name", "min_version", "max_version", "finalized_level")
+
+READABLE_COLUMNS = ("release", "api_key", "min_version", "max_version")
+
+RECORDED_LISTENERS = (PLAINTEXT, CONTROLLER)
+STEPS_OF_SASL = (API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
+"""Keys that the SASL authenticator handles itself, so that its response shows nothing about other APIs."""
+
+RECORDED = Path(str(FOLDER))
+"""Where the model reads the recorded tables; only a checkout can be recorded to."""
+
+Row = Mapping[str, str | int]
+
+
+def advertised(broker: Broker) -> ApiVersionsResponse:
+    """Return a broker's response at the highest version that it serves."""
+    version = broker.max_version
+    exchange = broker.exchange(probe_request(version))
+    return decode_answer(exchange, api_version=version, exactly=True)
+
+
+def record_tables(target: Target, launcher: str, folder: Path = RECORDED) -> None:
+    """Start a target and replace its rows in `advertised.csv`, `features.csv` and `readable.csv`.
+
+    All listeners of a broker share one table, recorded from the plaintext listener. A controller has its own table. What
+    a release can parse is the same on every listener.
+
+    Args:
+        target: an Apache Kafka release of the registry.
+        launcher: "auto", "process" or "container".
+        folder: the folder of the three files.
+    """
+    chosen, _ = choose_launcher(target, launcher)
+    with launch(target, chosen) as running:
+        answers = {
+            listener: advertised(Broker(running, listener))
+            for listener in RECORDED_LISTENERS
+            if listener in running.addresses
+        }
+        readable = readable_versions(Broker(running, SASL_PLAINTEXT))
+    _replace_rows(folder / "readable.csv", READABLE_COLUMNS, {"release": target.release}, readable)
+    for listener, answer in answers.items():
+        key: Row = {
+            "release": target.release,
+            "quorum": target.quorum or "",
+            "listener": listener,
+        }
+        _replace_rows(folder / "advertised.csv", TABLE_COLUMNS, key, _table_rows(answer))
+        _replace_rows(folder / "features.csv", FEATURE_COLUMNS, key, _feature_rows(answer))
+
+
+def readable_versions(broker: Broker) -> list[Row]:
+    """Return the versions of other APIs that a release can parse, as ranges.
+
+    After SaslHandshake v1 the broker refuses a request that it can read with ILLEGAL_SASL_STATE, and closes the
+    connection without an answer otherwise. Releases before 1.0 do not have that version: no rows.
+    """
+    catalogue = api_catalogue()
+    api_keys = sorted({api.api_key for api in catalogue} - set(STEPS_OF_SASL))
+    rows: list[Row] = []
+    for api_key in api_keys:
+        read = [v for v in catalogue.versions_of(api_key) if _is_read(broker, api_key, v)]
+        rows += [
+            {"api_key": api_key, "min_version": run[0], "max_version": run[-1]}
+            for run in consecutive_runs(read)
+        ]
+    return rows
+
+
+def _is_read(broker: Broker, api_key: int, api_version: int) -> bool:
+    api = api_catalogue().find(api_key, api_version)
+    assert api is not None
+    with broker.connect(authenticate=False) as connection:
+        (handshake,) = connection.converse([handshake_request(version=1)])
+        if handshake.outcome is not Outcome.ANSWER:
+            return False
+        (exchange,) = connection.converse([minimal_request(api, api_version)])
+    return exchange.outcome is Outcome.ANSWER
+
+
+def _table_rows(answer: ApiVersionsResponse) -> list[Row]:
+    return [
+        {
+            "api_key": entry.api_key,
+            "min_version": entry.min_version,
+            "max_version": entry.max_version,
+        }
+        for entry in answer.api_keys
+    ]
+
+
+def _feature_rows(answer: ApiVersionsResponse) -> list[Row]:
+    levels = {feature.name: feature.max_version_level for feature in answer.finalized_features}
+    return [
+        {
+            "name": feature.name,
+            "min_version": feature.min_version,
+            "max_version": feature.max_version,
+            "finalized_level": levels.get(feature.name, 0),
+        }
+        for feature in answer.supported_features
+    ]
+
+
+def _replace_rows(file: Path, columns: tuple[str, ...], key: Row, rows: Iterable[Row]) -> None:
+    kept: list[Row] = []
+    if file.exists():
+        with file.open(newline="") as lines:
+            kept = [
+                row
+                for row in csv.DictReader(lines)
+                if any(row[column] != key[column] for column in key)
+            ]
+    last = columns[len(key)]
+    new: list[Row] = [{**key, **row} for row in rows]
+    everything = sorted((*kept, *new), key=lambda row: _order(row, tuple(key), last))
+    with file.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(everything)
+
+
+def _order(row: Row, key: tuple[str, ...], last: str) -> tuple[object, ...]:
+    value = str(row[last])
+    rank = int(value) if value.lstrip("-").isdigit() else 0
+    parts = (row[column] for column in key if column != "release")
+    return release_order(str(row["release"])), *parts, rank, value

@@ -1,0 +1,47 @@
+"""Header fields that decide whether two runs are equivalent: the target's file, and whether the run was complete."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fixtures.registry.targets import BROKERS_FOLDER, Target
+from reports.run.recorder import TargetFacts
+
+SUITE = Path(__file__).parents[1]
+WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers")
+"""Naming any of these folders selects every property."""
+PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")
+"""Options that exclude tests before collection."""
+
+
+def file_sha256(target_id: str, folder: Path = BROKERS_FOLDER) -> str | None:
+    """Return the SHA-256 of a target's file; None if it has no file in the registry."""
+    path = folder / f"{target_id}.toml"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:
+    """Return a target's entry in a run's header."""
+    return TargetFacts(
+        id=target.id,
+        implementation=target.implementation,
+        release=target.release,
+        launcher=launcher,
+        artefacts=dict(artefacts),
+        file_sha256=file_sha256(target.id),
+    )
+
+
+def asks_for_everything(config: pytest.Config) -> bool:
+    """Return whether a command line collects every property on every listener.
+
+    Properties that are deselected after collection are not considered.
+    """
+    if any(config.getoption(option, None) for option in PARTIAL_OPTIONS):
+        return False
+    here = config.invocation_params.dir
+    return any((here / argument).resolve() in WHOLE_FOLDERS for argument in config.args)

@@ -1,0 +1,174 @@
+"""Runs the suite against several targets, one run each, for the `matrix` command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clauses.catalogue import catalogue
+from conformance.runs.run_identity import SUITE, file_sha256
+from conformance.runs.suite_processes import EndedRun, SuiteProcesses
+from fixtures.images.published_image import ran_from_wanted_image
+from fixtures.launchers import is_as_wanted
+from fixtures.registry.targets import Target
+from reports.errors import RunRefused
+from reports.records import Verdict
+from reports.run.exit_status import ExitStatus
+from reports.run.run_folder import Header, read_run_header
+from reports.run.run_verdicts import run_verdicts
+from reports.run.run_writer import suite_facts
+
+LAST_LINES = 12
+WORDLESS_STATUSES = (0, 1, *ExitStatus)
+"""Exit statuses that a run's records explain; for any other, the run's last lines are shown."""
+UNFINISHED_STATUSES = (ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE)
+"""Exit statuses of runs that are worth repeating: they could not judge everything."""
+UNFINISHED_VERDICTS = frozenset({Verdict.INCONCLUSIVE, Verdict.NOT_RUN})
+"""Verdicts of cells that make a run worth repeating, whatever its exit status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRun:
+    """One finished run against one target.
+
+    Attributes:
+        target: the target's id.
+        status: the run's exit status; negative if a signal ended it.
+        folder: the run folder; None if there is no complete one.
+        seconds: how long the run took; None if it was already done before.
+        last_lines: the end of its output, if no records explain its status.
+    """
+
+    target: str
+    status: int
+    folder: Path | None
+    seconds: float | None = None
+    last_lines: tuple[str, ...] = ()
+
+
+def finished_runs(
+    runs: Path, targets: Iterable[Target], *, tier: str, seed: int | None, launcher: str
+) -> Mapping[str, TargetRun]:
+    """Return the complete single-target runs below a folder, which need not be repeated.
+
+    Args:
+        runs: folder of run folders.
+        targets: the targets to run.
+        tier: the tier.
+        seed: the seed that the runs must have; None accepts any.
+        launcher: the launcher that the runs must have used; "auto" accepts any.
+
+    Returns:
+        The newest run of each target, by target id.
+
+    Raises:
+        HarnessError: the requested kind of image does not exist.
+    """
+    suite = suite_facts(catalogue())
+    wanted = {target.id: target for target in targets}
+    found: dict[str, TargetRun] = {}
+    for path in sorted(runs.glob("*/run.json")):
+        try:
+            header = read_run_header(path.parent)
+        except RunRefused:
+            continue
+        asked = header["tier"] == tier and seed in (None, header.get("seed"))
+        if asked and _is_of(header, suite) and _is_done(path.parent, header):
+            (facts,) = header["targets"]
+            target = wanted.get(facts["id"])
+            if target is not None and _was_started_so(target, facts, launcher):
+                status = header["footer"]["exit_status"]
+                found[target.id] = TargetRun(target=target.id, status=status, folder=path.parent)
+    return found
+
+
+def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> bool:
+    """Return whether a run used the requested launcher and, for a container, the requested kind of image."""
+    return is_as_wanted(facts["launcher"], launcher) and (
+        facts["launcher"] != "container" or ran_from_wanted_image(target, facts["artefacts"])
+    )
+
+
+def _is_done(folder: Path, header: Header) -> bool:
+    """Return whether a run judged every cell of one target; older runs do not record this, and do not count.
+
+    The exit status of a run that found a violation does not show whether other cells are undecided.
+    """
+    is_asked_for = len(header["targets"]) == 1 and header.get("whole") is True
+    if not is_asked_for or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
+        return False
+    return UNFINISHED_VERDICTS.isdisjoint(run_verdicts(folder, header).values())
+
+
+def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:
+    """Return whether a run used this suite's code and the target's current file.
+
+    Commits are not compared: two commits may have the same code.
+    """
+    names = ("version", "catalogue_sha256", "code_sha256")
+    return all(header["suite"].get(name) == suite[name] for name in names) and all(
+        target.get("file_sha256") == file_sha256(target["id"]) for target in header["targets"]
+    )
+
+
+class TargetRuns:
+    """Runs against targets, `jobs` at a time."""
+
+    def __init__(self, runs: Path, *, options: Sequence[str], jobs: int) -> None:
+        """Set up without starting a run.
+
+        Args:
+            runs: folder for the run folders.
+            options: further options for every run.
+            jobs: how many run at a time.
+        """
+        self._options = ["--runs", str(runs), *options]
+        self._processes = SuiteProcesses[str](jobs=jobs)
+
+    @property
+    def current(self) -> tuple[str, ...]:
+        """The targets that are being judged."""
+        return self._processes.current
+
+    def run(
+        self,
+        targets: Sequence[str],
+        finished: Callable[[TargetRun], None],
+        tick: Callable[[], None],
+    ) -> None:
+        """Run against every target; no process is left when this method returns or raises.
+
+        Args:
+            targets: the targets' ids.
+            finished: called with each run as it ends.
+            tick: called several times a second.
+        """
+        options = {target: ["--broker", target, *self._options] for target in targets}
+        self._processes.run(options, lambda target, run: finished(_finished(target, run)), tick)
+
+
+def _finished(target: str, run: EndedRun) -> TargetRun:
+    prefix = "records: "
+    folders = [Path(line.removeprefix(prefix)) for line in run.lines if line.startswith(prefix)]
+    folder = _whole_folder(folders)
+    explained = folder is not None and run.status in WORDLESS_STATUSES
+    return TargetRun(
+        target=target,
+        status=run.status,
+        folder=folder,
+        seconds=run.seconds,
+        last_lines=() if explained else run.lines[-LAST_LINES:],
+    )
+
+
+def _whole_folder(folders: Sequence[Path]) -> Path | None:
+    for folder in folders:
+        place = SUITE.parent / folder
+        try:
+            read_run_header(place)
+        except RunRefused:
+            continue
+        return place
+    return None

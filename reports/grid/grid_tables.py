@@ -1,0 +1,317 @@
+"""The roll-up's tables, as `spark_aggregation.job` writes them, read back for rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from reports.grid.history_tables import read_history_table
+from reports.grid.row_keys import ROW_KEYS
+from reports.grid.table_rows import inputs_sha256, read_rows
+from reports.records import TABLES_FOLDER, Verdict, failure_verdict
+from reports.refused_runs import NoticedRun, RefusedRun, read_run_lists
+
+APACHE_KAFKA = "apache-kafka"
+_NAMES = {APACHE_KAFKA: "Apache Kafka"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellFailure:
+    """One distinct failure of a cell, or one distinct note.
+
+    Attributes:
+        signature: its id, and its folder's name among the run's failures.
+        verdict: the verdict of its examples: they violate the clause, or are informational.
+        smallest_example: lowest number of an example with this failure.
+        examples: how many examples have it.
+    """
+
+    signature: str
+    verdict: Verdict
+    smallest_example: int
+    examples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridCell:
+    """The result of one clause on one listener of one target; see `spark_aggregation.tables.cell_tables`.
+
+    Attributes:
+        distinct_failures: how many of its `failures` violate the clause.
+        failures: the violations, followed by the notes.
+        first_seen: when the cell first appeared; None in a grid folder without a history.
+        last_changed: when its verdict last changed, or when the cell appeared if it never did.
+        previous_verdict: the verdict before the last change; None if it never changed.
+    """
+
+    clause: str
+    target: str
+    listener: str
+    run_id: str
+    verdict: Verdict
+    applicable: bool
+    reason: str
+    known_violation: str
+    examples: int
+    conforms: int
+    violates: int
+    informational: int
+    inconclusive: int
+    distinct_failures: int
+    failures: tuple[CellFailure, ...]
+    first_seen: datetime | None = None
+    last_changed: datetime | None = None
+    previous_verdict: Verdict | None = None
+
+    @property
+    def why(self) -> str:
+        """Why it has its verdict: a declaration does not say why it could not be judged."""
+        if self.verdict is Verdict.INCONCLUSIVE:
+            return self.reason
+        return self.known_violation or self.reason
+
+    @property
+    def violations(self) -> tuple[CellFailure, ...]:
+        """The failures that violate the clause."""
+        return self.failures[: self.distinct_failures]
+
+    def verdict_of(self, failure: CellFailure) -> Verdict:
+        """Return the verdict that the cell would have with this failure alone."""
+        return failure_verdict(
+            failure.verdict,
+            known_violation=bool(self.known_violation),
+            flaky=self.verdict is Verdict.FLAKY,
+        )
+
+
+def violations_first(failures: Iterable[CellFailure]) -> tuple[CellFailure, ...]:
+    """Return failures with the violations first, in an otherwise unchanged order."""
+    return tuple(sorted(failures, key=lambda each: each.verdict is not Verdict.VIOLATES))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridTarget:
+    """One listener of one target; the page folds a target's listeners into one column.
+
+    `role` is what it was judged as ("broker" or "client"), or "operation" if client operations were tried on it.
+    """
+
+    target: str
+    listener: str
+    implementation: str
+    release: str
+    release_order: tuple[int, ...]
+    launcher: str
+    artefacts: Mapping[str, str]
+    run_id: str
+    started_at: datetime
+    role: str = "broker"
+
+    @property
+    def target_name(self) -> str:
+        """The target's display name: "Apache Kafka 4.4.0", "Apache Kafka 3.9.2 zookeeper"."""
+        known = implementation_name(self.implementation)
+        release = f"{self.implementation}-{self.release}"
+        if self.target == release:
+            return f"{known} {self.release}"
+        if self.target.startswith(f"{release}-"):
+            return f"{known} {self.release} {self.target.removeprefix(f'{release}-')}"
+        return self.target
+
+    @property
+    def name(self) -> str:
+        """The display name, with the listener unless that is plaintext: "Apache Kafka 4.4.0 controller"."""
+        listener = "" if self.listener == "plaintext" else f" {self.listener}"
+        return f"{self.target_name}{listener}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridClause:
+    """A row of the grid."""
+
+    clause: str
+    position: int
+    role: str
+    level: str
+    source: str
+    statement: str
+    location: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRange:
+    """The releases of an implementation in which a clause holds, in words."""
+
+    clause: str
+    implementation: str
+    listener: str
+    statement: str
+    first_held: str | None
+    last_held: str | None
+    releases: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRun:
+    """A run that counts; `in_grid` says whether a column of the grid comes from it.
+
+    Attributes:
+        whole: whether it planned everything in its tier.
+        corrects: id of the earlier run that it replaces; None if it replaces none.
+    """
+
+    run_id: str
+    folder: str
+    in_grid: bool
+    started_at: datetime
+    finished_at: datetime
+    exit_status: int
+    example_rows: int
+    exchange_rows: int
+    tier: str
+    seed: int | None
+    suite_version: str
+    suite_commit: str | None
+    catalogue_sha256: str
+    python: str
+    hypothesis: str
+    system: str
+    machine: str
+    cpus: int
+    whole: bool = True
+    corrects: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """All tables of one roll-up, each in display order.
+
+    Attributes:
+        cells: by clause, then by column.
+        targets: Apache Kafka, newest release first, then the others by implementation.
+        clauses: as the catalogue lists them, those of one source together.
+        ranges: by clause, in the order of the columns.
+        runs: the newest first.
+        refused: by folder.
+        notices: by folder; for the runs of the last roll-up only.
+        flake_rates: maps clause, target and listener of each cell with a recorded rate to that rate.
+        inputs_sha256: maps each table, also of the history, to the hash of its inputs; empty if unknown.
+    """
+
+    cells: tuple[GridCell, ...]
+    targets: tuple[GridTarget, ...]
+    clauses: tuple[GridClause, ...]
+    ranges: tuple[GridRange, ...]
+    runs: tuple[GridRun, ...]
+    refused: tuple[RefusedRun, ...]
+    notices: tuple[NoticedRun, ...] = ()
+    flake_rates: Mapping[tuple[str, str, str], float] = field(default_factory=dict)
+    inputs_sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+def implementation_name(implementation: str) -> str:
+    """Return an implementation's display name."""
+    return _NAMES.get(implementation, implementation)
+
+
+def read_grid(out_dir: Path) -> Grid:
+    """Read `tables/*.parquet` and the lists of runs of a roll-up's folder.
+
+    Args:
+        out_dir: the folder given to `spark_aggregation.job` as `--out`.
+    """
+    tables = out_dir / TABLES_FOLDER
+    targets = _in_column_order(read_rows(tables, "targets", GridTarget, _target_values))
+    clauses = _in_catalogue_order(list(read_rows(tables, "clauses", GridClause)))
+    columns = {(entry.target, entry.listener): place for place, entry in enumerate(targets)}
+    families = {entry.implementation: place for place, entry in enumerate(targets)}
+    rows = {entry.clause: place for place, entry in enumerate(clauses)}
+    cells = read_rows(tables, "cells", GridCell, _cell_values)
+    ranges = read_rows(tables, "ranges", GridRange)
+    lists = read_run_lists(out_dir)
+    return Grid(
+        cells=tuple(
+            sorted(cells, key=lambda cell: (rows[cell.clause], columns[cell.target, cell.listener]))
+        ),
+        targets=tuple(targets),
+        clauses=tuple(clauses),
+        ranges=tuple(
+            sorted(
+                ranges,
+                key=lambda entry: (
+                    rows[entry.clause],
+                    families[entry.implementation],
+                    entry.listener,
+                ),
+            )
+        ),
+        runs=tuple(
+            sorted(
+                read_rows(tables, "runs", GridRun),
+                key=lambda run: (run.started_at, run.run_id),
+                reverse=True,
+            )
+        ),
+        refused=lists.refused,
+        notices=lists.notices,
+        flake_rates={
+            (row.clause, row.target, row.listener): row.rate
+            for row in read_history_table(out_dir, "flakes") or ()
+        },
+        inputs_sha256={name: inputs_sha256(tables, name) for name in ROW_KEYS},
+    )
+
+
+def _target_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "release_order": tuple(values["release_order"]),
+        "artefacts": dict(sorted(values["artefacts"])),
+    }
+
+
+def _cell_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {
+        "verdict": Verdict(values["verdict"]),
+        "previous_verdict": _optional_verdict(values.get("previous_verdict")),
+        "failures": violations_first(
+            CellFailure(**{**failure, "verdict": Verdict(failure["verdict"])})
+            for failure in values["failures"]
+        ),
+    }
+
+
+def _optional_verdict(text: str | None) -> Verdict | None:
+    return None if text is None else Verdict(text)
+
+
+def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:
+    by_listener = sorted(targets, key=lambda entry: entry.listener)
+    newest_first = sorted(
+        by_listener,
+        key=lambda entry: (entry.release_order, entry.release, entry.target),
+        reverse=True,
+    )
+    return sorted(
+        newest_first,
+        key=lambda entry: (entry.implementation != APACHE_KAFKA, entry.implementation),
+    )
+
+
+def _in_catalogue_order(clauses: list[GridClause]) -> list[GridClause]:
+    first_of_source: dict[str, int] = {}
+    for entry in clauses:
+        first = first_of_source.get(entry.source, entry.position)
+        first_of_source[entry.source] = min(first, entry.position)
+    return sorted(
+        clauses,
+        key=lambda entry: (
+            first_of_source[entry.source],
+            entry.source,
+            entry.position,
+            entry.clause,
+        ),
+    )

@@ -1,0 +1,343 @@
+"""The grid as readers see it: one column per target, its listeners folded into the worst verdict.
+
+A cell that was never planned is not applicable if its clause is not about that listener (no target has such a
+cell) or not about the target's role (broker, client). Otherwise it is not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+
+from reference_model.listeners import LISTENERS
+from reports.grid.grid_tables import (
+    APACHE_KAFKA,
+    Grid,
+    GridCell,
+    GridClause,
+    GridRange,
+    GridTarget,
+    implementation_name,
+)
+from reports.records import Verdict
+from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, percent
+
+WORST_FIRST = (
+    Verdict.VIOLATES,
+    Verdict.UNEXPECTED_PASS,
+    Verdict.INCONCLUSIVE,
+    Verdict.FLAKY,
+    Verdict.NOT_RUN,
+    Verdict.KNOWN_VIOLATION,
+    Verdict.INFORMATIONAL,
+    Verdict.CONFORMS,
+    Verdict.NOT_APPLICABLE,
+)
+"""Verdicts by urgency. A target's column shows the first of these that one of its listeners has."""
+PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
+"""Verdicts whose cells need no page of their own: the clause's page says everything."""
+NOT_ABOUT_LISTENER = "not for this listener"
+NOT_PLANNED = "not planned in the target's latest run"
+_WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
+_RANK = {verdict: place for place, verdict in enumerate(WORST_FIRST)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenerCell:
+    """One clause on one listener of a target; `row` is None if no run planned it.
+
+    `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded.
+    """
+
+    listener: str
+    verdict: Verdict
+    reason: str
+    row: GridCell | None
+    flake_rate: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Symbol and short word of its verdict, with its failures or flake rate: "✕ violates 2", "~ flaky 3%"."""
+        if self.verdict is Verdict.FLAKY and self.flake_rate is not None:
+            return f"{verdict_text(self.verdict)} {percent(self.flake_rate)}"
+        return verdict_text(self.verdict, self.failures)
+
+    @property
+    def failures(self) -> int:
+        """How many distinct failures it has, without notes."""
+        return self.row.distinct_failures if self.row else 0
+
+    @property
+    def found(self) -> str:
+        """Its distinct failures and notes in words, "2 distinct failures, 1 note"; empty if it has none."""
+        notes = len(self.row.failures) - self.failures if self.row else 0
+        counts = ((self.failures, "distinct failure"), (notes, "note"))
+        return ", ".join(counted(number, what) for number, what in counts if number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedCell:
+    """One clause on one target, over all listeners.
+
+    Attributes:
+        clause: the clause's id.
+        target: the target's id.
+        speaking: the cell of the listener with the worst verdict; of equal ones the first, plaintext before others.
+        listeners: the cells of all listeners.
+        since: the oldest release from which on the verdict is the same, among the releases in the grid;
+            empty if the grid has only one release of the implementation.
+    """
+
+    clause: str
+    target: str
+    speaking: ListenerCell
+    listeners: tuple[ListenerCell, ...]
+    since: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the target, over all listeners."""
+        return self.speaking.verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetColumn:
+    """One target: a column of the grid.
+
+    Attributes:
+        target: its id.
+        name: its display name: "Apache Kafka 4.4.0".
+        short: its name within its group: "4.4.0".
+        group: name of its group: "Kafka 4.x".
+        listeners: its rows of the targets' table, one per listener.
+    """
+
+    target: str
+    name: str
+    short: str
+    group: str
+    listeners: tuple[GridTarget, ...]
+
+    @property
+    def implementation(self) -> str:
+        """The id of the implementation that it is a release of."""
+        return self.listeners[0].implementation
+
+
+def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:
+    """Return a verdict as symbol and short word; for violations with the number of distinct failures.
+
+    Args:
+        verdict: the verdict.
+        failures: how many distinct failures there are.
+        crashes: whether the target ended; "crashes" then replaces the verdict's word.
+    """
+    if crashes:
+        return f"{SYMBOLS[verdict]} {CRASHES}"
+    text = f"{SYMBOLS[verdict]} {WORDS[verdict]}"
+    return f"{text} {failures}" if verdict in _WITH_COUNT and failures else text
+
+
+def said_of(cell: ListenerCell) -> str:
+    """Return in a few words why a cell has its verdict."""
+    if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
+        return cell.reason
+    if cell.row is not None and cell.found:
+        return f"{cell.found} in {cell.row.examples} examples"
+    if cell.row is not None and not cell.reason:
+        return f"{cell.row.examples} examples"
+    return cell.reason
+
+
+class FoldedGrid:
+    """A grid with one column per target; cells are folded once and then looked up."""
+
+    def __init__(self, grid: Grid) -> None:
+        """Fold the listeners of a grid's targets."""
+        self.grid = grid
+        self._rows = {(cell.clause, cell.target, cell.listener): cell for cell in grid.cells}
+        self._role_of_column = {
+            (entry.run_id, entry.target, entry.listener): entry.role for entry in grid.targets
+        }
+        self._roles_of_target: dict[str, set[str]] = {}
+        for entry in grid.targets:
+            self._roles_of_target.setdefault(entry.target, set()).add(entry.role)
+        self._listeners_of_clause: dict[tuple[str, str], set[str]] = {}
+        for cell in grid.cells:
+            place = (cell.clause, self._role_of(cell))
+            self._listeners_of_clause.setdefault(place, set()).add(cell.listener)
+        self._roles_of_clause = {clause.clause: {clause.role} for clause in grid.clauses}
+        for clause, role in self._listeners_of_clause:
+            self._roles_of_clause[clause].add(role)
+
+    def _role_of(self, cell: GridCell) -> str:
+        return self._role_of_column[cell.run_id, cell.target, cell.listener]
+
+    @cached_property
+    def by_role(self) -> Mapping[str, FoldedGrid]:
+        """The grid of each role ("broker", "client", "operation") that targets are judged in, with its clauses."""
+        roles = sorted(set(self._role_of_column.values()))
+        return {role: self if len(roles) == 1 else FoldedGrid(self._only(role)) for role in roles}
+
+    def _only(self, role: str) -> Grid:
+        targets = tuple(each for each in self.grid.targets if each.role == role)
+        clauses = tuple(each for each in self.grid.clauses if role in self.roles_of(each.clause))
+        families = {each.implementation for each in targets}
+        names = {each.clause for each in clauses}
+        runs = {each.run_id for each in targets}
+        return replace(
+            self.grid,
+            clauses=clauses,
+            cells=tuple(each for each in self.grid.cells if self._role_of(each) == role),
+            ranges=tuple(
+                each
+                for each in self.grid.ranges
+                if each.clause in names and each.implementation in families
+            ),
+            targets=targets,
+            runs=tuple(each for each in self.grid.runs if each.run_id in runs),
+        )
+
+    def roles_of(self, clause: str) -> Sequence[str]:
+        """Return the roles that a clause applies to."""
+        return sorted(self._roles_of_clause[clause])
+
+    @cached_property
+    def columns(self) -> tuple[TargetColumn, ...]:
+        """The targets, in the order of the grid's columns."""
+        rows: dict[str, dict[str, GridTarget]] = {}
+        for entry in self.grid.targets:
+            # The facts about a listener are the same in each role.
+            rows.setdefault(entry.target, {}).setdefault(entry.listener, entry)
+        return tuple(
+            _column(
+                tuple(sorted(entries.values(), key=lambda entry: listener_order(entry.listener)))
+            )
+            for entries in rows.values()
+        )
+
+    @cached_property
+    def column_groups(self) -> tuple[tuple[str, tuple[TargetColumn, ...]], ...]:
+        """The columns by group."""
+        return tuple(
+            (name, tuple(group)) for name, group in groupby(self.columns, lambda each: each.group)
+        )
+
+    @cached_property
+    def sources(self) -> tuple[tuple[str, tuple[GridClause, ...]], ...]:
+        """The clauses by the source that they come from."""
+        return tuple(
+            (source, tuple(group))
+            for source, group in groupby(self.grid.clauses, lambda clause: clause.source)
+        )
+
+    @cached_property
+    def cells(self) -> Mapping[str, tuple[FoldedCell, ...]]:
+        """Clause to its cells, in the order of the columns."""
+        return {
+            clause.clause: tuple(self._with_since(clause.clause)) for clause in self.grid.clauses
+        }
+
+    @cached_property
+    def ranges(self) -> Mapping[str, tuple[GridRange, ...]]:
+        """Clause to its range statements, in the order of the grid."""
+        grouped: dict[str, list[GridRange]] = {clause.clause: [] for clause in self.grid.clauses}
+        for entry in self.grid.ranges:
+            grouped[entry.clause].append(entry)
+        return {clause: tuple(entries) for clause, entries in grouped.items()}
+
+    @cached_property
+    def main_implementation(self) -> str:
+        """The implementation whose ranges the grid shows: the one with most releases; empty if none has several."""
+        releases = self._releases
+        main = max(releases, key=lambda name: len(releases[name]), default="")
+        return main if main and len(releases[main]) > 1 else ""
+
+    @cached_property
+    def _releases(self) -> Mapping[str, set[str]]:
+        releases: dict[str, set[str]] = {}
+        for column in self.columns:
+            releases.setdefault(column.implementation, set()).add(column.listeners[0].release)
+        return releases
+
+    def _with_since(self, clause: str) -> Iterable[FoldedCell]:
+        folded = [self._fold(clause, column) for column in self.columns]
+        for place, cell in enumerate(folded):
+            yield (
+                FoldedCell(
+                    clause=cell.clause,
+                    target=cell.target,
+                    speaking=cell.speaking,
+                    listeners=cell.listeners,
+                    since=self._since(folded, place),
+                )
+            )
+
+    def _since(self, folded: Sequence[FoldedCell], place: int) -> str:
+        """Return the oldest release with the same verdict in a row; columns go from new to old."""
+        family = self.columns[place].implementation
+        if len(self._releases[family]) == 1:
+            return ""
+        oldest = place
+        for older in range(place + 1, len(folded)):
+            same = self.columns[older].implementation == family
+            if not same or folded[older].verdict is not folded[place].verdict:
+                break
+            oldest = older
+        return self.columns[oldest].listeners[0].release
+
+    def _fold(self, clause: str, column: TargetColumn) -> FoldedCell:
+        cells = tuple(
+            self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners
+        )
+        speaking = min(cells, key=lambda cell: _RANK[cell.verdict])
+        return FoldedCell(clause=clause, target=column.target, speaking=speaking, listeners=cells)
+
+    def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
+        row = self._rows.get((clause, target, listener))
+        if row is not None:
+            rate = self.grid.flake_rates.get((clause, target, listener))
+            return ListenerCell(
+                listener=listener, verdict=row.verdict, reason=row.why, row=row, flake_rate=rate
+            )
+        reason = self._why_not_applicable(clause, target, listener)
+        return ListenerCell(
+            listener=listener,
+            verdict=Verdict.NOT_APPLICABLE if reason else Verdict.NOT_RUN,
+            reason=reason or NOT_PLANNED,
+            row=None,
+        )
+
+    def _why_not_applicable(self, clause: str, target: str, listener: str) -> str:
+        own = self._roles_of_target[target]
+        shared = own.intersection(self.roles_of(clause))
+        if not shared:
+            return f"does not apply to {' and '.join(f'{role}s' for role in sorted(own))}"
+        about = (self._listeners_of_clause.get((clause, role), ()) for role in shared)
+        return "" if any(listener in listeners for listeners in about) else NOT_ABOUT_LISTENER
+
+
+def listener_order(listener: str) -> tuple[int, str]:
+    """Return the sort key of a listener."""
+    known = listener in LISTENERS
+    return LISTENERS.index(listener) if known else len(LISTENERS), listener
+
+
+def _column(listeners: tuple[GridTarget, ...]) -> TargetColumn:
+    first = listeners[0]
+    group = implementation_name(first.implementation)
+    return TargetColumn(
+        target=first.target,
+        name=first.target_name,
+        short=first.target_name.removeprefix(f"{group} ").removeprefix(f"{first.implementation}-"),
+        group=_group_name(first),
+        listeners=listeners,
+    )
+
+
+def _group_name(entry: GridTarget) -> str:
+    if entry.implementation == APACHE_KAFKA and entry.release_order:
+        return f"Kafka {entry.release_order[0]}.x"
+    return implementation_name(entry.implementation)

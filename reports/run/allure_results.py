@@ -1,0 +1,38 @@
+"""Results for Allure: one per clause and target, with the smallest failure attached.
+
+Without Allure's `--alluredir` option every call here does nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import allure
+
+from clauses.catalogue import Clause, Level
+from reports.run.failures import Failure, render_exchange, render_reproducer
+
+SEVERITIES = {
+    Level.MUST: allure.severity_level.CRITICAL,
+    Level.SHOULD: allure.severity_level.NORMAL,
+    Level.MAY: allure.severity_level.MINOR,
+    Level.PIN: allure.severity_level.MINOR,
+}
+
+
+def label_result(clause: Clause, target: str) -> None:
+    """Label the running test with its clause and target."""
+    label: Any = allure.dynamic
+    label.title(f"{clause.id} on {target}")
+    label.tag(clause.id, clause.level.value)
+    label.severity(SEVERITIES[clause.level])
+    label.description(f"{clause.statement}\n\n{clause.meaning}\n\n{clause.location}")
+
+
+def attach_failure(failure: Failure) -> None:
+    """Attach the hex dump, the reproducer script and the drawn values."""
+    text = allure.attachment_type.TEXT
+    dump = render_exchange(failure.steps, served_before=failure.served_before)
+    allure.attach(dump, "exchange.txt", text)
+    allure.attach(render_reproducer(failure), "reproducer.py", text)
+    allure.attach(failure.example, "example.txt", text)

@@ -1,0 +1,343 @@
+"""The files of one distinct failure: enough to understand it, to reproduce it and to pin it.
+
+`failures/<signature>/` of a run folder holds
+
+- `reproducer.py`: at most 32 kB, standard library only; repeats the steps and, for long inputs, reads their bytes
+  from `failure.json`;
+- `exchange.txt`: what was sent and received, as an annotated hex dump;
+- `exchange.pcap`: the same bytes as packets, for Wireshark;
+- `example.txt`: the drawn values, as Hypothesis's `@example` accepts them;
+- `failure.json`: the facts, for other programs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from reports.run.hex_dump import (
+    BARE_ANSWER,
+    dump_answer,
+    dump_answer_of,
+    dump_bare,
+    dump_request,
+    dump_stray,
+    layout_of_answer,
+)
+from reports.run.packet_capture import render_capture
+from reports.run.repeats import Repeats, repeat_facts
+from reports.verdict_labels import CRASH
+from wire.api_versions import API_VERSIONS_KEY, ApiVersionsResponse
+from wire.codec import Span, Trace, decode_prefix
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Outcome, Request, Step
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import ResponseHeader
+from wire.sasl import BARE_TOKEN, SASL_AUTHENTICATE_KEY
+from wire.sentinel import sentinel_for
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+REPRODUCER_SILENCE_S = 2
+LONGEST_REPRODUCER_BYTES = 32 * 1024
+"""A script that would be longer reads its steps from `failure.json` in the same folder."""
+READS_FACTS = '.with_name("failure.json")'
+"""Only such a script contains this text: quotes in a target's bytes are replaced."""
+NO_FRAME = "no frame"
+CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
+_SIGNATURE_DIGITS = 16
+_LONGEST_MESSAGE = 1000
+
+
+def signature_of(
+    *, clause: str, target: str, listener: str, property_name: str, kind: str, message: str
+) -> str:
+    """Return the signature that equal failures of one listener share: 16 hexadecimal digits.
+
+    Args:
+        clause: the clause's id.
+        target: the target's id.
+        listener: the listener's name.
+        property_name: the test function's name.
+        kind: class of the exception.
+        message: its message; only the first line counts, without its numbers.
+    """
+    first_line = message.partition("\n")[0]
+    text = "\0".join((clause, target, listener, property_name, kind, _NUMBERS.sub("#", first_line)))
+    return hashlib.sha256(text.encode()).hexdigest()[:_SIGNATURE_DIGITS]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One distinct failure, with its smallest example.
+
+    Attributes:
+        signature: see `signature_of`.
+        clause: the clause's id.
+        statement: what the clause says.
+        property_name: the test function's name.
+        target: the target's id.
+        listener: the listener's name.
+        verdict: the verdict of its example: `violates` or `informational`.
+        kind: class of the exception.
+        message: its message.
+        example: the drawn values.
+        steps: what was done on the connections, in order.
+        served_before: how many of the steps other examples did, on the connection that this one borrowed.
+        repeats: how often it recurred when repeated alone; None if it was not repeated.
+        known_violation: the notes of the declared violations that match it; empty if none does.
+    """
+
+    signature: str
+    clause: str
+    statement: str
+    property_name: str
+    target: str
+    listener: str
+    verdict: str
+    kind: str
+    message: str
+    example: str
+    steps: tuple[Step, ...]
+    served_before: int = 0
+    repeats: Repeats | None = None
+    known_violation: str = ""
+
+    @property
+    def is_crash(self) -> bool:
+        """Whether the failure is that the target ended."""
+        return self.kind == CRASH
+
+    @property
+    def first_line(self) -> str:
+        """The message's first line."""
+        return self.message.partition("\n")[0]
+
+
+def recorded_answers(step: Step) -> list[str]:
+    """Return the responses of a step in hexadecimal, with a word in place of each missing one.
+
+    Dots replace the digits of fields that differ between correct responses. If a sentinel was sent, a word says
+    whether it was answered. If our side of the stream ended, a word says whether the target ended its own.
+    """
+    answers = [_recorded_answer(exchange) for exchange in step.exchanges]
+    if step.sentinel:
+        answers.append("answered" if step.exchanges[0].usable else "unanswered")
+    if step.end_of_stream and step.exchanges:
+        answers.append(_end_of(step.exchanges[-1]))
+    return answers
+
+
+def _end_of(last: Exchange) -> str:
+    """Return what the target did after its last response, once our side of the stream had ended."""
+    if last.outcome is not Outcome.ANSWER:
+        return last.outcome.value
+    return (Outcome.SILENT if last.usable else Outcome.CLOSED).value
+
+
+def _recorded_answer(exchange: Exchange) -> str:
+    payload = exchange.payload
+    if payload is None:
+        return NO_FRAME if exchange.framing_error is not None else exchange.outcome.value
+    digits = list(encode_frame(payload).hex())
+    if exchange.request.api_key != API_VERSIONS_KEY:
+        return "".join(digits)
+    for span in _changing_spans(payload, exchange.request.api_version):
+        start, end = (2 * (SIZE_BYTES + offset) for offset in (span.start, span.end))
+        digits[start:end] = "." * (end - start)
+    return "".join(digits)
+
+
+def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
+    """Return the fields of a response whose values depend on the clock or the cluster's log."""
+    trace: Trace = []
+    layout = layout_of_answer(payload, api_version)
+    # Decode as far as possible; the bytes after that are compared unchanged.
+    with contextlib.suppress(DecodeError):
+        _, body = decode_prefix(ResponseHeader, payload, version=0)
+        decode_prefix(ApiVersionsResponse, payload, version=layout, offset=body, trace=trace)
+    return [
+        span for span in trace if span.field_path in CHANGING_FIELDS and _is_plausible(span.value)
+    ]
+
+
+def _is_plausible(value: object) -> bool:
+    """Return whether a value can be right; a negative number may be the response's fault."""
+    return isinstance(value, int) and value >= 0
+
+
+def _sentinel_id(step: Step) -> str:
+    if not step.sentinel:
+        return ""
+    return sentinel_for(step.exchanges[0].request.correlation_id).data[8:12].hex()
+
+
+def render_reproducer(failure: Failure) -> str:
+    """Return the source of a script that repeats the steps of a failure.
+
+    If the script would exceed `LONGEST_REPRODUCER_BYTES`, it reads the steps from `failure.json`.
+    """
+    script = _render_script(failure, _steps_again(failure))
+    return _render_script(failure, None) if _is_too_long(script) else script
+
+
+def _is_too_long(script: str) -> bool:
+    return len(script.encode()) > LONGEST_REPRODUCER_BYTES
+
+
+def _steps_again(failure: Failure) -> list[dict[str, Any]]:
+    """Return what a script needs to repeat the steps of a failure."""
+    return [
+        {
+            "connection": step.connection,
+            "listener": step.listener or failure.listener,
+            "tls": step.tls,
+            "end_of_stream": step.end_of_stream,
+            "pieces": [piece.hex() for piece in step.pieces],
+            "sentinel": _sentinel_id(step),
+            "recorded": recorded_answers(step),
+            "stray": step.exchanges[-1].stray.hex() if step.exchanges else "",
+        }
+        for step in failure.steps
+    ]
+
+
+def _render_script(failure: Failure, steps: list[dict[str, Any]] | None) -> str:
+    templates = Environment(
+        loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
+    )
+    return templates.get_template("reproducer.py.j2").render(
+        clause=failure.clause,
+        statement=_harmless(failure.statement),
+        target=_harmless(failure.target),
+        listener=_harmless(failure.listener),
+        message=_harmless(failure.first_line[:_LONGEST_MESSAGE]),
+        silence_s=REPRODUCER_SILENCE_S,
+        steps=steps,
+        reads_facts=READS_FACTS,
+        tls=any(step.tls for step in failure.steps),
+        other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
+    )
+
+
+def _harmless(text: str) -> str:
+    """Make a text safe inside a docstring, even if a target chose it."""
+    ascii_text = text.encode("ascii", "replace").decode().replace("\\", "/").replace('"', "'")
+    return "".join(character if character.isprintable() else "?" for character in ascii_text)
+
+
+def render_exchange(steps: Sequence[Step], *, served_before: int = 0) -> str:
+    """Return an annotated hex dump of everything that was sent and received.
+
+    Args:
+        steps: what was done on the connections, in order.
+        served_before: how many of the steps other examples did, before the connection was borrowed.
+    """
+    lines: list[str] = []
+    for number, step in enumerate(steps):
+        if number == served_before > 0:
+            lines += ["--- end of the requests that the connection had served before ---", ""]
+        if step.closes:
+            lines += [f"connection {step.connection}: closed by us", ""]
+            continue
+        if len(step.pieces) > 1:
+            sizes = ", ".join(str(len(piece)) for piece in step.pieces)
+            lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")
+        if step.pieces and not step.exchanges:
+            lines += [f"connection {step.connection}: sent, without waiting for a response"]
+            lines += [*dump_request(b"".join(step.pieces)), ""]
+        for exchange in step.exchanges:
+            lines += _dump_exchange(step, exchange)
+        if step.end_of_stream:
+            lines += [f"connection {step.connection}: our side of the stream ended", ""]
+    return "\n".join(lines)
+
+
+def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
+    broken = f" ({exchange.request.broken})" if exchange.request.broken else ""
+    lines = [
+        f"connection {step.connection}: sent{broken}",
+        *_dump_sent(exchange.request),
+        f"connection {step.connection}: {exchange.outcome.value}",
+    ]
+    if exchange.payload is not None:
+        lines += _dump_payload(exchange.request, exchange.payload)
+    if exchange.stray:
+        lines += [f"connection {step.connection}: stray bytes", *dump_stray(exchange.stray)]
+    if step.sentinel:
+        lines.append(f"  the next request: {recorded_answers(step)[-1]}")
+    return [*lines, ""]
+
+
+def _dump_sent(request: Request) -> list[str]:
+    if request.api_key == SASL_AUTHENTICATE_KEY and request.api_version == BARE_TOKEN:
+        return dump_bare(request.data, "token")
+    lines = dump_request(request.data, request.layout)
+    if request.layout is not None and request.layout.version != request.api_version:
+        named_by = f"v{request.layout.version}, the nearest known version"
+        lines.append(f"  request and response are decoded as {named_by}")
+    return lines
+
+
+def _dump_payload(request: Request, payload: bytes) -> list[str]:
+    frame = encode_frame(payload)
+    if request.api_key == API_VERSIONS_KEY:
+        return dump_answer(frame, api_version=layout_of_answer(payload, request.api_version))
+    if request.layout is None:
+        return dump_bare(frame, BARE_ANSWER)
+    return dump_answer_of(frame, request.layout)
+
+
+def facts(failure: Failure) -> Mapping[str, Any]:
+    """Return a failure for `failure.json`: its fields, the bytes that were sent and a summary of its repeats.
+
+    If the steps are too long for the reproducer, all that it needs of them is included.
+    """
+    steps = _steps_again(failure)
+    names = (field.name for field in fields(failure) if field.name not in ("steps", "repeats"))
+    return {
+        **{name: getattr(failure, name) for name in names},
+        "sent": [
+            {"connection": step.connection, "data": data.hex()}
+            for step in failure.steps
+            for data in _sent(step)
+        ],
+        "repeats": None if failure.repeats is None else repeat_facts(failure.repeats),
+        **({"steps": steps} if _is_too_long(_render_script(failure, steps)) else {}),
+    }
+
+
+def _sent(step: Step) -> tuple[bytes, ...]:
+    """Return the requests of a step, without the sentinel after them."""
+    return tuple(exchange.request.data for exchange in step.exchanges) or step.pieces
+
+
+def write_failure(folder: Path, failure: Failure) -> Path:
+    """Write the files of a failure and return their folder."""
+    place = folder / failure.signature
+    place.mkdir(parents=True, exist_ok=True)
+    if failure.steps:
+        _write_bytes(place, failure)
+    if failure.example:
+        (place / "example.txt").write_text(failure.example + "\n")
+    (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
+    return place
+
+
+def _write_bytes(place: Path, failure: Failure) -> None:
+    (place / "reproducer.py").write_text(render_reproducer(failure))
+    (place / "exchange.txt").write_text(
+        render_exchange(failure.steps, served_before=failure.served_before)
+    )
+    capture = render_capture(
+        failure.steps, listener=failure.listener, served_before=failure.served_before
+    )
+    (place / "exchange.pcap").write_bytes(capture)

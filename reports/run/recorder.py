@@ -1,0 +1,365 @@
+"""One run in progress: its cells, judged examples, failures and resulting verdicts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from reports.records import (
+    NOTHING,
+    SAMPLED_EXAMPLES_PER_PROPERTY,
+    Phase,
+    PlannedCell,
+    Verdict,
+    cell_verdict,
+    failure_verdict,
+)
+from reports.run.failures import Failure, write_failure
+from reports.run.repeats import FailureClass, Repeats, rate_of
+from reports.run.run_writer import RunWriter
+from wire.api_versions import API_VERSIONS_KEY
+from wire.exchange import Exchange, Step
+
+LATENCY_BUCKETS_PER_OCTAVE = 4
+NOT_STARTED = "none"
+"""The launcher of a target that has not been started."""
+
+
+class CellKey(NamedTuple):
+    """The key of a cell."""
+
+    clause: str
+    target: str
+    listener: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Cell:
+    """One cell of a run in progress.
+
+    Attributes:
+        planned: the planned cell, updated with what the run learned since.
+        level: the level of its clause, such as MUST.
+        verdicts: number of judged examples by verdict, in the generate phase.
+        failures: its distinct failures and notes by signature, each with the smallest example so far.
+        problems: why it is inconclusive, each reason once.
+        left_out: what it is judged without, each text once; several properties may leave something out.
+    """
+
+    planned: PlannedCell
+    level: str
+    verdicts: Counter[Verdict] = field(default_factory=Counter)
+    failures: dict[str, Failure] = field(default_factory=dict)
+    problems: dict[str, None] = field(default_factory=dict)
+    left_out: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The cell's verdict so far."""
+        return cell_verdict(
+            self.verdicts.keys(),
+            applicable=self.planned.applicable,
+            known_violation=bool(self.planned.known_violation),
+            flaky=self.planned.flaky is not None,
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why it is not judged, or what it is judged without; empty if neither applies."""
+        if self.problems and self.verdict is Verdict.INCONCLUSIVE:
+            return "; ".join(self.problems)
+        return self.planned.reason
+
+    def verdict_of(self, failure: Failure) -> Verdict:
+        """Return the verdict that the cell would have with this failure alone."""
+        return failure_verdict(
+            Verdict(failure.verdict),
+            known_violation=bool(self.planned.known_violation),
+            flaky=self.planned.flaky is not None,
+        )
+
+    @property
+    def violations(self) -> list[Failure]:
+        """Its distinct failures, without notes."""
+        violates = Verdict.VIOLATES.value
+        return [failure for failure in self.failures.values() if failure.verdict == violates]
+
+    @property
+    def crashes(self) -> bool:
+        """Whether one of its failures ended the target."""
+        return any(failure.is_crash for failure in self.failures.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFacts:
+    """What a run records about a target: its identity and, separately, how it was launched.
+
+    Attributes:
+        id: the registry's id.
+        implementation: family of the target.
+        release: its release.
+        launcher: how it was started.
+        artefacts: the pinned artefacts that ran, name to SHA-256.
+        file_sha256: hash of its file in the registry; None if it has none.
+    """
+
+    id: str
+    implementation: str
+    release: str
+    launcher: str
+    artefacts: dict[str, str]
+    file_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedExample:
+    """One example with its verdict.
+
+    Attributes:
+        key: its cell.
+        property_name: the test function's name.
+        number: counted from 1 within the property on this target.
+        phase: whether it was drawn to judge or to shrink.
+        verdict: its verdict.
+        steps: what was done on the connections, in order.
+        failure: the failure, for a violation or an informational difference.
+    """
+
+    key: CellKey
+    property_name: str
+    number: int
+    phase: Phase
+    verdict: Verdict
+    steps: Sequence[Step]
+    failure: Failure | None = None
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """All exchanges of the example, in order."""
+        return [exchange for step in self.steps for exchange in step.exchanges]
+
+
+def latency_bucket(latency_us: int) -> int:
+    """Return four times the binary logarithm of a latency in microseconds, rounded down."""
+    return math.floor(LATENCY_BUCKETS_PER_OCTAVE * math.log2(max(latency_us, 1)))
+
+
+def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
+    for exchange in reversed(exchanges):
+        is_about_versions = exchange.request.api_key == API_VERSIONS_KEY
+        if is_about_versions and exchange.payload is not None and len(exchange.payload) >= 6:
+            return int.from_bytes(exchange.payload[4:6], signed=True)
+    return None
+
+
+def _sent_bytes(failure: Failure) -> int:
+    return sum(len(piece) for step in failure.steps for piece in step.pieces)
+
+
+def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
+    asked = (exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY)
+    return next((exchange.latency_us for exchange in asked), None)
+
+
+class RunRecorder:
+    """Collects the results of a run and writes them to disk as they arrive.
+
+    Attributes:
+        cells: the planned cells, in the order of the plan.
+        targets: the targets by id; `launcher` is `NOT_STARTED` until one runs.
+        stopped: whether the run was interrupted.
+        stale_expectations: declared violations that are out of date, one sentence each.
+        matched_expectations: declared violations that a failure matched, each with its target.
+    """
+
+    def __init__(self, writer: RunWriter, *, tier: str) -> None:
+        self.cells: dict[CellKey, Cell] = {}
+        self.targets: dict[str, TargetFacts] = {}
+        self.stopped = False
+        self.stale_expectations: list[str] = []
+        self.matched_expectations: set[tuple[str, object]] = set()
+        self.writer = writer
+        self._tier = tier
+        self._sampled: Counter[tuple[CellKey, str]] = Counter()
+
+    @property
+    def problems(self) -> dict[str, list[CellKey]]:
+        """Each reason why a property could not be judged, with the cells that it leaves open."""
+        affected: dict[str, list[CellKey]] = {}
+        for key, cell in self.cells.items():
+            for problem in cell.problems:
+                affected.setdefault(problem, []).append(key)
+        return affected
+
+    def plan(
+        self,
+        cells: Iterable[tuple[PlannedCell, str]],
+        clauses: list[Any],
+        targets: Iterable[TargetFacts] = (),
+    ) -> None:
+        """Record what will be judged, before the first example.
+
+        Args:
+            cells: each planned cell with the level of its clause.
+            clauses: the header's entry for each clause.
+            targets: what is known about each target before it is started.
+        """
+        self.targets = {facts.id: facts for facts in targets}
+        for planned, level in cells:
+            key = CellKey(planned.clause, planned.target, planned.listener)
+            self.cells[key] = Cell(planned=planned, level=level)
+        self.writer.header["clauses"] = clauses
+        self._write_header()
+
+    def target_started(self, facts: TargetFacts) -> None:
+        """Record how a target was started, after writing earlier results to disk."""
+        self.writer.flush()
+        self.targets[facts.id] = facts
+        self._write_header()
+
+    def not_applicable(self, key: CellKey, reason: str) -> None:
+        """Record that the target never claimed what a property of a clause is about.
+
+        The clause still applies if another of its properties is judged.
+        """
+        cell = self.cells[key]
+        if not cell.verdicts:
+            cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
+
+    def left_out(self, key: CellKey, reason: str) -> None:
+        """Record what a cell is judged without; its verdict covers the rest."""
+        cell = self.cells[key]
+        cell.left_out.setdefault(reason)
+        self._applies(cell)
+
+    def _applies(self, cell: Cell) -> None:
+        reason = "; ".join(cell.left_out)
+        cell.planned = dataclasses.replace(cell.planned, applicable=True, reason=reason)
+
+    def not_covered(self, key: CellKey) -> None:
+        """Record that a cell has a failure that its declared violation does not cover."""
+        cell = self.cells[key]
+        cell.planned = dataclasses.replace(cell.planned, known_violation="")
+
+    def inconclusive(self, key: CellKey, property_name: str, reason: str) -> None:
+        """Record that a property could not be judged at all."""
+        cell = self.cells[key]
+        cell.problems.setdefault(reason)
+        self.judged(
+            JudgedExample(
+                key=key,
+                property_name=property_name,
+                number=0,
+                phase=Phase.GENERATE,
+                verdict=Verdict.INCONCLUSIVE,
+                steps=(),
+            )
+        )
+
+    def repeated(self, key: CellKey, signature: str, repeats: Repeats) -> None:
+        """Record how often a failure recurred; a cell whose violations are all flaky is flaky itself."""
+        cell = self.cells[key]
+        failures = cell.failures
+        failures[signature] = dataclasses.replace(failures[signature], repeats=repeats)
+        known = [failure.repeats for failure in failures.values() if failure.repeats is not None]
+        flaky = [each for each in known if each.failure_class is FailureClass.FLAKY]
+        rate = rate_of([t for each in flaky for t in each.alone])
+        all_flaky = len(flaky) == len(cell.violations)
+        cell.planned = dataclasses.replace(cell.planned, flaky=rate if all_flaky else None)
+
+    def judged(self, example: JudgedExample) -> None:
+        """Record one judged example."""
+        cell = self.cells[example.key]
+        if not cell.planned.applicable:
+            self._applies(cell)
+        if example.phase is Phase.GENERATE:
+            cell.verdicts[example.verdict] += 1
+        if example.failure is not None:
+            kept = cell.failures.get(example.failure.signature)
+            # Declared violations are not shrunk, so keep the shortest example seen.
+            if (
+                kept is None
+                or not kept.known_violation
+                or _sent_bytes(example.failure) <= _sent_bytes(kept)
+            ):
+                cell.failures[example.failure.signature] = example.failure
+            # The new failure has not been repeated yet, so the cell is no longer known to be flaky.
+            cell.planned = dataclasses.replace(cell.planned, flaky=None)
+        exchanges = example.exchanges
+        latency_us = _first_latency_us(exchanges)
+        facts = self.targets.get(example.key.target)
+        self.writer.add_example(
+            {
+                "run_id": self.writer.run_id,
+                "run_date": self.writer.run_date,
+                "target": example.key.target,
+                "implementation": facts.implementation if facts else "unknown",
+                "release": facts.release if facts else "unknown",
+                "launcher": facts.launcher if facts else "none",
+                "listener": example.key.listener,
+                "client": None,
+                "clause": example.key.clause,
+                "property": example.property_name,
+                "tier": self._tier,
+                "phase": example.phase.value,
+                "example_number": example.number,
+                "request": exchanges[-1].request.kind if exchanges else NOTHING,
+                "outcome": exchanges[-1].outcome.value if exchanges else NOTHING,
+                "error_code": _last_error_code(exchanges),
+                "verdict": example.verdict.value,
+                "failure_signature": example.failure.signature if example.failure else None,
+                "latency_bucket": None if latency_us is None else latency_bucket(latency_us),
+            }
+        )
+        self._keep_exchanges(example)
+
+    def _keep_exchanges(self, example: JudgedExample) -> None:
+        """Store the bytes of every failure in the generate phase, and of a property's first examples."""
+        place = (example.key, example.property_name)
+        failed = example.failure is not None and example.phase is Phase.GENERATE
+        if not failed and self._sampled[place] >= SAMPLED_EXAMPLES_PER_PROPERTY:
+            return
+        self._sampled[place] += 1
+        for number, exchange in enumerate(example.exchanges):
+            self.writer.add_exchange(
+                {
+                    "run_id": self.writer.run_id,
+                    "target": example.key.target,
+                    "listener": example.key.listener,
+                    "clause": example.key.clause,
+                    "property": example.property_name,
+                    "example_number": example.number,
+                    "step": number,
+                    "outcome": exchange.outcome.value,
+                    "sent": exchange.request.data,
+                },
+                exchange.received or None,
+            )
+
+    def write_failures(self, key: CellKey) -> None:
+        """Write the folders of a cell's failures, with the smallest examples found so far."""
+        folder = self.writer.folder / "failures"
+        for failure in self.cells[key].failures.values():
+            self.writer.attempt(partial(write_failure, folder, failure))
+
+    def finish(self, exit_status: int) -> None:
+        """Write the remaining rows and the footer."""
+        self._note_cells()
+        self.writer.close(exit_status)
+
+    def _write_header(self) -> None:
+        self._note_cells()
+        self.writer.write_header()
+
+    def _note_cells(self) -> None:
+        cells = [
+            dataclasses.asdict(dataclasses.replace(cell.planned, reason=cell.reason))
+            for cell in self.cells.values()
+        ]
+        self.writer.header["planned_cells"] = cells
+        self.writer.header["targets"] = [dataclasses.asdict(f) for f in self.targets.values()]

@@ -1,0 +1,159 @@
+"""Reads one local run folder, or refuses it by name.
+
+The roll-up applies the same rule to many folders on any file system (`spark_aggregation.history.ingest`). A test
+checks that both agree on every fault that shows without reading the values of a folder's rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jsonschema import Draft202012Validator
+
+from reports.arrow_schemas import arrow_schema
+from reports.errors import RunRefused
+from reports.hash_list import altered_files
+from reports.records import (
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    RECORD_SCHEMA_VERSION,
+    Column,
+    Refusal,
+)
+
+HEADER_FILE = "run.json"
+_ROW_TABLES = {"examples": EXAMPLE_FIELDS, "exchanges": EXCHANGE_FIELDS}
+_UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
+
+Header = Mapping[str, Any]
+
+
+@cache
+def run_schema() -> Mapping[str, Any]:
+    """Return the published JSON Schema of `run.json`."""
+    text = files("reports").joinpath("run_schema.json").read_text(encoding="utf-8")
+    schema: Mapping[str, Any] = json.loads(text)
+    return schema
+
+
+def read_run_header(folder: Path) -> Header:
+    """Read the header of a complete run: one that was not cut off and that has all its rows.
+
+    Args:
+        folder: the run folder.
+
+    Returns:
+        `run.json`, as its schema describes it.
+
+    Raises:
+        RunRefused: the folder does not count; the exception says why.
+    """
+    header = _parse(folder)
+    version = header.get("record_schema_version")
+    if version != RECORD_SCHEMA_VERSION:
+        found = "missing" if version is None else version
+        detail = f"record_schema_version is {found}; this version of the suite reads only {RECORD_SCHEMA_VERSION}"
+        raise RunRefused(folder, Refusal.FOREIGN_SCHEMA, detail)
+    for fault in _header_faults(header):
+        detail = f"run.json does not follow its schema: {fault}"
+        raise RunRefused(folder, Refusal.INVALID_HEADER, detail)
+    _check_cells(folder, header)
+    if "footer" not in header:
+        detail = "run.json has no footer: the run did not end"
+        raise RunRefused(folder, Refusal.CUT_OFF, detail)
+    _check_rows(folder, header["footer"])
+    _check_files(folder, header["footer"].get("files") or {})
+    return header
+
+
+def _parse(folder: Path) -> Header:
+    path = folder / HEADER_FILE
+    if not path.is_file() or path.stat().st_size == 0:
+        raise RunRefused(folder, Refusal.NO_HEADER, "it has no run.json, or an empty one")
+    try:
+        header = json.loads(path.read_bytes())
+    except ValueError as error:
+        detail = f"run.json is not a complete JSON object: {error}"
+        raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail) from error
+    if not isinstance(header, dict):
+        detail = "run.json is not a complete JSON object"
+        raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail)
+    return header
+
+
+def _header_faults(header: Header) -> Iterator[str]:
+    for error in Draft202012Validator(run_schema()).iter_errors(header):
+        yield f"{error.json_path}: {error.message}"
+        # The checks below rely on a valid structure.
+        return
+    try:
+        datetime.fromisoformat(header["started_at"])
+    except ValueError as error:
+        yield f"$.started_at: {error}"
+    cells = [(cell["clause"], cell["target"], cell["listener"]) for cell in header["planned_cells"]]
+    if len(set(cells)) < len(cells):
+        yield "$.planned_cells: a cell is planned twice"
+
+
+def _check_cells(folder: Path, header: Header) -> None:
+    for name, refusal in _UNKNOWN.items():
+        listed = {entry["id"] for entry in header[f"{name}s"]}
+        unknown = sorted({cell[name] for cell in header["planned_cells"]} - listed)
+        if unknown:
+            detail = (
+                f"it has cells of a {name} that its run.json does not list: {', '.join(unknown)}"
+            )
+            raise RunRefused(folder, refusal, detail)
+
+
+def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
+    expected = {name: footer[f"{name.removesuffix('s')}_rows"] for name in _ROW_TABLES}
+    rows = {name: _rows_by_file(folder / name, name) for name in _ROW_TABLES}
+    found = {name: sum(filter(None, files.values())) for name, files in rows.items()}
+    if found != expected:
+        damaged = [
+            path for files in rows.values() for path, count in files.items() if count is None
+        ]
+        if damaged:
+            detail = (
+                f"{', '.join(damaged)}: not readable as Parquet, or a column is missing or has another "
+                "type"
+            )
+            raise RunRefused(folder, Refusal.DAMAGED_FILE, detail)
+        detail = (
+            f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
+            f"rows, but only {found['examples']} and {found['exchanges']} are readable"
+        )
+        raise RunRefused(folder, Refusal.ROW_COUNT_DIFFERS, detail)
+
+
+def _check_files(folder: Path, hashes: Mapping[str, str]) -> None:
+    for name, what in altered_files(folder, hashes):
+        raise RunRefused(folder, Refusal.CHANGED_FILE, f"{name} {what} since the run was written")
+
+
+def _rows_by_file(folder: Path, table: str) -> Mapping[str, int | None]:
+    """Count the rows of each file; None if it cannot be read or its columns differ from the table's."""
+    columns = _ROW_TABLES[table]
+    # An empty file counts as missing, as it does in Spark.
+    paths = [path for path in sorted(folder.glob("*.parquet")) if path.stat().st_size > 0]
+    return {f"{table}/{path.name}": _rows_of(path, columns) for path in paths}
+
+
+def _rows_of(path: Path, columns: Sequence[Column]) -> int | None:
+    try:
+        with pq.ParquetFile(path) as file:
+            found = file.schema_arrow
+            expected = arrow_schema([c for c in columns if c.name in found.names or not c.optional])
+            known = pa.schema([field for field in found if field.name in expected.names])
+            return file.metadata.num_rows if known.equals(expected) else None
+    except (OSError, pa.ArrowException):
+        return None

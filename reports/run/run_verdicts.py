@@ -1,0 +1,40 @@
+"""The verdicts of a finished run folder: that of each planned cell, folded from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from reports.records import Phase, Verdict, cell_verdict
+from reports.run.recorder import CellKey
+from reports.run.run_folder import Header
+
+_COLUMNS = ["clause", "target", "listener", "verdict", "phase"]
+
+
+def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
+    """Return the verdict of each planned cell of a run.
+
+    Args:
+        folder: the run folder.
+        header: its `run.json`, as `reports.run.run_folder.read_run_header` returns it.
+    """
+    judged: dict[CellKey, set[Verdict]] = {}
+    for part in sorted(folder.glob("examples/*.parquet")):
+        rows = pq.read_table(part, columns=_COLUMNS).group_by(_COLUMNS).aggregate([])
+        for row in rows.to_pylist():
+            if row["phase"] == Phase.GENERATE.value:
+                key = CellKey(row["clause"], row["target"], row["listener"])
+                judged.setdefault(key, set()).add(Verdict(row["verdict"]))
+    return {
+        key: cell_verdict(
+            judged.get(key, set()),
+            applicable=cell["applicable"],
+            known_violation=bool(cell["known_violation"]),
+            flaky=cell.get("flaky") is not None,
+        )
+        for cell in header["planned_cells"]
+        for key in [CellKey(cell["clause"], cell["target"], cell["listener"])]
+    }

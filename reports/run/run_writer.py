@@ -1,0 +1,268 @@
+"""Writes one run folder: the header first, rows as they arrive, the footer last.
+
+Rows are in memory or in a Parquet file. They are written in batches and when a target is done, so a run that is
+cut off loses little. Readers refuse a folder without a footer by name.
+
+If a file cannot be written, for example because the disk is full, `RunWriter.fault` says so. Nothing is written after
+that, and the run ends after the current property.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from clauses.catalogue import Catalogue, Clause
+from reports.arrow_schemas import arrow_schema, dictionary_columns
+from reports.distribution import suite_commit, suite_version
+from reports.hash_list import hashes_of
+from reports.records import (
+    ANSWER_FIELDS,
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    RECORD_SCHEMA_VERSION,
+    Column,
+)
+
+ROWS_PER_PART = 20_000
+HASHED_PARTS = ("examples", "exchanges", "answers", "failures")
+"""Parts of the folder that the footer has hashes of: all that a grid is made from, except `run.json` itself."""
+CODE_FOLDERS = (
+    "clauses",
+    "conformance",
+    "fixtures",
+    "reference_model",
+    "reports",
+    "strategies",
+    "wire",
+)
+CODE_SUFFIXES = (".py", ".toml", ".csv", ".json")
+TARGET_FILES = Path("fixtures") / "brokers"
+"""Folder of the targets' files; each describes one target and has a digest of its own."""
+
+Row = Mapping[str, Any]
+
+
+class PartWriter:
+    """Writes rows of one table into numbered Parquet files of a folder.
+
+    Attributes:
+        count: how many rows were added.
+    """
+
+    def __init__(self, folder: Path, fields: Sequence[Column]) -> None:
+        self.count = 0
+        self._folder = folder
+        self._schema = arrow_schema(fields)
+        self._dictionary = dictionary_columns(fields)
+        self._rows: list[Row] = []
+        self._parts = 0
+
+    def add(self, row: Row) -> None:
+        """Add one row; a full batch is written immediately."""
+        self._rows.append(row)
+        self.count += 1
+        if len(self._rows) >= ROWS_PER_PART:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows added since the last flush, if any."""
+        if not self._rows:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        table = pa.Table.from_pylist(self._rows, schema=self._schema)
+        part = self._folder / f"part-{self._parts:05}.parquet"
+        unfinished = part.with_suffix(".unfinished")
+        pq.write_table(table, unfinished, use_dictionary=self._dictionary)
+        unfinished.rename(part)
+        self._parts += 1
+        self._rows = []
+
+
+def new_run_id(now: datetime) -> str:
+    """Return a unique id that sorts by time."""
+    return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+@cache
+def code_sha256() -> str:
+    """Return the SHA-256 of the suite's own code and data, without the targets' files."""
+    root = Path(__file__).parents[2]
+    digest = hashlib.sha256()
+    for folder in CODE_FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            place = path.relative_to(root)
+            if path.suffix in CODE_SUFFIXES and place.parent != TARGET_FILES:
+                digest.update(f"{place.as_posix()}\0".encode())
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def suite_facts(catalogue: Catalogue) -> Mapping[str, str | None]:
+    """Return what a run's header records about the suite."""
+    return {
+        "version": suite_version(),
+        "catalogue_sha256": catalogue.sha256,
+        "python": platform.python_version(),
+        "hypothesis": version("hypothesis"),
+        "commit": suite_commit(),
+        "code_sha256": code_sha256(),
+    }
+
+
+def clause_facts(clause: Clause, *, role: str) -> Row:
+    """Return what a run's header records about a clause."""
+    return {
+        "id": clause.id,
+        "role": role,
+        "level": clause.level.value,
+        "source": clause.source,
+        "statement": clause.statement,
+        "location": clause.location,
+        "meaning": clause.meaning,
+    }
+
+
+class RunWriter:
+    """One run folder while it is written.
+
+    Attributes:
+        run_id: the run's id, and the folder's name.
+        run_date: the day it began, in UTC.
+        folder: where it is written.
+        header: the content of `run.json` without the footer; targets are added as they start.
+        fault: why the records could not be written, as one sentence; empty as long as they can be.
+    """
+
+    def __init__(
+        self,
+        runs_folder: Path,
+        *,
+        catalogue: Catalogue,
+        tier: str,
+        seed: int | None,
+        whole: bool = True,
+        corrects: str | None = None,
+        pinned_examples: Mapping[str, int] | None = None,
+    ) -> None:
+        """Make the folder and the header.
+
+        Args:
+            runs_folder: where run folders are kept.
+            catalogue: the clauses in force.
+            tier: the tier that is run.
+            seed: Hypothesis's seed, if one was given.
+            whole: whether everything in the tier is to be judged, on every listener.
+            corrects: id of an earlier run that this one replaces.
+            pinned_examples: how many pinned examples (`@example`) each property has.
+        """
+        now = datetime.now(UTC)
+        self.run_id = new_run_id(now)
+        self.run_date: date = now.date()
+        self.folder = runs_folder / self.run_id
+        self.fault = ""
+        self.attempt(lambda: self.folder.mkdir(parents=True))
+        self.examples = PartWriter(self.folder / "examples", EXAMPLE_FIELDS)
+        self._exchanges = PartWriter(self.folder / "exchanges", EXCHANGE_FIELDS)
+        self._answers = PartWriter(self.folder / "answers", ANSWER_FIELDS)
+        self._known_answers: set[str] = set()
+        self.header: dict[str, Any] = {
+            "record_schema_version": RECORD_SCHEMA_VERSION,
+            "run_id": self.run_id,
+            "started_at": now.isoformat(timespec="seconds"),
+            "suite": suite_facts(catalogue),
+            "whole": whole,
+            "corrects": corrects,
+            "pinned_examples": pinned_examples,
+            "seed": seed,
+            "tier": tier,
+            "host": {
+                "system": platform.system(),
+                "machine": platform.machine(),
+                "cpus": os.cpu_count() or 1,
+            },
+            "targets": [],
+            "clauses": [],
+            "planned_cells": [],
+        }
+
+    def attempt(self, write: Callable[[], object]) -> None:
+        """Write something to the folder, unless that has failed before; a failure is noted in `fault`.
+
+        Args:
+            write: does it; only its OSError counts as a failure.
+        """
+        if self.fault:
+            return
+        try:
+            write()
+        except OSError as error:
+            # Arrow puts sentences of its own around the system's.
+            reason = str(error) if error.errno is None else os.strerror(error.errno)
+            self.fault = f"the records could not be written to {self.folder}: {reason}"
+
+    def write_header(self) -> None:
+        """Write `run.json` again, without a footer."""
+        self.attempt(self._write_header)
+
+    def _write_header(self, footer: Row | None = None) -> None:
+        """Write the complete `run.json`; the footer marks the run as complete."""
+        content = self.header if footer is None else {**self.header, "footer": footer}
+        unfinished = self.folder / "run.json.unfinished"
+        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        unfinished.rename(self.folder / "run.json")
+
+    def add_example(self, row: Row) -> None:
+        """Take one judged example."""
+        self.attempt(lambda: self.examples.add(row))
+
+    def add_exchange(self, row: Row, received: bytes | None) -> None:
+        """Add one exchange; equal responses are stored once.
+
+        Args:
+            row: all of `EXCHANGE_FIELDS` but the hash.
+            received: the response with its size prefix, if one came.
+        """
+        self.attempt(lambda: self._add_exchange(row, received))
+
+    def _add_exchange(self, row: Row, received: bytes | None) -> None:
+        digest = None
+        if received is not None:
+            digest = hashlib.sha256(received).hexdigest()
+            if digest not in self._known_answers:
+                self._known_answers.add(digest)
+                self._answers.add({"answer_sha256": digest, "received": received})
+        self._exchanges.add({**row, "answer_sha256": digest})
+
+    def flush(self) -> None:
+        """Write all rows added so far to disk."""
+        for part in (self.examples, self._exchanges, self._answers):
+            self.attempt(part.flush)
+
+    def close(self, exit_status: int) -> None:
+        """Flush, and write the footer unless something of the run could not be written."""
+        self.flush()
+        self.attempt(lambda: self._write_footer(exit_status))
+
+    def _write_footer(self, exit_status: int) -> None:
+        self._write_header(
+            {
+                "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                "exit_status": exit_status,
+                "example_rows": self.examples.count,
+                "exchange_rows": self._exchanges.count,
+                "files": hashes_of(self.folder, HASHED_PARTS),
+            }
+        )

@@ -1,0 +1,192 @@
+"""The verdicts of a run in the terminal: a compact table with the page's words, readable in 80 columns.
+
+`terminal_failures` has what follows below the table.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+
+from reports.escaping import printable
+from reports.grid.grid_summary import summarise
+from reports.grid.grid_view import PLAIN, WORST_FIRST, FoldedCell, FoldedGrid, verdict_text
+from reports.records import Verdict
+from reports.run.live_grid import recorded_grid
+from reports.run.recorder import RunRecorder
+from reports.verdict_labels import SYMBOLS
+
+BESIDE_VERDICTS = 51
+"""Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
+WIDEST_VERDICT = 14
+MARKUP: Mapping[Verdict, Mapping[str, bool]] = {
+    Verdict.VIOLATES: {"red": True, "bold": True},
+    Verdict.UNEXPECTED_PASS: {"red": True},
+    Verdict.FLAKY: {"yellow": True},
+    Verdict.INCONCLUSIVE: {"yellow": True},
+    Verdict.NOT_RUN: {"yellow": True},
+    Verdict.KNOWN_VIOLATION: {"cyan": True},
+    Verdict.CONFORMS: {"green": True},
+}
+"""Markup of a line by verdict, for pytest's writer, which applies it only in a terminal and honours NO_COLOR."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of output, with its markup for terminals with colours."""
+
+    text: str
+    markup: Mapping[str, bool] = field(default_factory=dict)
+
+
+def shortened(text: str, most: int, *, complete_in: str) -> str:
+    """Return a text without its line ends, cut to what fits into some columns of a terminal.
+
+    Args:
+        text: the text; what does not print is escaped.
+        most: how many columns it may take, over all rows.
+        complete_in: the file that has the complete text; a text that was cut names it.
+    """
+    shown = " ".join(printable(text[: most + 1]).split("\n"))
+    if cell_len(shown) <= most:
+        return shown
+    end = f"… (complete in {complete_in})"
+    return set_cell_size(shown, most - cell_len(end)).rstrip() + end
+
+
+def rows_of(text: str, width: int) -> int:
+    """Return how many rows a line takes in a terminal of some width."""
+    return max(1, math.ceil(cell_len(text) / width))
+
+
+def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
+    """Yield the lines of a table of clauses by targets, the counts per verdict, and the page's sentence.
+
+    A target's listeners share a column, which shows the worst verdict. A single target also has a symbol for each
+    listener. If the targets do not fit side by side, each has a line of counts. Below these, a table of symbols shows
+    only the clauses that some target does not plainly keep.
+    """
+    folded = FoldedGrid(recorded_grid(recorder))
+    names = [column.target for column in folded.columns]
+    if len(names) == 1:
+        yield from _one_target(folded, width)
+    elif BESIDE_VERDICTS + sum(max(len(name), WIDEST_VERDICT) + 1 for name in names) <= width:
+        yield from _few_targets(folded, names, width)
+    else:
+        yield from _many_targets(folded, names, width)
+    yield Line("")
+    counts = Counter(cell.verdict for cells in folded.cells.values() for cell in cells)
+    yield Line(
+        ", ".join(
+            f"{counts[each]} {verdict_text(each)}" for each in reversed(WORST_FIRST) if counts[each]
+        )
+    )
+    said = summarise(folded.grid, Path())
+    yield Line(said.sentence, MARKUP.get(said.verdict, {}))
+
+
+def _one_target(folded: FoldedGrid, width: int) -> Iterator[Line]:
+    (column,) = folded.columns
+    listeners = [entry.listener for entry in column.listeners]
+    several = len(listeners) > 1
+    numbers = "".join(str(number) for number in range(1, len(listeners) + 1))
+    yield Line(printable(column.target), {"bold": True})
+    if several:
+        yield Line(", ".join(f"{place} {name}" for place, name in enumerate(listeners, 1)))
+    yield Line("")
+    table = _empty_table(["verdict", *([numbers] if several else []), "examples"])
+    table.columns[-1].justify = "right"
+    rows = []
+    for clause, (cell,) in folded.cells.items():
+        symbols = "".join(SYMBOLS[each.verdict] for each in cell.listeners)
+        examples = sum(each.row.examples for each in cell.listeners if each.row is not None)
+        texts = [
+            cell.speaking.text,
+            *([symbols] if several else []),
+        ]
+        rows.append((clause, [*texts, str(examples)], cell.verdict))
+    yield from _table_lines(folded, table, rows, width)
+
+
+def _few_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
+    rows = [
+        (
+            clause,
+            [cell.speaking.text for cell in cells],
+            _worst(cells),
+        )
+        for clause, cells in folded.cells.items()
+    ]
+    yield from _table_lines(folded, _empty_table(names), rows, width)
+
+
+def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Iterator[Line]:
+    for place, name in enumerate(names):
+        counts = Counter(cells[place].verdict for cells in folded.cells.values())
+        told = "  ".join(f"{counts[each]} {SYMBOLS[each]}" for each in WORST_FIRST if counts[each])
+        worst = next((each for each in WORST_FIRST if counts[each]), Verdict.NOT_RUN)
+        yield Line(f"{place + 1:>3} {printable(name):<30} {told}", MARKUP.get(worst, {}))
+    noted = {clause: cells for clause, cells in folded.cells.items() if _worst(cells) not in PLAIN}
+    if noted:
+        digits = len(str(len(names)))
+        at_once = max(1, (max(width, 80) - BESIDE_VERDICTS) // (digits + 1))
+        for start in range(0, len(names), at_once):
+            yield Line("")
+            table = _empty_table(
+                str(start + offset + 1) for offset in range(len(names[start : start + at_once]))
+            )
+            rows = [
+                (
+                    clause,
+                    [SYMBOLS[cell.verdict] for cell in cells[start : start + at_once]],
+                    _worst(cells),
+                )
+                for clause, cells in noted.items()
+            ]
+            yield from _table_lines(folded, table, rows, max(width, 80))
+    others = len(folded.cells) - len(noted)
+    if others:
+        which = f"{others} more" if noted else f"All {others}"
+        words = "clause is" if others == 1 else "clauses are"
+        yield Line("")
+        yield Line(f"{which} {words} kept by every target to which it applies.")
+
+
+def _worst(cells: Sequence[FoldedCell]) -> Verdict:
+    return min((cell.verdict for cell in cells), key=WORST_FIRST.index)
+
+
+def _empty_table(names: Iterable[str]) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False, collapse_padding=True)
+    table.add_column("clause", overflow="fold")
+    table.add_column("level", no_wrap=True)
+    for name in names:
+        table.add_column(printable(name), no_wrap=True)
+    return table
+
+
+def _table_lines(
+    folded: FoldedGrid,
+    table: Table,
+    rows: Iterable[tuple[str, Sequence[str], Verdict]],
+    width: int,
+) -> Iterator[Line]:
+    """Render a table; each line has the colour of its row's worst verdict."""
+    levels = {clause.clause: clause.level for clause in folded.grid.clauses}
+    markup: dict[str, Mapping[str, bool]] = {}
+    for clause, texts, worst in rows:
+        table.add_row(clause, levels[clause], *texts)
+        markup[clause] = {} if worst in PLAIN else MARKUP.get(worst, {})
+    console = Console(file=io.StringIO(), width=width, force_terminal=False, color_system=None)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        yield Line(line.rstrip(), markup.get(line.partition(" ")[0], {}))

@@ -1,0 +1,208 @@
+"""What failed or was not judged, for the end of a run: the gravest last, with clause, statement, bytes and command.
+
+Equal failures on several listeners of a target are shown once. Everything that a target sent is escaped, and long
+texts are shortened.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reports.escaping import printable
+from reports.grid.grid_view import WORST_FIRST
+from reports.records import Verdict
+from reports.run.failures import Failure
+from reports.run.recorder import Cell, RunRecorder
+from reports.run.terminal import MARKUP, Line, rows_of, shortened
+from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted
+
+MOST_TOLD = 60
+"""Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
+MOST_ROWS = 12
+"""Maximum number of terminal rows per failure, unless the path of its records is extremely long."""
+MOST_EXCHANGES = 3
+"""Maximum number of exchanges shown per failure, if there are rows left for them."""
+ROWS_OF_TEXT = 2
+"""Maximum number of rows for one text of a failure, such as its message."""
+MOST_LINES_OF_PROBLEM = 7
+ADDRESS = "address"
+"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
+_BESIDE_BYTES = 22
+_FEWEST_BYTES = 16
+_WITH_FAILURES = (
+    *(Verdict.VIOLATES, Verdict.FLAKY),
+    *(Verdict.KNOWN_VIOLATION, Verdict.INFORMATIONAL),
+)
+
+
+@dataclass(slots=True)
+class _Told:
+    """Failures of one target that differ only in their listener: the first failure, and all listeners."""
+
+    cell: Cell
+    failure: Failure
+    listeners: list[str]
+
+
+def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
+    """Yield the lines, from the least important to the most important."""
+    yield from _left_out(recorder, width)
+    for stale in recorder.stale_expectations:
+        yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
+    for verdict in reversed(WORST_FIRST):
+        if verdict is Verdict.INCONCLUSIVE:
+            yield from _problems(recorder, width)
+        elif verdict is Verdict.UNEXPECTED_PASS:
+            yield from _unexpected_passes(recorder, width)
+        elif verdict in _WITH_FAILURES:
+            yield from _failures(recorder, verdict, width)
+
+
+def _block(head: str, lines: Sequence[str], verdict: Verdict) -> Iterator[Line]:
+    yield Line("")
+    yield Line(printable(head), MARKUP.get(verdict, {}))
+    for line in lines:
+        yield Line(printable(line))
+
+
+def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[Line]:
+    told = _alike(recorder, verdict)
+    for each in told[:MOST_TOLD]:
+        failure = each.failure
+        head = (
+            f"{SYMBOLS[verdict]} {failure.clause} on {failure.target} "
+            f"({', '.join(each.listeners)}): {CRASHES if failure.is_crash else WORDS[verdict]}"
+        )
+        yield from _block(head, _told_lines(recorder, each, head, width), verdict)
+    if len(told) > MOST_TOLD:
+        words = (
+            f"{SYMBOLS[verdict]} {len(told) - MOST_TOLD} more with the verdict {WORDS[verdict]!r}"
+        )
+        yield from _block(f"{words}: see {recorder.writer.folder / 'failures'}", [], verdict)
+
+
+def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
+    told: dict[tuple[str, str, str, str], _Told] = {}
+    for key, cell in recorder.cells.items():
+        for failure in cell.failures.values():
+            if cell.verdict_of(failure) is not verdict:
+                continue
+            same = (key.clause, key.target, failure.property_name, failure.first_line)
+            listeners = told.setdefault(same, _Told(cell, failure, [])).listeners
+            listeners.append(key.listener)
+    return list(told.values())
+
+
+def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> list[str]:
+    failure = told.failure
+    texts = {
+        "known because": failure.known_violation,
+        "the clause": failure.statement,
+        "seen": failure.first_line,
+        "repeated alone": "" if failure.repeats is None else str(failure.repeats),
+    }
+    lines = [
+        shortened(f"  {name}: {text}", ROWS_OF_TEXT * width, complete_in="failure.json")
+        for name, text in texts.items()
+        if text or name == "seen"
+    ]
+    again = f"  again: {_command(recorder, failure)}"
+    rows_left = MOST_ROWS - sum(rows_of(line, width) for line in (head, *lines, again))
+    return [*lines, *_exchange_lines(failure, rows_left, width), again]
+
+
+def _exchange_lines(failure: Failure, rows_left: int, width: int) -> Iterator[str]:
+    """Give the last exchanges, two lines each, as far as there is room, and how many there are before them."""
+    exchanges = [exchange for step in failure.steps for exchange in step.exchanges]
+    shown = min(len(exchanges), MOST_EXCHANGES)
+    if 2 * shown + (len(exchanges) > shown) > rows_left:
+        shown = max(0, rows_left - 1) // 2
+    if len(exchanges) > shown:
+        where = "before these: " if shown else ""
+        yield f"  {counted(len(exchanges) - shown, 'exchange')} {where}see exchange.txt"
+    most_bytes = max(_FEWEST_BYTES, (width - _BESIDE_BYTES) // 2)
+    for exchange in exchanges[len(exchanges) - shown :]:
+        received = exchange.received
+        yield f"  sent {_short(exchange.request.data, most_bytes)}"
+        yield f"  got  {_short(received, most_bytes) if received else exchange.outcome.value}"
+
+
+def _short(data: bytes, most_bytes: int) -> str:
+    if len(data) <= most_bytes:
+        return data.hex()
+    return f"{data[:most_bytes].hex()}... ({len(data)} bytes)"
+
+
+def _command(recorder: RunRecorder, failure: Failure) -> str:
+    """Return the command that judges it again; the stored script would need a broker that already runs."""
+    place = recorder.writer.folder / "failures" / failure.signature
+    words = ["kafka-conformance", "replay", str(place)]
+    facts = recorder.targets.get(failure.target)
+    if facts is not None and facts.launcher == ADDRESS:
+        words += ["--bootstrap-server", failure.target]
+    return shlex.join(words)
+
+
+def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    gone: dict[tuple[str, str, str], None] = {}
+    for key, cell in recorder.cells.items():
+        if cell.verdict is Verdict.UNEXPECTED_PASS:
+            gone[key.clause, key.target, cell.planned.known_violation] = None
+    for clause, target, reason in gone:
+        head = f"{SYMBOLS[Verdict.UNEXPECTED_PASS]} {clause} on {target}: declared as violated, but not violated"
+        declared = f"  declared because: {reason}"
+        line = shortened(declared, ROWS_OF_TEXT * width, complete_in="run.json")
+        yield from _block(head, [line], Verdict.UNEXPECTED_PASS)
+
+
+def _problems(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    for problem, keys in recorder.problems.items():
+        targets = list(dict.fromkeys(key.target for key in keys))
+        more = f" and {len(targets) - 1} more targets" if len(targets) > 1 else ""
+        head = f"{SYMBOLS[Verdict.INCONCLUSIVE]} {len(keys)} cells on {targets[0]}{more} are inconclusive:"
+        clauses = list(dict.fromkeys(key.clause for key in keys))
+        lines = [*_problem_lines(problem, width), f"  clauses: {_as_many_as_fit(clauses, width)}"]
+        yield from _block(head, lines, Verdict.INCONCLUSIVE)
+
+
+def _problem_lines(problem: str, width: int) -> Iterator[str]:
+    first, *others = problem.split("\n")
+    yield shortened(f"  {first}", ROWS_OF_TEXT * width, complete_in="run.json")
+    for line in others[: MOST_LINES_OF_PROBLEM - 1]:
+        yield shortened(f"  {line}", width, complete_in="run.json")
+    if len(others) >= MOST_LINES_OF_PROBLEM:
+        yield "  … (complete in run.json)"
+
+
+def _as_many_as_fit(names: Sequence[str], width: int) -> str:
+    """Join names, and count those that do not fit into `ROWS_OF_TEXT` rows."""
+    room = ROWS_OF_TEXT * width - len("  clauses:  and 999 more")
+    fitting = [
+        name
+        for place, name in enumerate(names, start=1)
+        if place == 1 or sum(len(each) + 2 for each in names[:place]) <= room
+    ]
+    more = len(names) - len(fitting)
+    return ", ".join(fitting) + (f" and {more} more" if more else "")
+
+
+def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    """Yield the lines about cells that apply but are judged only in part."""
+    reasons: dict[tuple[str, str, Verdict], dict[str, list[str]]] = {}
+    for key, cell in recorder.cells.items():
+        if cell.planned.applicable and cell.planned.reason:
+            of_target = reasons.setdefault((key.clause, key.target, cell.verdict), {})
+            of_target.setdefault(cell.planned.reason, []).append(key.listener)
+    for (clause, target, verdict), listeners in reasons.items():
+        names = ", ".join(name for each in listeners.values() for name in each)
+        head = f"{SYMBOLS[verdict]} {clause} on {target} ({names}) is judged only partly:"
+        lines = (
+            f"{', '.join(where)}: {reason}" if len(listeners) > 1 else reason
+            for reason, where in listeners.items()
+        )
+        shown = [
+            shortened(f"  {line}", ROWS_OF_TEXT * width, complete_in="run.json") for line in lines
+        ]
+        yield from _block(head, shown, verdict)

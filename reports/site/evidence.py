@@ -1,0 +1,42 @@
+"""The files of a failure, written next to its page from the roll-up's table.
+
+The suite chooses the file names. Only the contents come from a run, and their size is limited. A script that reads
+`failure.json` is left out with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.grid import addresses
+from reports.grid.history_tables import KeptFailure
+from reports.run.failures import READS_FACTS
+
+_LARGEST_FILE_BYTES = 1024 * 1024
+
+
+def write_files(failure: KeptFailure, out_dir: Path) -> tuple[tuple[str, str], ...]:
+    """Write the stored contents of a failure as files.
+
+    Returns:
+        Name and address (from the site's root) of each file. Empty and too large contents get no file.
+    """
+    contents = {
+        "reproducer.py": failure.reproducer.encode(),
+        "exchange.txt": failure.hex_dump.encode(),
+        "exchange.pcap": failure.pcap or b"",
+        "example.txt": failure.example.encode(),
+        "failure.json": failure.facts.encode(),
+    }
+    if len(contents["failure.json"]) > _LARGEST_FILE_BYTES and READS_FACTS in failure.reproducer:
+        del contents["reproducer.py"]
+    written = []
+    for name, content in contents.items():
+        if not content or len(content) > _LARGEST_FILE_BYTES:
+            continue
+        address = addresses.failure_file(failure.signature, name)
+        path = out_dir / address
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        written.append((name, address))
+    return tuple(written)

@@ -1,0 +1,40 @@
+"""The grid as a site and as exports: everything that `kafka-conformance grid` writes for readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.exports.writing import write_exports
+from reports.grid.addresses import HOME
+from reports.grid.grid_summary import GridSummary, summarise
+from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.history_tables import HistoryTables, read_history_tables
+from reports.site.building import write_site
+
+
+def write_grid(out_dir: Path) -> GridSummary:
+    """Render the pages and exports of a roll-up from its tables.
+
+    Args:
+        out_dir: the folder given to `spark_aggregation.job` as `--out`.
+
+    Returns:
+        The summary of the grid.
+
+    Raises:
+        StatementWithoutEvidence: a range statement has an exception that nothing explains.
+    """
+    return render_grid(read_grid(out_dir), read_history_tables(out_dir), out_dir)
+
+
+def render_grid(grid: Grid, history: HistoryTables, out_dir: Path) -> GridSummary:
+    """Render a grid and history that are already read; see `write_grid`.
+
+    Raises:
+        StatementWithoutEvidence: a range statement has an exception that nothing explains.
+    """
+    summary = summarise(grid, out_dir / HOME)
+    # The exports come first: pages link only to files that exist.
+    write_exports(grid, history, summary, out_dir)
+    write_site(grid, history, summary, out_dir)
+    return summary

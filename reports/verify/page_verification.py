@@ -1,0 +1,78 @@
+"""Checks the pages and exports of a published grid: renders all of them again and compares.
+
+What runs do not record is taken from the published grid: the paths of their folders, the lists of refused and noticed
+runs, and tables that come from other reports. `verification` compares these lists with the runs, and these tables
+with their reports if those are given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from reports.errors import StatementWithoutEvidence
+from reports.grid.grid_tables import Grid, read_grid
+from reports.grid.history_tables import read_history_table, read_history_tables
+from reports.grid.row_keys import ROW_KEYS
+from reports.grid.table_rows import inputs_sha256
+from reports.hash_list import hashes_of
+from reports.records import TABLES_FOLDER
+from reports.refused_runs import NOTICES_FILE, REFUSED_FILE, missing_run_lists, read_run_lists
+from reports.site.grid_page import render_grid
+from reports.verify.verification import Difference, rows_of
+
+_ROLLED_UP = re.compile(
+    rf"{TABLES_FOLDER}/({'|'.join(ROW_KEYS)})\.parquet(/.*)?|{REFUSED_FILE}|{NOTICES_FILE}"
+)
+"""Files that the roll-up writes and the rendering does not."""
+
+
+def differing_pages(
+    published: Path, recomputed: Path, scratch: Path, taken_over: Collection[str]
+) -> Iterator[Difference]:
+    """Render a recomputed grid, and compare the bytes of every file with the published one.
+
+    Args:
+        published: the folder of the published grid.
+        recomputed: the folder of the tables that were computed again.
+        scratch: an empty folder for the pages.
+        taken_over: tables to read from the published grid.
+    """
+    missing = missing_run_lists(published)
+    if missing:
+        yield from (
+            Difference("page", f"no page can be rendered: {name} is missing") for name in missing
+        )
+        return
+    history = read_history_tables(recomputed)
+    others = {name: read_history_table(published, name) for name in taken_over}
+    grid = _where_it_lay(published, recomputed)
+    inputs = {name: inputs_sha256(published / TABLES_FOLDER, name) for name in taken_over}
+    grid = replace(grid, inputs_sha256={**grid.inputs_sha256, **inputs})
+    try:
+        render_grid(grid, replace(history, **others), scratch)
+    except StatementWithoutEvidence as error:
+        yield Difference("page", f"no page can be rendered: {error}")
+        return
+    ours, theirs = hashes_of(scratch), hashes_of(published)
+    for name in sorted(ours.keys() | theirs.keys()):
+        if name not in theirs:
+            yield Difference("page", f"{name} is missing")
+        elif name not in ours and not _ROLLED_UP.fullmatch(name):
+            yield Difference("page", f"{name} is published, but no table produces it")
+        elif name in ours and ours[name] != theirs[name]:
+            yield Difference("page", f"{name} differs from the page that the tables produce")
+
+
+def _where_it_lay(published: Path, recomputed: Path) -> Grid:
+    grid = read_grid(recomputed)
+    lay = {row["run_id"]: row["folder"] for row in rows_of(published, "runs")}
+    lists = read_run_lists(published)
+    return replace(
+        grid,
+        runs=tuple(replace(run, folder=lay.get(run.run_id, run.folder)) for run in grid.runs),
+        refused=lists.refused,
+        notices=lists.notices,
+    )

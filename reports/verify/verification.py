@@ -1,0 +1,231 @@
+"""Checks that a published grid follows from its runs: files, inputs, every row of every table, refused folders.
+
+The paths of run folders are not compared. Tables from other reports (`GIVEN_TABLES`) are compared only if those
+reports are given. `page_verification` checks the pages and exports.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reports.errors import RunRefused
+from reports.grid.row_keys import ROW_KEYS
+from reports.grid.table_rows import inputs_sha256
+from reports.hash_list import HASH_LIST, altered_files, hashes_of, read_hash_list, sha256_of
+from reports.records import TABLES_FOLDER, Refusal
+from reports.refused_runs import NOTICES_FILE, REFUSED_FILE
+from reports.run.run_folder import HEADER_FILE, read_run_header
+
+GIVEN_TABLES: Mapping[str, str] = MappingProxyType(
+    {"mutation": "mutation", "release_changes": "changes", "inputs_left_out": "changes"}
+)
+"""Maps each table that comes from another report to the option that names the report."""
+_WHERE_IT_LAY = frozenset({"folder"})
+_SHOWN_CHARACTERS = 60
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One difference between a published grid and the grid that its runs produce.
+
+    Attributes:
+        place: what differs: "file", "run", "page", or the name of a table or list.
+        sentence: which one, and how.
+    """
+
+    place: str
+    sentence: str
+
+
+def differing_files(published: Path) -> Iterator[Difference]:
+    """Compare a published folder with the list of hashes in it.
+
+    Raises:
+        InvalidHashList: a line of the list is not a hash and a name.
+    """
+    if not (published / HASH_LIST).is_file():
+        yield Difference("file", f"{HASH_LIST} is missing, so changed files cannot be found")
+        return
+    listed = read_hash_list(published)
+    for name, what in altered_files(published, listed):
+        yield Difference("file", f"{name} {what} since the grid was written")
+    for name in hashes_of(published, [TABLES_FOLDER]):
+        if name not in listed:
+            yield Difference("file", f"{name} is not in {HASH_LIST}")
+
+
+def run_folders(roots: Iterable[Path]) -> list[Path]:
+    """Find run folders: the roots themselves, or folders below them at any depth."""
+    found = {path.parent for root in roots for path in root.rglob(HEADER_FILE)}
+    return sorted(found)
+
+
+def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Difference]:
+    """Compare the runs that a published grid names with those in the given folders.
+
+    Args:
+        published: the folder that `grid` wrote.
+        folders: run folders.
+    """
+    inputs = rows_of(published, "inputs")
+    named = {row["run_id"]: row["run_json_sha256"] for row in inputs}
+    at_hand: dict[str, set[str]] = defaultdict(set)
+    for folder in folders:
+        try:
+            run_id = read_run_header(folder)["run_id"]
+        except RunRefused as refused:
+            # If the published grid does not name the run, it may have refused the folder as well.
+            if folder.name in named:
+                at_hand[folder.name].add("")
+                yield Difference("run", f"{folder.name} is no longer valid: {refused.detail}")
+            continue
+        at_hand[run_id].add(sha256_of(folder / HEADER_FILE))
+    for run_id in sorted(named):
+        if run_id not in at_hand:
+            yield Difference("run", f"{run_id} is not among the given runs")
+        elif named[run_id] not in at_hand[run_id] and "" not in at_hand[run_id]:
+            yield Difference(
+                "run", f"{run_id} has another {HEADER_FILE} than the grid was made from"
+            )
+    for run_id in sorted(at_hand.keys() - named.keys()):
+        yield Difference("run", f"{run_id} is given, but not part of the published grid")
+
+
+def differing_rows(
+    published: Path, recomputed: Path, taken_over: Collection[str] = GIVEN_TABLES
+) -> Iterator[Difference]:
+    """Compare the tables of two grids row by row, ignoring the order of rows.
+
+    Args:
+        published: the folder of the published grid.
+        recomputed: the folder of the recomputed grid.
+        taken_over: tables that are not compared.
+    """
+    for table, key in ROW_KEYS.items():
+        if table in taken_over:
+            continue
+        if not _path(published, table).exists():
+            yield Difference(table, "the table is missing")
+            continue
+        hashes = [
+            inputs_sha256(folder / TABLES_FOLDER, table) for folder in (published, recomputed)
+        ]
+        if hashes[0] != hashes[1]:
+            yield Difference(
+                table, f"the hash of its inputs is {hashes[0] or 'missing'}; expected {hashes[1]}"
+            )
+        theirs, ours = (pq.read_table(_path(folder, table)) for folder in (published, recomputed))
+        for sentence in _differing_columns(theirs.column_names, ours.column_names):
+            yield Difference(table, sentence)
+        for sentence in _differing_rows(theirs, ours, key):
+            yield Difference(table, sentence)
+
+
+def _differing_columns(published: Sequence[str], recomputed: Sequence[str]) -> Iterator[str]:
+    """Compare the columns of a table once, so that one that is empty or null in every row counts too."""
+    for name in published:
+        if name not in recomputed:
+            yield f"the column {name} is published, but the runs do not produce it"
+    for name in recomputed:
+        if name not in published:
+            yield f"the column {name} is not published, but the runs produce it"
+
+
+def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str]) -> Iterator[str]:
+    """Compare the rows of a table in the columns that both have."""
+    shared = [name for name in recomputed.column_names if name in published.column_names]
+    if not set(key) <= set(shared):
+        return
+    columns = [name for name in shared if name not in _WHERE_IT_LAY]
+    theirs, ours = (_by_key(table.to_pylist(), key, columns) for table in (published, recomputed))
+    for place in sorted(ours.keys() | theirs.keys()):
+        for sentence in _differences(theirs.get(place, []), ours.get(place, [])):
+            yield f"{' / '.join(place)}: {sentence}"
+
+
+def differing_lists(
+    published: Path, recomputed: Path, *, of_last_roll_up: bool
+) -> Iterator[Difference]:
+    """Compare two grids' lists of refused and noticed run folders, by the folders' names.
+
+    Args:
+        published: the folder of the published grid.
+        recomputed: the folder of the recomputed grid.
+        of_last_roll_up: whether the published grid has a history. Its lists then cover only the folders of
+            the last roll-up, not those of earlier ones.
+    """
+    for name in (REFUSED_FILE, NOTICES_FILE):
+        ours, theirs = (_entries(folder / name) for folder in (recomputed, published))
+        for entry in theirs - ours:
+            yield Difference(name, f"{entry} is published, but does not follow from the runs")
+        for entry in () if of_last_roll_up else ours - theirs:
+            yield Difference(name, f"{entry} is not published, but follows from the runs")
+
+
+def _entries(path: Path) -> Counter[str]:
+    if not path.exists():
+        return Counter()
+    listed = json.loads(path.read_text(encoding="utf-8"))
+    return Counter(": ".join(_said(entry)) for entry in listed)
+
+
+def _said(entry: Mapping[str, str]) -> Iterator[str]:
+    yield entry["folder"].rstrip("/").rpartition("/")[2]
+    # The reason names the other folder with this run id, and which one that is depends on their paths.
+    hidden = (
+        {"folder", "reason"} if entry.get("refusal") == Refusal.DUPLICATE_RUN_ID else {"folder"}
+    )
+    yield from (value for name, value in entry.items() if name not in hidden)
+
+
+def _differences(published: list[Row], recomputed: list[Row]) -> Iterator[str]:
+    if published == recomputed:
+        return
+    if len(published) == len(recomputed) == 1:
+        ((theirs,), (ours,)) = published, recomputed
+        for name in [name for name in ours if theirs[name] != ours[name]]:
+            yield f"{name} is {_shown(theirs[name])}, but the runs give {_shown(ours[name])}"
+    elif not published:
+        yield "is not published, but the runs produce it"
+    elif not recomputed:
+        yield "is published, but the runs do not produce it"
+    else:
+        yield f"the {len(published)} published rows differ from the {len(recomputed)} rows of the runs"
+
+
+def _shown(value: Any) -> str:
+    text = str(value) if isinstance(value, str) else repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
+
+
+def _path(folder: Path, table: str) -> Path:
+    return folder / TABLES_FOLDER / f"{table}.parquet"
+
+
+def rows_of(folder: Path, table: str) -> list[Row]:
+    """Read a table of a grid's folder."""
+    read: list[Row] = pq.read_table(_path(folder, table)).to_pylist()
+    return read
+
+
+def _by_key(
+    rows: Iterable[Row], key: Sequence[str], columns: Sequence[str]
+) -> Mapping[tuple[str, ...], list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        found[tuple(str(row[name]) for name in key)].append({name: row[name] for name in columns})
+    # Rows of one key have no order of their own.
+    for same in found.values():
+        same.sort(key=repr)
+    return found

@@ -1,0 +1,191 @@
+"""The history of runs at a Hadoop URI: batches of facts, and the cumulative state after each batch.
+
+::
+
+    commits/00000007.json                            names the newest batch, and thereby the newest state
+    states/00000007-1a2b3c4d/{runs,columns,...}      the complete state: everything that grows slowly (`State`)
+    facts/{headers,cells,...}/batch=00000007-1a2b3c4d/day=2026-11-21/
+
+Rules:
+
+1. Written files never change. A batch and the state after it are written under a unique name; then the commit
+   appears atomically. A roll-up that is killed before its commit leaves folders that no one reads. One that is killed
+   after its commit only lacks its tables and the removal of what it replaced. The next commit removes all leftovers.
+2. A commit's number follows that of the state it was made from, and there is one file per number. Of two concurrent
+   writers, the slower one fails with an error.
+3. A night reads the state and its own batch. It reads other batches only if the grid shows one of their runs, and
+   their cells only if a late or corrected run changes a column's past.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_aggregation.errors import ForeignHistory, HistoryMoved
+from spark_aggregation.history.facts import FACTS, Facts
+from spark_aggregation.history.state import STATE, State, empty_state
+from spark_aggregation.reading.frames import empty_frame
+from spark_aggregation.reading.storage import AlreadyThere, Storage
+
+_COMMITS, _STATES, _FACTS = "commits", "states", "facts"
+_KEPT_FOR_GOOD = "cells"
+LAYOUT = 2
+"""Layout number in each commit. Increase it when a table of the facts or of the state gets other columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """A batch that is being written.
+
+    Attributes:
+        number: number of its commit.
+        name: name of its folders.
+        replaces: whether it replaces everything in the history.
+    """
+
+    number: int
+    name: str
+    replaces: bool = False
+
+
+class History:
+    """A history as it was when it was opened; empty if nothing was ever committed."""
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        self._spark = spark
+        self._storage = Storage(spark, uri)
+        commits = [name for name in self._storage.names(_COMMITS) if name.endswith(".json")]
+        self._newest = commits[-1] if commits else None
+
+    def state(self) -> State:
+        """Read the state after the newest commit.
+
+        Raises:
+            ForeignHistory: the history has a different layout.
+        """
+        if self._newest is None:
+            return empty_state(self._spark)
+        commit = json.loads(self._storage.read_text(f"{_COMMITS}/{self._newest}"))
+        if commit.get("layout") != LAYOUT:
+            raise ForeignHistory(
+                f"the history was written in layout {commit.get('layout', 1)}, but this version of "
+                f"the suite reads only {LAYOUT}: build it again with --rebuild and all runs that you have"
+            )
+        name = commit["batch"]
+        frames = {
+            field.name: self._spark.read.schema(STATE[field.name]).parquet(
+                self._storage.uri(_STATES, name, field.name)
+            )
+            for field in fields(State)
+        }
+        return State(**frames)
+
+    def begin(self, *, replaces: bool = False) -> Batch:
+        """Name the next batch; with `replaces` it replaces everything in the history."""
+        number = 1 if self._newest is None else _number(self._newest) + 1
+        return Batch(number=number, name=f"{number:08}-{secrets.token_hex(4)}", replaces=replaces)
+
+    def write_facts(self, batch: Batch, facts: Facts) -> Facts:
+        """Write a batch's facts, and return them as read back."""
+        for name, frame in facts.by_name().items():
+            folder = self._storage.uri(_FACTS, name, f"batch={batch.name}")
+            # One file per day: every later night that shows one of the batch's runs opens all of them.
+            frame.repartition("day").write.partitionBy("day").parquet(folder)
+        return self.facts([batch.name])
+
+    def facts(self, batches: Iterable[str]) -> Facts:
+        """Read the facts of the named batches, without those that retention dropped."""
+        names = sorted(batches)
+        return Facts(**{table: self._facts_table(table, names) for table in FACTS})
+
+    def _facts_table(self, table: str, batches: list[str]) -> DataFrame:
+        base = self._storage.uri(_FACTS, table)
+        there = set(self._storage.names(f"{_FACTS}/{table}"))
+        folders = [f"{base}/batch={name}" for name in batches if f"batch={name}" in there]
+        if not folders:
+            return empty_frame(self._spark, FACTS[table])
+        reader = self._spark.read.schema(FACTS[table]).option("basePath", base)
+        return reader.parquet(*folders).select(FACTS[table].fieldNames())
+
+    def all_cells(self, runs: DataFrame) -> DataFrame:
+        """Read the cells of all runs ever.
+
+        Args:
+            runs: as `State.runs`.
+        """
+        return self._facts_table("cells", batches_of(runs))
+
+    def commit(self, batch: Batch, state: State) -> State:
+        """Write the state after a batch, and make both the newest.
+
+        Raises:
+            HistoryMoved: another roll-up committed in the meantime.
+        """
+        for name, frame in state.by_name().items():
+            frame.coalesce(1).write.parquet(self._storage.uri(_STATES, batch.name, name))
+        said = {"layout": LAYOUT, "batch": batch.name, "replaces": batch.replaces}
+        text = json.dumps(said) + "\n"
+        commit = f"{batch.number:08}.json"
+        try:
+            self._storage.publish_text(
+                f"{_COMMITS}/{commit}", text, draft=f"drafts/{batch.name}.json"
+            )
+        except AlreadyThere as error:
+            raise HistoryMoved(
+                "another roll-up added to the history at the same time; run this one again"
+            ) from error
+        self._newest = commit
+        committed = self.state()
+        self._remove_leftovers(batch, committed.runs)
+        return committed
+
+    def _remove_leftovers(self, batch: Batch, runs: DataFrame) -> None:
+        """Remove what no later roll-up reads: failed attempts at a commit, old states, and replaced batches."""
+        named = batches_of(runs)
+        for name in self._storage.names(_STATES):
+            # Keep the previous state for a reader that has already started with it.
+            if _number(name) < batch.number - 1 or _is_attempt(name, batch):
+                self._storage.delete(f"{_STATES}/{name}")
+        for table in FACTS:
+            for folder in self._storage.names(f"{_FACTS}/{table}"):
+                name = folder.removeprefix("batch=")
+                if _number(name) <= batch.number and name not in named:
+                    self._storage.delete(f"{_FACTS}/{table}/{folder}")
+
+    def drop_days(self, state: State) -> None:
+        """Remove the facts, except cells, of all days before the first day with a kept run."""
+        oldest = state.runs.where("kept").agg(F.min("day")).first()
+        if oldest is None or oldest[0] is None:
+            return
+        first_day = f"day={oldest[0].isoformat()}"
+        for table in FACTS:
+            if table == _KEPT_FOR_GOOD:
+                continue
+            for folder in self._storage.names(f"{_FACTS}/{table}"):
+                place = f"{_FACTS}/{table}/{folder}"
+                days = self._storage.names(place)
+                for day in days:
+                    if day.startswith("day=") and day < first_day:
+                        self._storage.delete(f"{place}/{day}")
+                if not any(day >= first_day for day in days if day.startswith("day=")):
+                    self._storage.delete(place)
+
+
+def batches_of(runs: DataFrame) -> list[str]:
+    """Return the names of the batches that runs came with. Only these few names reach the driver, never rows."""
+    return [row.batch for row in runs.select("batch").distinct().collect()]
+
+
+def _number(name: str) -> int:
+    number = name.removesuffix(".json").partition("-")[0]
+    return int(number) if number.isdigit() else 0
+
+
+def _is_attempt(name: str, batch: Batch) -> bool:
+    return _number(name) == batch.number and name != batch.name

@@ -1,0 +1,288 @@
+"""Summaries of the files of run folders, made on the executor that reads them, in one pass over their bytes.
+
+Spark hands over complete files. From a Parquet file, Arrow reads only the columns that the roll-up needs, with strings
+dictionary-encoded. The result is small whatever the file holds: its hash, its row count, and its rows aggregated.
+Spark's own reader and aggregation take twenty times as long for the same work.
+
+A file that is damaged, lacks a column or has a column of another type is marked; it counts as having no rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from reports.arrow_schemas import arrow_schema
+from reports.records import (
+    EXAMPLE_FIELDS,
+    EXCHANGE_FIELDS,
+    SAMPLED_EXAMPLES_PER_PROPERTY,
+    Column,
+    Phase,
+)
+from spark_aggregation.reading.grouping import Integers, group_rows
+
+MOST_COMPARED = 32
+"""Examples with a higher number are not compared with those of other targets.
+
+Properties have at most 22 examples written down with them; the median is 2.
+"""
+
+_CELL = ("clause", "target", "listener")
+PARTIAL_KEYS = ("run_id", "run_date", *_CELL, "phase", "verdict", "failure_signature")
+REACHED_KEYS = (*_CELL, "property", "request", "outcome", "error_code")
+LATENCY_KEYS = ("target", "listener", "latency_bucket")
+_EXAMPLE_KEYS = (*_CELL, "property", "example_number")
+_NUMBERED = pa.dictionary(pa.int32(), pa.string())
+_PLACE = re.compile(r"(.*)/((examples|exchanges|answers|failures)/.+)", re.DOTALL)
+
+
+def _list_of(
+    fields: Sequence[Column], names: Sequence[str], **measures: pa.DataType
+) -> pa.ListType:
+    columns = [arrow_schema(fields).field(name) for name in names]
+    # Nullable, so that rows that break the schema reach the roll-up, which refuses them.
+    nullable = [pa.field(column.name, column.type) for column in columns]
+    return pa.list_(pa.struct([*nullable, *map(pa.field, measures, measures.values())]))
+
+
+_PARTIALS = _list_of(EXAMPLE_FIELDS, PARTIAL_KEYS, examples=pa.int64(), smallest_example=pa.int32())
+_REACHED = _list_of(EXAMPLE_FIELDS, REACHED_KEYS, examples=pa.int64())
+_LATENCIES = _list_of(EXAMPLE_FIELDS, LATENCY_KEYS, examples=pa.int64())
+_FIRST_EXAMPLES = _list_of(
+    EXAMPLE_FIELDS,
+    ("run_id", *_EXAMPLE_KEYS, "outcome", "error_code", "verdict", "failure_signature"),
+)
+_EXCHANGES = _list_of(EXCHANGE_FIELDS, (*_EXAMPLE_KEYS, "step", "sent", "answer_sha256"))
+
+CONTENTS = pa.schema(
+    [
+        ("folder", pa.string()),
+        ("name", pa.string()),
+        ("sha256", pa.string()),
+        ("damaged", pa.bool_()),
+        ("example_rows", pa.int64()),
+        ("incomplete_rows", pa.int64()),
+        ("exchange_rows", pa.int64()),
+        ("partials", _PARTIALS),
+        ("reached", _REACHED),
+        ("latencies", _LATENCIES),
+        ("first_examples", _FIRST_EXAMPLES),
+        ("exchanges", _EXCHANGES),
+    ]
+)
+"""One row per file; columns about another table than the file's are null.
+
+- `folder` (of the run, as Spark names it), `name` (relative to the folder), `sha256`;
+- `damaged`: true if the rows of the file's table cannot be read;
+- `example_rows`, `exchange_rows`; `incomplete_rows`: example rows with a null in a column that allows none; they are
+  left out of all lists;
+- `partials`: one entry per distinct `PARTIAL_KEYS`, with `examples` (how many rows) and `smallest_example`;
+- `reached`: one entry per distinct `REACHED_KEYS`, with `examples`, shrinking left out;
+- `latencies`: one entry per distinct `LATENCY_KEYS`, with `examples`, shrinking and rows without a latency left out;
+- `first_examples`: the generated examples up to number `MOST_COMPARED` that are written down with their property or
+  whose exchanges a run keeps (the first ones of each property, and failures);
+- `exchanges`: the exchanges of examples up to that number.
+"""
+
+_Found = Mapping[str, int | pa.Array]
+_Readers = Mapping[str, Callable[[pa.Buffer], _Found]]
+"""Functions that summarize a file, by the name of the table that it belongs to."""
+
+
+class _Damaged(Exception):
+    """The rows of a file cannot be read."""
+
+
+def read_contents(
+    batches: Iterable[pa.RecordBatch], *, pinned_examples: Mapping[str, int]
+) -> Iterator[pa.RecordBatch]:
+    """Summarize files; made for `DataFrame.mapInArrow`.
+
+    Args:
+        batches: `path` (a URI) and `content` (bytes) of the files of run folders' tables.
+        pinned_examples: the largest number of examples written down with each property, by its name.
+
+    Yields:
+        One batch per file, with the columns of `CONTENTS`.
+    """
+    readers: _Readers = {
+        "examples": partial(_read_examples, pinned_examples=pinned_examples),
+        "exchanges": _read_exchanges,
+    }
+    for batch in batches:
+        paths, contents = batch.column("path"), batch.column("content")
+        for path, content in zip(paths, contents, strict=True):
+            place = _PLACE.fullmatch(path.as_py())
+            if place is not None:
+                yield _contents_of(place, content.as_buffer(), readers)
+
+
+def _contents_of(place: re.Match[str], content: pa.Buffer, readers: _Readers) -> pa.RecordBatch:
+    folder, name, table = place.groups()
+    found = {
+        "folder": folder,
+        "name": unquote(name),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    if table in readers and name.endswith(".parquet") and name.count("/") == 1:
+        try:
+            found |= readers[table](content)
+        except _Damaged:
+            found |= {"damaged": True}
+    columns = [_one_value(found.get(field.name), field.type) for field in CONTENTS]
+    return pa.RecordBatch.from_arrays(columns, schema=CONTENTS)
+
+
+def _one_value(value: object, type_: pa.DataType) -> pa.Array:
+    return value if isinstance(value, pa.Array) else pa.array([value], type_)
+
+
+def _read_examples(content: pa.Buffer, pinned_examples: Mapping[str, int]) -> _Found:
+    keys = list(dict.fromkeys((*PARTIAL_KEYS, *REACHED_KEYS, *LATENCY_KEYS)))
+    written = _read_rows(content, EXAMPLE_FIELDS, [*keys, "example_number"])
+    rows = _complete(written, EXAMPLE_FIELDS)
+    numbers = rows["example_number"].to_numpy()
+    # From here on, most of the work is per group, not per row.
+    groups = group_rows([rows[name] for name in keys])
+    folded = rows.take(pa.array(groups.first_rows()))
+    counts = groups.counts()
+    early = rows.take(_early_places(numbers))
+    compared = pc.and_(_are_generated(early), _may_be_compared(early, pinned_examples))
+    generated = _are_generated(folded)
+    timed = pc.and_(generated, folded["latency_bucket"].is_valid())
+    return {
+        "example_rows": written.num_rows,
+        "incomplete_rows": written.num_rows - rows.num_rows,
+        "partials": _partials(folded, counts, groups.minima(numbers)),
+        "reached": _counts(_REACHED, REACHED_KEYS, folded, counts, generated),
+        "latencies": _counts(_LATENCIES, LATENCY_KEYS, folded, counts, timed),
+        "first_examples": _entries(_FIRST_EXAMPLES, early.filter(compared)),
+    }
+
+
+def _partials(rows: pa.RecordBatch, counts: Integers, smallest: Integers) -> pa.Array:
+    groups = group_rows([rows[name] for name in PARTIAL_KEYS])
+    distinct = rows.take(pa.array(groups.first_rows()))
+    return _entries(_PARTIALS, distinct, groups.sums(counts), groups.minima(smallest))
+
+
+def _counts(
+    type_: pa.ListType,
+    keys: Sequence[str],
+    rows: pa.RecordBatch,
+    counts: Integers,
+    wanted: pa.BooleanArray,
+) -> pa.Array:
+    """Sum the counts of the wanted rows by the key columns."""
+    rows, counts = rows.filter(wanted), counts[wanted.to_numpy(zero_copy_only=False)]
+    groups = group_rows([rows[name] for name in keys])
+    return _entries(type_, rows.take(pa.array(groups.first_rows())), groups.sums(counts))
+
+
+def _read_exchanges(content: pa.Buffer) -> _Found:
+    names = [field.name for field in _EXCHANGES.value_type]
+    rows = _read_rows(content, EXCHANGE_FIELDS, names)
+    early = rows.take(_early_places(rows["example_number"].fill_null(0).to_numpy()))
+    return {
+        "exchange_rows": rows.num_rows - rows["step"].null_count,
+        "exchanges": _entries(_EXCHANGES, early),
+    }
+
+
+def _early_places(numbers: Integers) -> pa.Array:
+    return pa.array(np.flatnonzero((numbers >= 1) & (numbers <= MOST_COMPARED)))
+
+
+def _may_be_compared(rows: pa.RecordBatch, pinned_examples: Mapping[str, int]) -> pa.BooleanArray:
+    """Return which examples are written down with their property, or have their exchanges kept."""
+    properties = rows["property"]
+    names = pa.array(pinned_examples.keys(), pa.string())
+    pinned = pa.array(pinned_examples.values(), pa.int32()).take(
+        pc.index_in(properties.dictionary, value_set=names)
+    )
+    last = pc.max_element_wise(pinned, SAMPLED_EXAMPLES_PER_PROPERTY).take(properties.indices)
+    is_first = pc.less_equal(rows["example_number"], last)
+    return pc.or_(is_first, rows["failure_signature"].is_valid())
+
+
+def _are_generated(rows: pa.RecordBatch) -> pa.BooleanArray:
+    return pc.equal(rows["phase"].cast(pa.string()), Phase.GENERATE.value).fill_null(False)
+
+
+def _read_rows(
+    content: pa.Buffer, fields: Sequence[Column], names: Sequence[str]
+) -> pa.RecordBatch:
+    """Read columns of a Parquet file.
+
+    Raises:
+        _Damaged: the content is not Parquet, or a column is missing or of another type.
+    """
+    few_values = {column.name for column in fields if column.dictionary}
+    expected = pa.schema(
+        [
+            pa.field(name, _NUMBERED) if name in few_values else arrow_schema(fields).field(name)
+            for name in names
+        ]
+    )
+    try:
+        source = pa.BufferReader(content)
+        metadata = pq.read_metadata(source)
+        there = metadata.schema.to_arrow_schema().names
+        lacking = {each.name for each in fields if each.optional}.intersection(names) - set(there)
+        with pq.ParquetFile(
+            source, metadata=metadata, read_dictionary=[*few_values.intersection(there)]
+        ) as file:
+            found = file.read(columns=[n for n in names if n not in lacking], use_threads=False)
+        for name in lacking:
+            field = expected.field(name)
+            found = found.append_column(field, pa.nulls(len(found), field.type))
+        (rows,) = found.unify_dictionaries().combine_chunks().to_batches()
+        _check_dictionaries(rows)
+    except (pa.ArrowException, OSError, ValueError, LookupError) as error:
+        raise _Damaged from error
+    if dict(zip(rows.schema.names, rows.schema.types, strict=True)) != dict(
+        zip(expected.names, expected.types, strict=True)
+    ):
+        raise _Damaged
+    return rows
+
+
+def _complete(rows: pa.RecordBatch, fields: Sequence[Column]) -> pa.RecordBatch:
+    """Leave out rows that have a null in a column that allows none."""
+    for column in fields:
+        is_read = column.name in rows.schema.names
+        if is_read and not column.nullable and rows[column.name].null_count:
+            rows = rows.filter(rows[column.name].is_valid())
+    return rows
+
+
+def _check_dictionaries(rows: pa.RecordBatch) -> None:
+    """Refuse an index that its dictionary does not have; Arrow does not check this when reading.
+
+    Raises:
+        IndexError: there is such an index.
+    """
+    for column in rows.columns:
+        if pa.types.is_dictionary(column.type):
+            highest = pc.max(column.indices).as_py()
+            if highest is not None and highest >= len(column.dictionary):
+                raise IndexError(highest)
+
+
+def _entries(type_: pa.ListType, rows: pa.RecordBatch, *measures: Integers) -> pa.Array:
+    """Make one list of rows: the columns that the list's type names, followed by the measures."""
+    fields = list(type_.value_type)
+    keys = fields[: len(fields) - len(measures)]
+    values = [*(rows[field.name] for field in keys), *map(pa.array, measures)]
+    columns = [column.cast(field.type) for column, field in zip(values, fields, strict=True)]
+    entries = pa.StructArray.from_arrays(columns, fields=fields)
+    return pa.ListArray.from_arrays(pa.array([0, len(entries)], pa.int32()), entries, type=type_)

@@ -1,0 +1,247 @@
+"""Which run folders do not count, and why: the rules of `ingest`, each with a name and a sentence."""
+
+from __future__ import annotations
+
+import hashlib
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reports.records import EXAMPLE_VERDICTS, RECORD_SCHEMA_VERSION, Phase, Refusal
+from spark_aggregation.reading.run_files import planned_cells
+from spark_aggregation.reading.schema import HEADER, is_incomplete
+
+RUN_ID_PATTERN = "^[0-9A-Za-z][0-9A-Za-z.-]*$"
+INSTANT_PATTERN = (
+    "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
+    "(Z|[+-][0-9]{2}:[0-9]{2})$"
+)
+_EMPTY = hashlib.sha256(b"").hexdigest()
+_CELL = ("folder", "clause", "target", "listener")
+_UNKNOWN = {"clause": Refusal.UNKNOWN_CLAUSE, "target": Refusal.UNKNOWN_TARGET}
+
+
+def refusals(
+    headers: DataFrame, partials: DataFrame, contents: DataFrame, known: DataFrame
+) -> DataFrame:
+    """Decide whether each folder counts; if it does not, name the first reason that applies.
+
+    Args:
+        headers: as `read_headers` returns them.
+        partials: partial aggregates of all rows, as `partials.partial_aggregates` returns them.
+        contents: as `run_files.read_tables` returns them.
+        known: runs that already count: `run_id`, `known_folder`, `known_sha256`.
+
+    Returns:
+        One row per folder: `folder`, `sha256` and `header` as they were read; `counts`; `refusal` (a value of
+        `reports.records.Refusal`; null if the folder counts or is a copy of a run that counts), `reason` (a sentence
+        for readers).
+    """
+    per_folder = _files(contents).join(_wrong_rows(headers, partials), on="folder", how="left")
+    found = (
+        headers.join(per_folder, on="folder", how="full")
+        # Ignore files that belong to no run, unless they have rows.
+        .where("text IS NOT NULL OR example_rows > 0")
+        .fillna(0, subset=["example_rows", "incomplete_rows", "wrong_rows", "exchange_rows"])
+        .withColumn("altered", _altered_files())
+    )
+    judged = found.select(
+        "folder",
+        F.col("header.run_id").alias("run_id"),
+        "sha256",
+        "header",
+        _refusal(found).alias("verdict"),
+    )
+    return _without_duplicates(judged.withColumn("sound", F.isnull("verdict")), known)
+
+
+def _without_duplicates(judged: DataFrame, known: DataFrame) -> DataFrame:
+    """Refuse folders whose run id belongs to another sound folder; `refusal` is null for exact copies."""
+    same_run = Window.partitionBy("run_id", "sound").orderBy("folder")
+    sound, known_already = F.col("sound"), F.col("known_sha256").isNotNull()
+    found = judged.join(known, on="run_id", how="left").withColumns(
+        {
+            "first_folder": F.coalesce("known_folder", F.first("folder").over(same_run)),
+            "first_sha256": F.coalesce("known_sha256", F.first("sha256").over(same_run)),
+            "again": sound & ((F.row_number().over(same_run) > 1) | known_already),
+        }
+    )
+    differs = F.col("again") & (F.col("sha256") != F.col("first_sha256"))
+    taken = F.when(F.col("again"), F.concat(F.lit("its run id is that of "), "first_folder"))
+    return found.select(
+        "folder",
+        "sha256",
+        "header",
+        (sound & ~F.col("again")).alias("counts"),
+        F.coalesce("verdict.refusal", F.when(differs, Refusal.DUPLICATE_RUN_ID.value)).alias(
+            "refusal"
+        ),
+        F.coalesce("verdict.reason", taken).alias("reason"),
+    )
+
+
+def _files(contents: DataFrame) -> DataFrame:
+    """Sum up the files of each folder.
+
+    Returns:
+        One row per folder: `example_rows`, `incomplete_rows`, `exchange_rows`, `files` (their names and hashes) and
+        `damaged` (names).
+    """
+    return contents.groupBy("folder").agg(
+        F.sum("example_rows").alias("example_rows"),
+        F.sum("incomplete_rows").alias("incomplete_rows"),
+        F.sum("exchange_rows").alias("exchange_rows"),
+        F.collect_set(F.struct("name", "sha256")).alias("files"),
+        F.array_sort(F.collect_set(F.when(F.col("damaged"), F.col("name")))).alias("damaged"),
+    )
+
+
+def _wrong_rows(headers: DataFrame, partials: DataFrame) -> DataFrame:
+    """Return one row per folder with complete rows, which describes what no run may contain.
+
+    `wrong_rows` counts wrong rows. `unplanned_clause` and `unplanned_target` are the ids in rows that belong to no
+    planned cell.
+    """
+    planned = planned_cells(headers).select(*_CELL, F.col("run_id").alias("planned_run_id"))
+    rows = partials.join(planned.distinct().hint("shuffle_hash"), on=list(_CELL), how="left")
+    wrong = (
+        ~F.col("verdict").isin([verdict.value for verdict in EXAMPLE_VERDICTS])
+        | ~F.col("phase").isin([phase.value for phase in Phase])
+        | ~F.col("run_id").eqNullSafe(F.col("planned_run_id"))
+    )
+    unplanned = F.col("planned_run_id").isNull()
+    return rows.groupBy("folder").agg(
+        F.sum(F.when(wrong, F.col("examples"))).alias("wrong_rows"),
+        *(
+            F.collect_set(F.when(unplanned, F.col(name))).alias(f"unplanned_{name}")
+            for name in _UNKNOWN
+        ),
+    )
+
+
+def _refusal(found: DataFrame) -> Column:
+    footer = found["header.footer"]
+    version = F.get_json_object("text", "$.record_schema_version")
+    cell_clauses, cell_targets = (
+        _unlisted(found, name, found["header.planned_cells"][name]) for name in _UNKNOWN
+    )
+    row_clauses, row_targets = (
+        _unlisted(found, name, found[f"unplanned_{name}"]) for name in _UNKNOWN
+    )
+    wrong_rows = found["wrong_rows"] + found["incomplete_rows"]
+    rows_differ = (found["example_rows"] != footer["example_rows"]) | (
+        found["exchange_rows"] != footer["exchange_rows"]
+    )
+    return (
+        F.when(
+            found["text"].isNull(),
+            _because(Refusal.NO_HEADER, F.lit("it has no run.json, or an empty one")),
+        )
+        .when(
+            F.json_object_keys("text").isNull(),
+            _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
+        )
+        .when(
+            ~version.eqNullSafe(F.lit(str(RECORD_SCHEMA_VERSION))),
+            _because(Refusal.FOREIGN_SCHEMA, _foreign_schema_reason(version)),
+        )
+        .when(
+            _breaks_schema(found["header"]),
+            _because(Refusal.INVALID_HEADER, F.lit("run.json does not follow its schema")),
+        )
+        .when(F.size(cell_clauses) > 0, _unknown("clause", "cells", cell_clauses))
+        .when(F.size(cell_targets) > 0, _unknown("target", "cells", cell_targets))
+        .when(
+            footer.isNull(),
+            _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
+        )
+        .when(
+            rows_differ & (F.size("damaged") > 0),
+            _because(Refusal.DAMAGED_FILE, _damaged_reason()),
+        )
+        .when(rows_differ, _because(Refusal.ROW_COUNT_DIFFERS, _row_count_reason(found)))
+        .when(
+            F.size("altered") > 0,
+            _because(Refusal.CHANGED_FILE, _altered_reason()),
+        )
+        .when(F.size(row_clauses) > 0, _unknown("clause", "rows", row_clauses))
+        .when(F.size(row_targets) > 0, _unknown("target", "rows", row_targets))
+        .when(
+            wrong_rows > 0,
+            _because(
+                Refusal.INVALID_ROWS,
+                F.format_string(
+                    "%d example rows do not follow the record schema or belong to no planned cell",
+                    wrong_rows,
+                ),
+            ),
+        )
+    )
+
+
+def _unlisted(found: DataFrame, name: str, ids: Column) -> Column:
+    """Return the clauses or targets among `ids` that the header does not list."""
+    return F.array_sort(F.array_except(ids, found[f"header.{name}s"]["id"]))
+
+
+def _unknown(name: str, what: str, ids: Column) -> Column:
+    sentence = F.lit(f"it has {what} of a {name} that its run.json does not list: ")
+    return _because(_UNKNOWN[name], F.concat(sentence, F.array_join(ids, ", ")))
+
+
+def _because(refusal: Refusal, reason: Column) -> Column:
+    return F.struct(F.lit(refusal.value).alias("refusal"), reason.alias("reason"))
+
+
+def _foreign_schema_reason(version: Column) -> Column:
+    return F.format_string(
+        f"record_schema_version is %s; this version of the suite reads only {RECORD_SCHEMA_VERSION}",
+        F.coalesce(version, F.lit("missing")),
+    )
+
+
+def _row_count_reason(found: DataFrame) -> Column:
+    footer = found["header.footer"]
+    return F.format_string(
+        "the footer counts %d example rows and %d exchange rows, but only %d and %d are readable",
+        footer["example_rows"],
+        footer["exchange_rows"],
+        found["example_rows"],
+        found["exchange_rows"],
+    )
+
+
+def _damaged_reason() -> Column:
+    return F.concat(
+        F.array_join("damaged", ", "),
+        F.lit(": not readable as Parquet, or a column is missing or has another type"),
+    )
+
+
+def _altered_files() -> Column:
+    """Return the name and expected hash of each file that does not match the footer."""
+    there = "try_element_at(map_from_entries(coalesce(files, array())), file.key)"
+    differs = f"coalesce({there}, '{_EMPTY}') <> file.value"
+    return F.expr(f"filter(map_entries(header.footer.files), file -> {differs})")
+
+
+def _altered_reason() -> Column:
+    first = F.col("altered")[0]["key"]
+    is_there = F.array_contains(F.col("files.name"), first)
+    what = F.when(is_there, F.lit("has changed")).otherwise(F.lit("is missing"))
+    return F.concat(first, F.lit(" "), what, F.lit(" since the run was written"))
+
+
+def _breaks_schema(header: Column) -> Column:
+    cells = header["planned_cells"]
+    # As text, because Spark would find equal structs by comparing every pair.
+    key = "to_json(struct(cell.clause, cell.target, cell.listener))"
+    keys = F.expr(f"transform(header.planned_cells, cell -> {key})")
+    return (
+        F.expr(is_incomplete("header", HEADER))
+        | ~header["started_at"].rlike(INSTANT_PATTERN)
+        | F.try_to_timestamp(header["started_at"]).isNull()
+        | ~F.coalesce(header["footer"]["finished_at"].rlike(INSTANT_PATTERN), F.lit(True))
+        | ~header["run_id"].rlike(RUN_ID_PATTERN)
+        | (F.size(F.array_distinct(keys)) < F.size(cells))
+    )

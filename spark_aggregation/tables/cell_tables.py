@@ -1,0 +1,210 @@
+"""The grid: one verdict per clause, target and listener, and the tables that describe its rows and columns.
+
+`columns` decides which run supplies a column.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reports.records import EXAMPLE_VERDICTS, Phase, Verdict
+from spark_aggregation.reading.partials import CELL, merge_partials
+from spark_aggregation.tables.run_selection import COLUMN
+
+_COUNTS = tuple(verdict.value for verdict in EXAMPLE_VERDICTS)
+_RUN_CELL = ("run_id", *CELL)
+
+
+def judged_cells(planned: DataFrame, partials: DataFrame) -> DataFrame:
+    """Judge every planned cell of every run, including those that no example reached.
+
+    Args:
+        planned: as `run_files.planned_cells` returns them.
+        partials: partial aggregates of the same runs.
+
+    Returns:
+        One row per `run_id`, `clause`, `target` and `listener`: `verdict`, `applicable`, `reason`,
+        `known_violation`; how many examples were judged (`examples`) and how many got each verdict (`conforms`,
+        `violates`, `informational`, `inconclusive`), without shrinking; `failures`, an array of (signature,
+        verdict, smallest_example, examples) by signature, and how many of them violate the clause
+        (`distinct_failures`); `started_at` of the run.
+    """
+    cells = (
+        planned.join(_counts(partials), on=list(_RUN_CELL), how="left")
+        .join(_failures(partials), on=list(_RUN_CELL), how="left")
+        .fillna(0, subset=["examples", *_COUNTS, "distinct_failures"])
+    )
+    return cells.select(
+        *_RUN_CELL,
+        "started_at",
+        _cell_verdict().alias("verdict"),
+        "applicable",
+        "reason",
+        "known_violation",
+        "examples",
+        *_COUNTS,
+        "distinct_failures",
+        F.coalesce("failures", F.array()).alias("failures"),
+    )
+
+
+def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFrame:
+    """Return the cells of the runs that the grid shows.
+
+    Args:
+        judged: as `judged_cells` returns them, of at least these runs.
+        shown: as `columns.shown_runs` returns them.
+        ages: as `transitions.cell_ages` returns them.
+
+    Returns:
+        One row per `clause`, `target` and `listener`: the columns of `judged_cells`, when the cell was `first_seen`,
+        when its verdict `last_changed`, and its `previous_verdict` (null if it never changed).
+    """
+    cells = judged.join(shown, on=["run_id", *COLUMN], how="left_semi")
+    return cells.join(ages, on=list(CELL), how="left")
+
+
+def _counts(partials: DataFrame) -> DataFrame:
+    generated = partials.where(F.col("phase") == Phase.GENERATE.value)
+    per_verdict = [
+        F.sum(F.when(F.col("verdict") == verdict, F.col("examples"))).alias(verdict)
+        for verdict in _COUNTS
+    ]
+    return generated.groupBy(*_RUN_CELL).agg(F.sum("examples").alias("examples"), *per_verdict)
+
+
+def _failures(partials: DataFrame) -> DataFrame:
+    distinct = merge_partials(
+        partials.where("failure_signature IS NOT NULL"),
+        [*_RUN_CELL, "failure_signature", "verdict"],
+    )
+    failure = F.struct(
+        F.col("failure_signature").alias("signature"), "verdict", "smallest_example", "examples"
+    )
+    return distinct.groupBy(*_RUN_CELL).agg(
+        F.count_if(F.col("verdict") == Verdict.VIOLATES.value).alias("distinct_failures"),
+        F.array_sort(F.collect_list(failure)).alias("failures"),
+    )
+
+
+def _cell_verdict() -> Column:
+    """Return `reports.records.cell_verdict` as a column; a test checks that the two agree on every input."""
+    violated, declared = F.col("violates") > 0, F.col("known_violation") != ""
+    rules = [
+        (~F.col("applicable"), Verdict.NOT_APPLICABLE),
+        (F.col("examples") == 0, Verdict.NOT_RUN),
+        (violated & ~declared & F.col("flaky").isNotNull(), Verdict.FLAKY),
+        (violated & ~declared, Verdict.VIOLATES),
+        (F.col("inconclusive") > 0, Verdict.INCONCLUSIVE),
+        (violated, Verdict.KNOWN_VIOLATION),
+        (declared, Verdict.UNEXPECTED_PASS),
+        (F.col("informational") > 0, Verdict.INFORMATIONAL),
+        (F.col("conforms") > 0, Verdict.CONFORMS),
+    ]
+    first, *others = [(condition, F.lit(verdict.value)) for condition, verdict in rules]
+    return reduce(lambda column, rule: column.when(*rule), others, F.when(*first))
+
+
+def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
+    """Describe the grid's columns.
+
+    Args:
+        headers: `run_id` and `header` of at least the runs that the grid shows.
+        shown: as `columns.shown_runs` returns them.
+
+    Returns:
+        One row per `target`, `listener` and `role`: `implementation`, `release`, `release_order` (the release's
+        leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
+        `run_id`, `started_at`.
+    """
+    described = headers.select(
+        "run_id",
+        F.try_to_timestamp("header.started_at").alias("started_at"),
+        F.inline("header.targets"),
+    ).withColumnRenamed("id", "target")
+    return shown.join(described, on=["run_id", "target"], how="inner").withColumn(
+        "release_order", release_order("release")
+    )
+
+
+def release_order(release: str) -> Column:
+    """Turn a column of dotted releases into arrays that sort as the releases do: 2.10 after 2.9.
+
+    Anything after the leading numbers ("-rc1") is ignored. A release without leading numbers sorts first.
+    """
+    numbers = f"split(regexp_extract({release}, '^[0-9]+([.][0-9]+)*', 0), '[.]')"
+    return F.expr(f"array_compact(transform({numbers}, number -> try_cast(number AS INT)))")
+
+
+def grid_clauses(headers: DataFrame, shown: DataFrame) -> DataFrame:
+    """Describe the grid's rows: each clause as stated by the newest run of the grid that has it.
+
+    Returns:
+        One row per clause: `clause`, `position` (place in that run's catalogue, from 0), `role`, `level`,
+        `source`, `statement`, `location`, `meaning`.
+    """
+    stated = headers.join(shown, on="run_id", how="left_semi").select(
+        "run_id",
+        F.try_to_timestamp("header.started_at").alias("started_at"),
+        F.posexplode("header.clauses").alias("position", "clause"),
+    )
+    newest = F.max_by(F.struct("position", "clause"), F.struct("started_at", "run_id"))
+    return (
+        stated.groupBy("clause.id")
+        .agg(newest.alias("newest"))
+        .select("newest.position", "newest.clause.*")
+        .withColumnRenamed("id", "clause")
+    )
+
+
+def release_steps(cells: DataFrame, targets: DataFrame) -> DataFrame:
+    """Find the steps between adjacent releases at which the verdict in the grid differs.
+
+    If a release has several targets, such as one with and one without ZooKeeper, the first by id represents it.
+
+    Args:
+        cells: as `grid_cells` returns them.
+        targets: as `grid_targets` returns them.
+
+    Returns:
+        One row per `clause`, `implementation`, `listener` and such step: `from_target`, `to_target`,
+        `from_verdict`, `to_verdict`.
+    """
+    described = targets.select("run_id", *COLUMN, "implementation", "release", "release_order")
+    group = ("clause", "implementation", "listener")
+    by_release = Window.partitionBy(*group).orderBy("release_order", "release", "target")
+    variant = F.row_number().over(Window.partitionBy(*group, "release").orderBy("target"))
+    releases = (
+        cells.join(described, on=["run_id", *COLUMN], how="inner")
+        .withColumn("variant", variant)
+        .where("variant = 1")
+    )
+    steps = releases.select(
+        *group,
+        F.lag("target").over(by_release).alias("from_target"),
+        F.col("target").alias("to_target"),
+        F.lag("verdict").over(by_release).alias("from_verdict"),
+        F.col("verdict").alias("to_verdict"),
+    )
+    return steps.where(F.col("from_verdict") != F.col("to_verdict"))
+
+
+def grid_runs(runs: DataFrame, shown: DataFrame) -> DataFrame:
+    """Describe the kept runs, whether or not they supply a column.
+
+    Args:
+        runs: as `facts.describe_runs` returns them, with `kept`.
+        shown: as `columns.shown_runs` returns them.
+
+    Returns:
+        One row per kept run, with `in_grid`: whether the grid shows it in a column.
+    """
+    in_grid = shown.select("run_id", F.lit(True).alias("in_grid")).distinct()
+    return (
+        runs.where("kept")
+        .join(in_grid, on="run_id", how="left")
+        .withColumn("in_grid", F.coalesce("in_grid", F.lit(False)))
+    )

@@ -1,0 +1,173 @@
+"""Evidence of failures: the files of their folders, and how other targets responded to the same example.
+
+Examples of two runs with the same clause, property, listener and number are the same in two cases: both are among the
+examples written down with their property (`pinned_examples` of the headers), or both runs kept the bytes that they
+sent, and these differ at most in the correlation id.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_aggregation.reading.partials import CELL, parent
+from spark_aggregation.reading.schema import FAILURE_FACTS
+from spark_aggregation.tables.run_selection import COLUMN
+
+_FACTS, _DUMP, _REPRODUCER, _CAPTURE = (
+    "failure.json",
+    "exchange.txt",
+    "reproducer.py",
+    "exchange.pcap",
+)
+_EXAMPLE = ("clause", "property", "listener", "example_number")
+
+
+def read_failures(files: DataFrame) -> DataFrame:
+    """Read what run folders keep about their failures.
+
+    Args:
+        files: as `run_files.list_files` returns them.
+
+    Returns:
+        One row per folder `failures/<signature>`: `folder` (the run's), `signature`, `facts`, `hex_dump`,
+        `reproducer` (texts), `pcap` (bytes); null for a missing file.
+    """
+    path = F.col("path")
+    names = "|".join(name.replace(".", "[.]") for name in (_FACTS, _DUMP, _REPRODUCER, _CAPTURE))
+    return (
+        files.where(path.rlike(f"/failures/[^/]+/({names})$"))
+        .select(
+            parent(path, levels=3).alias("folder"),
+            F.element_at(F.split(path, "/"), -2).alias("signature"),
+            F.substring_index(path, "/", -1).alias("name"),
+            "content",
+        )
+        .groupBy("folder", "signature")
+        .agg(
+            _text_of(_FACTS).alias("facts"),
+            _text_of(_DUMP).alias("hex_dump"),
+            _text_of(_REPRODUCER).alias("reproducer"),
+            F.max(F.when(F.col("name") == _CAPTURE, F.col("content"))).alias("pcap"),
+        )
+    )
+
+
+def _text_of(name: str) -> Column:
+    content = F.max(F.when(F.col("name") == name, F.col("content")))
+    return F.try_validate_utf8(content.cast("string"))
+
+
+def first_examples(contents: DataFrame, headers: DataFrame) -> DataFrame:
+    """Keep the examples of each property that other targets may have received too.
+
+    Args:
+        contents: as `run_files.read_tables` returns them.
+        headers: `folder`, `header` and `day` of accepted runs.
+
+    Returns:
+        One row per run and such example: `run_id`, `day`, `clause`, `target`, `listener`, `property`, `example_number`,
+        `pinned`, `outcome`, `error_code`, `verdict`, `failure_signature`, `sent_sha256` (of all bytes sent, without
+        correlation ids) and `answer_sha256` (of the last response). Both are null if the exchanges were not kept.
+    """
+    place = ["folder", *CELL, "property", "example_number"]
+    early = contents.select("folder", F.inline("first_examples"))
+    exchanges = contents.select("folder", F.inline("exchanges"))
+    # Headers are large, so only these columns of them are joined to every example.
+    written_down = headers.select("folder", "day", "header.pinned_examples")
+    pinned = F.coalesce(
+        F.col("example_number") <= F.try_element_at("pinned_examples", F.col("property")),
+        F.lit(False),
+    )
+    return (
+        early.join(written_down.hint("shuffle_hash"), on="folder", how="inner")
+        .withColumn("pinned", pinned)
+        # Few examples have kept exchanges. Sorting all of them for the join would cost more than everything else.
+        .join(_kept_bytes(exchanges).hint("shuffle_hash"), on=place, how="left")
+        .where("pinned OR sent_sha256 IS NOT NULL")
+        .select(
+            *("run_id", "day"),
+            *CELL,
+            *("property", "example_number", "pinned", "outcome", "error_code", "verdict"),
+            *("failure_signature", "sent_sha256", "answer_sha256"),
+        )
+    )
+
+
+def _kept_bytes(exchanges: DataFrame) -> DataFrame:
+    sent = F.base64(F.concat(F.substring("sent", 5, 4), F.expr("substring(sent, 13)")))
+    steps = F.array_sort(F.collect_list(F.struct("step", sent.alias("sent"))))
+    return exchanges.groupBy("folder", *CELL, "property", "example_number").agg(
+        F.sha2(F.concat_ws(",", steps["sent"]), 256).alias("sent_sha256"),
+        F.max_by("answer_sha256", "step").alias("answer_sha256"),
+    )
+
+
+def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
+    """Return the evidence of the failures that the grid's cells name.
+
+    Args:
+        cells: as `grid.grid_cells` returns them.
+        failures: `run_id`, `signature` and the files, of at least the runs that the grid shows.
+
+    Returns:
+        One row per failure: `run_id`, `signature`, `clause`, `target`, `listener`, `smallest_example`; from
+        `failure.json` `property`, `kind`, `message`, `example`, `verdict`, `known_violation`; and `facts` (its text), `hex_dump`,
+        `reproducer`, `pcap`. Whatever the folder lacks is null.
+    """
+    named = cells.select("run_id", *CELL, F.inline("failures")).drop("examples")
+    facts = F.from_json("facts", FAILURE_FACTS)
+    found = failures.withColumn("parsed", facts)
+    return named.join(found, on=["run_id", "signature"], how="inner").select(
+        "run_id",
+        "signature",
+        *CELL,
+        "smallest_example",
+        F.col("parsed.property_name").alias("property"),
+        *(f"parsed.{name}" for name in ("kind", "message", "example", "verdict")),
+        *("facts", "hex_dump", "reproducer", "pcap"),
+        "parsed.known_violation",
+    )
+
+
+def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> DataFrame:
+    """Find out how other targets responded to the smallest example of each failure.
+
+    Args:
+        cells: as `grid.grid_cells` returns them.
+        examples: as `first_examples` returns them, of at least the runs that the grid shows.
+        targets: as `grid.grid_targets` returns them.
+
+    Returns:
+        One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,
+        `error_code`, `verdict`, `answer_sha256` (null if the response was not kept).
+    """
+    shown = examples.join(targets, on=["run_id", *COLUMN], how="left_semi")
+    failed = cells.select("run_id", *CELL, F.inline("failures")).select(
+        "run_id",
+        *CELL,
+        F.col("signature").alias("failure_signature"),
+        F.col("smallest_example").alias("example_number"),
+    )
+    origin = shown.join(
+        failed, on=["run_id", *CELL, "failure_signature", "example_number"], how="left_semi"
+    ).select(
+        F.col("failure_signature").alias("signature"),
+        *_EXAMPLE,
+        F.col("target").alias("own_target"),
+        F.col("pinned").alias("own_pinned"),
+        F.col("sent_sha256").alias("own_sent"),
+    )
+    same = (F.col("pinned") & F.col("own_pinned")) | (F.col("sent_sha256") == F.col("own_sent"))
+    others = shown.join(origin, on=list(_EXAMPLE), how="inner").where(
+        (F.col("target") != F.col("own_target")) & F.coalesce(same, F.lit(False))
+    )
+    orders = targets.select(*COLUMN, "release_order").distinct()
+    return (
+        others.join(orders, on=list(COLUMN), how="inner")
+        .select(
+            *("signature", "target", "listener", "release_order", "outcome", "error_code"),
+            *("verdict", "answer_sha256"),
+        )
+        .distinct()
+    )

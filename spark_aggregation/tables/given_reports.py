@@ -1,0 +1,247 @@
+"""Tables from the reports of other commands: the mutation score, and the log of changes between releases."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DoubleType,
+    IntegerType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from spark_aggregation.errors import UnreadableReport
+from spark_aggregation.reading.frames import as_table, empty_frame, frame_of
+from spark_aggregation.reading.storage import Storage
+from spark_aggregation.tables.table_schemas import TABLES
+
+
+def _list_of(**columns: DataType) -> ArrayType:
+    return ArrayType(StructType([StructField(name, type_) for name, type_ in columns.items()]))
+
+
+_SCORE = StructType(
+    [
+        StructField(
+            "kills",
+            _list_of(
+                clause=StringType(),
+                defect=StringType(),
+                median=DoubleType(),
+                percentile_95=DoubleType(),
+                seeds=IntegerType(),
+                survived_seeds=IntegerType(),
+                pinned=BooleanType(),
+            ),
+        ),
+    ]
+)
+_CHANGES = StructType(
+    [
+        StructField(
+            "changes",
+            _list_of(
+                listener=StringType(),
+                before=StringType(),
+                since=StringType(),
+                was=StringType(),
+                became=StringType(),
+                clauses=ArrayType(StringType()),
+                predicted=BooleanType(),
+                inputs=IntegerType(),
+                shortest=StringType(),
+            ),
+        ),
+        StructField(
+            "left_out",
+            _list_of(
+                listener=StringType(),
+                release=StringType(),
+                reason=StringType(),
+                inputs=ArrayType(StringType()),
+            ),
+        ),
+    ]
+)
+
+
+_KINDS: Mapping[type[DataType], tuple[type, ...]] = MappingProxyType(
+    {
+        StringType: (str,),
+        BooleanType: (bool,),
+        IntegerType: (int,),
+        DoubleType: (int, float),
+        ArrayType: (list,),
+        StructType: (dict,),
+    }
+)
+"""Python types that a JSON value may have, by the Spark type that it is read as."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenTables:
+    """Tables that do not come from runs.
+
+    Attributes:
+        tables: a function that makes each table, by the table's name.
+        inputs_sha256: the hash of the report that each table comes from, empty if none was given.
+    """
+
+    tables: Mapping[str, Callable[[], DataFrame]]
+    inputs_sha256: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    content: DataFrame
+    sha256: str
+
+
+def given_tables(
+    spark: SparkSession, *, mutation: str | None = None, changes: str | None = None
+) -> GivenTables:
+    """Read each given report once. Tables without a given report are empty.
+
+    Args:
+        spark: the session.
+        mutation: the `mutation.json` that `kafka-conformance mutation --out` writes.
+        changes: the `changes.json` that `kafka-conformance changes --out` writes.
+
+    Raises:
+        UnreadableReport: a file does not exist, or does not contain such a report.
+    """
+    score = _read(spark, mutation, _SCORE, written_by="kafka-conformance mutation --out")
+    log = _read(spark, changes, _CHANGES, written_by="kafka-conformance changes --out")
+    made = {
+        "mutation": (score, _mutation_score),
+        "release_changes": (log, _release_changes),
+        "inputs_left_out": (log, _inputs_left_out),
+    }
+    return GivenTables(
+        tables={name: partial(_table, spark, name, *each) for name, each in made.items()},
+        inputs_sha256={
+            name: "" if report is None else report.sha256 for name, (report, _) in made.items()
+        },
+    )
+
+
+def _table(
+    spark: SparkSession,
+    name: str,
+    report: _Report | None,
+    rows_of: Callable[[DataFrame], DataFrame],
+) -> DataFrame:
+    if report is None:
+        return empty_frame(spark, TABLES[name])
+    return as_table(rows_of(report.content), TABLES[name])
+
+
+def _mutation_score(score: DataFrame) -> DataFrame:
+    """Return a row per clause and defect that breaks it.
+
+    `killed` counts the seeds whose examples caught the defect; `certain` says whether every run catches it.
+    `median_examples` and `p95_examples` count generated examples; they are null if too many seeds caught nothing.
+    """
+    survived = F.col("survived_seeds")
+    return score.select(F.inline("kills")).select(
+        "clause",
+        "defect",
+        "seeds",
+        (F.col("seeds") - survived).alias("killed"),
+        (F.col("pinned") | (survived == 0)).alias("certain"),
+        F.col("median").alias("median_examples"),
+        F.col("percentile_95").alias("p95_examples"),
+    )
+
+
+def _release_changes(log: DataFrame) -> DataFrame:
+    """Return a row per group of inputs, step between adjacent releases, and clause that the change rests on.
+
+    `clause` is empty if the change rests on none. Releases are target ids. `inputs` counts the inputs that changed
+    this way, `shortest` is the shortest of them in hexadecimal, and `before` and `after` are in words.
+    """
+    named = F.when(F.size("clauses") > 0, F.col("clauses")).when(
+        F.size("clauses") <= 0, F.array(F.lit(""))
+    )
+    return log.select(F.inline("changes")).select(
+        "listener",
+        F.explode(named).alias("clause"),
+        F.col("before").alias("from_release"),
+        F.col("since").alias("to_release"),
+        "predicted",
+        "inputs",
+        "shortest",
+        F.col("was").alias("before"),
+        F.col("became").alias("after"),
+    )
+
+
+def _inputs_left_out(log: DataFrame) -> DataFrame:
+    """Return a row per listener, release and reason for not comparing.
+
+    The stage before authentication has rows of its own, like a listener. `inputs` counts the inputs left out;
+    `names` lists their names, separated by commas.
+    """
+    return log.select(F.inline("left_out")).select(
+        "listener",
+        "release",
+        "reason",
+        F.size("inputs").alias("inputs"),
+        F.array_join("inputs", ", ").alias("names"),
+    )
+
+
+def _read(
+    spark: SparkSession, path: str | None, schema: StructType, *, written_by: str
+) -> _Report | None:
+    if path is None:
+        return None
+    file = Storage(spark, path)
+    if not file.is_file():
+        raise UnreadableReport(f"{path} is not a file; `{written_by}` writes it into a folder")
+    text = file.read_text("")
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
+    if not _follows(content, schema):
+        raise UnreadableReport(
+            f"{path} was not written by `{written_by}`: fields are missing or have another type"
+        )
+    return _Report(
+        content=frame_of(spark, [content], ArrayType(schema)),
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
+
+
+def _follows(content: object, type_: DataType) -> bool:
+    """Return whether every field that a type names is present and of its kind. Scalars and structs may be null."""
+    if not isinstance(content, _KINDS[type(type_)]):
+        return False
+    if isinstance(type_, StructType):
+        assert isinstance(content, dict)
+        return all(
+            field.name in content and _may_be(content[field.name], field.dataType)
+            for field in type_
+        )
+    if isinstance(type_, ArrayType):
+        assert isinstance(content, list)
+        return all(_follows(entry, type_.elementType) for entry in content)
+    return True
+
+
+def _may_be(content: object, type_: DataType) -> bool:
+    is_list = isinstance(type_, ArrayType)
+    return (content is None and not is_list) or _follows(content, type_)

@@ -1,0 +1,112 @@
+"""How the verdicts of cells changed over time, according to the runs that supplied their columns.
+
+A night is appended to the known transitions: the last transition of a cell holds its previous verdict. An entire
+column is computed again only if one of its runs arrives late or is corrected.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from reports.records import BROKEN_VERDICTS, SOUND_VERDICTS, Verdict
+from spark_aggregation.reading.partials import CELL
+from spark_aggregation.tables.run_selection import COLUMN
+
+
+def transitions_between(cells: DataFrame) -> DataFrame:
+    """Find the runs in which the verdict of a cell changes.
+
+    Args:
+        cells: `clause`, `target`, `listener`, `run_id`, `started_at` and `verdict` of each run that supplied the
+            cell's column.
+
+    Returns:
+        One row per change, and one for the first verdict of each cell: `clause`, `target`, `listener`, `at` (when
+        the run started), `run_id`, `from_verdict` (null for the first verdict), `to_verdict`, `kind`.
+    """
+    in_time = Window.partitionBy(*CELL).orderBy("started_at", "run_id")
+    with_before = cells.select(
+        *CELL,
+        F.col("started_at").alias("at"),
+        "run_id",
+        F.lag("verdict").over(in_time).alias("from_verdict"),
+        F.col("verdict").alias("to_verdict"),
+    )
+    changed = with_before.where(~F.col("from_verdict").eqNullSafe(F.col("to_verdict")))
+    return changed.withColumn("kind", _kind())
+
+
+def _kind() -> Column:
+    was, is_now = F.col("from_verdict"), F.col("to_verdict")
+    fixed = was.isin(*BROKEN_VERDICTS) & is_now.isin(*SOUND_VERDICTS)
+    rules = [
+        (is_now == Verdict.FLAKY, "newly_flaky"),
+        (is_now == Verdict.VIOLATES, "regressed"),
+        (fixed, "fixed"),
+        (~fixed, "changed"),
+    ]
+    first = F.when(was.isNull(), "appeared")
+    return reduce(lambda column, rule: column.when(*rule), rules, first)
+
+
+def reopened_columns(columns: DataFrame) -> DataFrame:
+    """Find the columns whose past changed, because a run arrived late or no longer supplies its column.
+
+    Args:
+        columns: with `gives`, and with `gave`: its value before the new runs arrived, null for the new runs.
+
+    Returns:
+        `target` and `listener`, one row per column.
+    """
+    place = F.struct("started_at", "run_id")
+    gave, is_new = F.col("gave"), F.col("gave").isNull()
+    per_column = columns.groupBy(*COLUMN).agg(
+        F.max(F.when(gave, place)).alias("newest_known"),
+        F.min(F.when(is_new & F.col("gives"), place)).alias("oldest_new"),
+        F.max(gave != F.col("gives")).alias("changed"),
+    )
+    late = F.col("oldest_new") < F.col("newest_known")
+    return per_column.where(
+        F.coalesce("changed", F.lit(False)) | F.coalesce(late, F.lit(False))
+    ).select(*COLUMN)
+
+
+def append_transitions(known: DataFrame, new_cells: DataFrame) -> DataFrame:
+    """Return the transitions that newer runs add.
+
+    Args:
+        known: the transitions so far.
+        new_cells: as for `transitions_between`, each newer than every known run of its column.
+    """
+    last = F.max(F.struct("at", "run_id", "to_verdict")).alias("last")
+    anchors = (
+        known.groupBy(*CELL)
+        .agg(last)
+        .select(
+            *CELL,
+            "last.run_id",
+            F.col("last.at").alias("started_at"),
+            F.col("last.to_verdict").alias("verdict"),
+        )
+    )
+    both = anchors.unionByName(new_cells.select(anchors.columns))
+    return transitions_between(both).join(
+        new_cells.select(*CELL, "run_id"), on=[*CELL, "run_id"], how="left_semi"
+    )
+
+
+def cell_ages(transitions: DataFrame) -> DataFrame:
+    """Find out when each cell first appeared, and since when it has had its current verdict.
+
+    Returns:
+        One row per cell: `clause`, `target`, `listener`, `first_seen`, `last_changed`, `previous_verdict`.
+    """
+    place = F.struct("at", "run_id")
+    return transitions.groupBy(*CELL).agg(
+        F.min("at").alias("first_seen"),
+        F.max("at").alias("last_changed"),
+        F.max_by("from_verdict", place).alias("previous_verdict"),
+    )
