@@ -25,9 +25,9 @@ from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
 from reference_model.stored_inputs import cut_frames
+from reports.run.failures import FACTS_FILE
 from wire.exchange import Request
 
-FACTS_FILE = "failure.json"
 PROPERTIES_FOLDER = Path(__file__).parents[1] / "brokers"
 STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
 """The checks that the corpus property makes of stored input, by the name of the value they take."""

@@ -28,6 +28,7 @@ from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
 from reports.grid.history_tables import KeptFailure
 from reports.records import Verdict
 from reports.run.allure_results import SEVERITIES
+from reports.run.failures import FACTS_FILE, READS_FACTS
 from reports.verdict_labels import WORDS
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")
@@ -129,6 +130,7 @@ def _attachments(
         "exchange.txt": failure.hex_dump,
         "reproducer.py": failure.reproducer,
         "example.txt": failure.example,
+        FACTS_FILE: failure.facts if READS_FACTS in failure.reproducer else "",
     }
     attached = []
     for name, content in contents.items():

@@ -16,6 +16,7 @@ from reports.grid.grid_tables import GridCell, GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
 from reports.grid.history_tables import KeptFailure
 from reports.records import Verdict
+from reports.run.failures import READS_FACTS
 
 VIOLATED = (Verdict.VIOLATES, Verdict.FLAKY)
 GATING_LEVELS = ("MUST", "PIN")
@@ -189,11 +190,14 @@ def _script_lines(failure: KeptFailure) -> Iterator[str]:
     yield "To judge it again, if you have the run folder:"
     yield ""
     yield from markdown_code_block(replay_command(failure), "sh")
-    if failure.reproducer:
+    # A script that was cut, or that reads the bytes from another file, does not run.
+    script = _cut(failure.reproducer, _MOST_SCRIPT_LINES)
+    is_complete = script == failure.reproducer.rstrip("\n") and READS_FACTS not in script
+    if script and is_complete:
         yield ""
         yield "<details><summary>A script that reproduces it, using only Python</summary>"
         yield ""
-        yield from markdown_code_block(_cut(failure.reproducer, _MOST_SCRIPT_LINES), "python")
+        yield from markdown_code_block(script, "python")
         yield ""
         yield "</details>"
 

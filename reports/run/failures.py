@@ -48,6 +48,7 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 REPRODUCER_SILENCE_S = 2
 LONGEST_REPRODUCER_BYTES = 32 * 1024
 """A script that would be longer reads its steps from `failure.json` in the same folder."""
+FACTS_FILE = "failure.json"
 READS_FACTS = '.with_name("failure.json")'
 """Only such a script contains this text: quotes in a target's bytes are replaced."""
 NO_FRAME = "no frame"
@@ -315,6 +316,11 @@ def facts(failure: Failure) -> Mapping[str, Any]:
     }
 
 
+def render_facts(failure: Failure) -> str:
+    """Return the text of `failure.json`."""
+    return json.dumps(facts(failure), indent=1) + "\n"
+
+
 def _sent(step: Step) -> tuple[bytes, ...]:
     """Return the requests of a step, without the sentinel after them."""
     return tuple(exchange.request.data for exchange in step.exchanges) or step.pieces
@@ -328,7 +334,7 @@ def write_failure(folder: Path, failure: Failure) -> Path:
         _write_bytes(place, failure)
     if failure.example:
         (place / "example.txt").write_text(failure.example + "\n")
-    (place / "failure.json").write_text(json.dumps(facts(failure), indent=1) + "\n")
+    (place / FACTS_FILE).write_text(render_facts(failure))
     return place
 
 

@@ -69,7 +69,7 @@ def request_naming(name: str, version: str) -> Any:
             "tags-in-headers-have-to-ascend",
             "test_tags_out_of_order_go_as_pinned",
             OUT_OF_ORDER,
-            "tags out of order in the header: pinned is",
+            "tags out of order in the header: Apache Kafka's response is",
             OUT_OF_ORDER.data.hex(),
         ),
     ],

@@ -156,7 +156,7 @@ def test_failures_before_the_end_of_a_broker_count() -> None:
     """If the broker ends, earlier failures are recorded, and the error names the item that ended it."""
     judge, ended = run({ITEMS[0]: "closed", ITEMS[2]: "gone"})
     assert [item for _, item in judge.failures] == [ITEMS[0]]
-    assert ended == "BrokerGone: asked for Produce v2: it ended"
+    assert ended == "BrokerGone: requesting Produce v2: it ended"
 
 
 def test_failures_stand_when_patience_ends() -> None:
@@ -173,7 +173,7 @@ def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
     """The judge gets to know of it, and says why nothing more can be asked."""
     judge, ended = run({ITEMS[2]: "gone"})
     assert (judge.conforming, str(judge.ended)) == (2, "it ended")
-    assert ended == "BrokerGone: asked for Produce v2: it ended"
+    assert ended == "BrokerGone: requesting Produce v2: it ended"
 
 
 class Ending(Journal):

@@ -149,7 +149,7 @@ def test_port_that_cannot_be_judged_is_told_before_any_test(
 
 
 def test_port_that_takes_no_connection_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As behind a firewall that drops what it does not let through."""
+    """Accept nothing, like a firewall that drops packets."""
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
     with socket.create_server((LOOPBACK, 0), backlog=0) as listening:
         address = Address(*listening.getsockname())

@@ -36,7 +36,7 @@ def recomputed(tmp_path: Path) -> Path:
 def _lists(root: str) -> dict[str, list[dict[str, str]]]:
     return {
         "refused": [{"folder": f"{root}/1", "refusal": "cut_off", "reason": "it was cut off"}],
-        "notices": [{"folder": f"{root}/2", "notice": "nobody knows: C.gone"}],
+        "notices": [{"folder": f"{root}/2", "notice": "not in the catalogue: C.gone"}],
     }
 
 

@@ -71,7 +71,7 @@ def small_tables(out_dir: Path) -> Path:
     )
 
 
-def hostile_tables(out_dir: Path) -> Path:
+def hostile_tables(out_dir: Path, *, reproducer: str = HOSTILE, facts: str = "") -> Path:
     """Write tables with hostile text wherever a target can choose the text, and in more places."""
     return write_tables(
         out_dir,
@@ -83,7 +83,11 @@ def hostile_tables(out_dir: Path) -> Path:
         transitions=[transition_row(CLAUSE, HOSTILE, "regressed")],
         failures=[
             failure_row(
-                SIGNATURE, CLAUSE, HOSTILE, message=HOSTILE, hex_dump=HOSTILE, reproducer=HOSTILE
+                *(SIGNATURE, CLAUSE, HOSTILE),
+                message=HOSTILE,
+                hex_dump=HOSTILE,
+                reproducer=reproducer,
+                facts=facts,
             )
         ],
     )

@@ -169,7 +169,7 @@ def _history() -> dict[str, list[dict[str, Any]]]:
 def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
     """Write the small site, with the given tables replaced, and return its folder."""
     refused = [{"folder": f"/runs/{HOSTILE}", "refusal": "cut_off", "reason": "it was cut off"}]
-    notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "nobody knows: C.gone"}]
+    notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "not in the catalogue: C.gone"}]
     write_tables(out_dir, refused=refused, notices=notices, **{**site_tables(), **changes})
     write_grid(out_dir)
     return out_dir

@@ -154,7 +154,7 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
     text = text_of(parse(small_site / "about.html"))
     for part in ("6.170.15", "cdcdcdcdcdcd", "random", f"/runs/{HOSTILE}", "it was cut off"):
         assert part in text, part
-    assert f"/runs/2-{HOSTILE} nobody knows: C.gone" in text
+    assert f"/runs/2-{HOSTILE} not in the catalogue: C.gone" in text
     assert KNOWN_SIGNATURE not in text
 
 
