@@ -218,6 +218,8 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     ]
     cells = [line.split(" | ")[-1] for line in summary_markdown(recorder).splitlines()[-2:]]
     assert cells == ["✕ crashes |", "≈ crashes |"]
+    rows = [line for line in _table(recorder) if line.startswith("KIP-")]
+    assert ["crashes" in row for row in rows] == [True, True]
 
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:

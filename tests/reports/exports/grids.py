@@ -71,8 +71,13 @@ def small_tables(out_dir: Path) -> Path:
     )
 
 
-def hostile_tables(out_dir: Path, *, reproducer: str = HOSTILE, facts: str = "") -> Path:
-    """Write tables with hostile text wherever a target can choose the text, and in more places."""
+def hostile_tables(out_dir: Path, **failure: str) -> Path:
+    """Write tables with hostile text wherever a target can choose the text, and in more places.
+
+    Args:
+        out_dir: the folder of the tables.
+        failure: other values of the failure's row.
+    """
     return write_tables(
         out_dir,
         targets=[target_row(HOSTILE, implementation=HOSTILE, release=HOSTILE, launcher=HOSTILE)],
@@ -84,10 +89,7 @@ def hostile_tables(out_dir: Path, *, reproducer: str = HOSTILE, facts: str = "")
         failures=[
             failure_row(
                 *(SIGNATURE, CLAUSE, HOSTILE),
-                message=HOSTILE,
-                hex_dump=HOSTILE,
-                reproducer=reproducer,
-                facts=facts,
+                **{"message": HOSTILE, "hex_dump": HOSTILE, "reproducer": HOSTILE, **failure},
             )
         ],
     )

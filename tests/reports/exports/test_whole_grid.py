@@ -6,7 +6,8 @@ import csv
 import json
 from pathlib import Path
 
-from tests.reports.exports.grids import HOSTILE
+from reports.verdict_labels import CRASH
+from tests.reports.exports.grids import HOSTILE, export, hostile_tables
 
 
 def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
@@ -40,6 +41,14 @@ def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
     assert (
         "| KIP-511.names-refused | apache-kafka | from 4.4.0 on, not in older releases |" in lines
     )
+
+
+def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
+    """A cell with a failure that ended the target says so, in CSV and in Markdown."""
+    hostile_tables(tmp_path, kind=CRASH)
+    export(tmp_path)
+    for name in ("grid.csv", "grid.md"):
+        assert "✕ crashes" in (tmp_path / name).read_text(encoding="utf-8")
 
 
 def test_hostile_names_do_not_act(hostile: Path) -> None:
