@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from conformance.assertions.judging import what_it_did
 from conformance.corpus.entries import Entry
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
@@ -250,6 +249,6 @@ def _keeps(reaction: Reaction) -> bool:
 
 def _seen(exchange: Exchange) -> str:
     if exchange.payload is None:
-        return what_it_did(exchange)
+        return f"the outcome is {exchange.outcome.value}"
     kept = "kept" if exchange.usable else "closed"
     return f"the target answered {exchange.payload[4:52].hex()}, and {kept} the connection"
