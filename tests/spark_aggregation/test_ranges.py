@@ -106,7 +106,7 @@ def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
         "release_order array<int>",
     )
     rows = range_statements(cells, targets).collect()
-    assert [row.statement for row in rows] == ["ref only; violates ref+x"]
+    assert [row.statement for row in rows] == ["only ref; violates in ref+x"]
 
 
 def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
