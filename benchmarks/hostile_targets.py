@@ -50,7 +50,7 @@ from tests.conformance.suite_runs import start_suite
 TIER = "smoke"
 MOST_TIMES_AS_LONG = 3
 LAST_WAIT_S = 4.0
-"""The wait under way when patience ends took 3.5 s: a request that may wait for a disk, and the probes behind it."""
+"""The wait under way when patience ends took 3.5 s: a request that may wait for a disk, and the probes after it."""
 MOST_TIMES_THE_MEMORY = 2
 POLL_S = 0.05
 MOST_TRIES = 3
@@ -182,12 +182,12 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_t
     healthy = healthy_cost(proper, *options)
     bounds.add(name, healthy, healthy)
     for name, behaviour in hostile.items():
-        beside, cost = healthy, cost_of(turn(behaviour), *options)
+        reference, cost = healthy, cost_of(turn(behaviour), *options)
         for _ in range(1, MOST_TRIES):
-            if is_bounded(cost, beside, bounds.patience_s):
+            if is_bounded(cost, reference, bounds.patience_s):
                 break
-            beside, cost = healthy_cost(proper, *options), cost_of(turn(behaviour), *options)
-        bounds.add(name, cost, beside)
+            reference, cost = healthy_cost(proper, *options), cost_of(turn(behaviour), *options)
+        bounds.add(name, cost, reference)
 
 
 def main() -> None:

@@ -152,15 +152,26 @@ def in_words(allowed: Sequence[Reaction]) -> str:
     return " or ".join(dict.fromkeys(map(str, allowed)))
 
 
+def what_it_did(exchange: Exchange) -> str:
+    """Describe the outcome of a request, without the content of a response."""
+    what = {
+        Outcome.ANSWER: "answered",
+        Outcome.CLOSED: "closed the connection",
+        Outcome.IGNORED: "ignored the request",
+        Outcome.SILENT: "fell silent",
+    }[exchange.outcome]
+    return f"the target {what}"
+
+
 def summary_of(exchange: Exchange) -> str:
     """Describe the outcome of a request in a few words."""
     if exchange.payload is None:
-        return f"the target: {exchange.outcome.value}"
+        return what_it_did(exchange)
     code = read_error_code(exchange.payload)
     if code is None:
         return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
-    after = "the next request was answered" if exchange.usable else "the next one was not answered"
-    return f"the target answered {ErrorCode(code)!r}, and {after}"
+    following = "answered" if exchange.usable else "not answered"
+    return f"the target answered {ErrorCode(code)!r}; the next request was {following}"
 
 
 def difference(exchange: Exchange, allowed: Sequence[Reaction]) -> str:

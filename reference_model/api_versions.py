@@ -68,7 +68,7 @@ def reactions_of_broker(
         return (closed("PROTOCOL.short-frame-refused"),)
     if header.api_key != API_VERSIONS_KEY:
         if not profile.served_keys:
-            raise NotModelled(f"no table of {profile.release} is recorded that lists other APIs")
+            raise NotModelled(f"no recorded table of {profile.release} lists other APIs")
         if not profile.accepts(header.api_key, header.api_version):
             return (closed("PROTOCOL.unknown-api-refused"),)
         if other_api_reads(data, header):

@@ -28,32 +28,32 @@ class Choice(enum.Enum):
         self.observed = observed
 
     CLIENT_ID_USED_BEFORE = (
-        "only the first request with such a client id is lost, as its metrics get no name",
-        "silence for good, or the usual answer",
-        'On 0.11.0.3 the first request whose client id holds a newline or one of `" * , : = ?` is never answered; '
-        "later ones with the same id are, and so is a version that is not served.",
+        "only the first request with such a client id is lost, because the broker cannot name its metrics",
+        "no response and no close, or the usual response",
+        'On 0.11.0.3 the first request whose client id contains a newline or one of `" * , : = ?` is never answered; '
+        "later requests with the same id are answered, and so are requests in a version that is not served.",
     )
     IDS_UNKNOWN = (
-        "the ids of the broker are not known to us",
+        "the suite does not know the broker's ids",
         "the table, or REBOOTSTRAP_REQUIRED",
-        "A broker at a given address that names its cluster id and node id neither in Metadata nor in DescribeCluster: "
-        "we cannot tell whether the ids of a request are right.",
+        "The broker at a given address names its cluster id and node id neither in Metadata nor in DescribeCluster, "
+        "so the suite does not know whether the ids in a request are right.",
     )
     BODY_MAY_NOT_READ = (
-        "the body of the request may not read, which closes the connection",
-        "ILLEGAL_SASL_STATE and then the close, or the close alone",
-        "After SaslHandshake v1 releases from 1.0 on refuse a request of another API that reads, and close on one that "
-        "does not. The model reads no bodies of other APIs but a few that are written down.",
+        "if the broker cannot decode the request's body, it closes the connection",
+        "ILLEGAL_SASL_STATE and then a close, or only a close",
+        "After SaslHandshake v1, releases from 1.0 on refuse a request of another API if they can decode it, and close "
+        "the connection if not. The model decodes only a few bodies of other APIs.",
     )
     ENDED_AFTER_FRAME = (
         "the client's end of stream arrives directly after a frame",
-        "the answers, or the close without some of them; on 0.10.2 and 0.11 also silence",
-        "0.10.0.1 to 2.4.1, on a connection that is served: which of the two a broker reads first is a race. Before SASL "
-        "authentication 22 of 22 were answered, and from 2.5 on all are.",
+        "all responses, or a close without some of them; on 0.10.2 and 0.11 also silence",
+        "0.10.0.1 to 2.4.1, after authentication if there is any: which of the two a broker reads first is a race. "
+        "Before SASL authentication 22 of 22 requests were answered, and from 2.5 on all are.",
     )
     REFUSED_AFTER_FRAME = (
-        "a size that is refused, or a size without its frame and then the end of stream, arrives after a frame",
-        "the close without the answers before it, or with them",
-        "0.10.0.1, 0.11.0.3, 1.1.1, 2.0.1 and 2.4.1, on a connection that is served: lost 20 of 20 times if both arrive "
-        "in one read, which TCP does not promise. From 2.5 on the answers come first.",
+        "after a frame comes a size that the broker refuses, or a size without its frame and then the end of the stream",
+        "the close, with or without the responses before it",
+        "0.10.0.1, 0.11.0.3, 1.1.1, 2.0.1 and 2.4.1, after authentication if there is any: the responses were lost 20 of "
+        "20 times if both arrived in one read, which TCP does not guarantee. From 2.5 on the responses come first.",
     )

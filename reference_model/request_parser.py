@@ -85,7 +85,7 @@ def read_varint_as_int32(data: memoryview, offset: int) -> tuple[int, int]:
     value = 0
     for index in range(primitives.VARINT_MAX_BYTES):
         if offset >= len(data):
-            raise Unreadable("the varint has no last byte")
+            raise Unreadable("the varint is cut off")
         byte = data[offset]
         offset += 1
         value |= (byte & 0x7F) << 7 * index
@@ -116,7 +116,7 @@ def skip_tags(data: memoryview, offset: int, traits: Traits, *, ascending: bool)
     for _ in range(count):
         tag, offset = read_varint_as_int32(data, offset)
         if ascending and tag <= previous:
-            raise Unreadable("tags do not ascend")
+            raise Unreadable("the tags are not in ascending order")
         previous = tag
         size, offset = read_varint_as_int32(data, offset)
         if size < 0 or offset + size > len(data):
@@ -164,7 +164,7 @@ def _compact_text(data: memoryview, offset: int) -> tuple[str | None, int]:
     length = length_plus_one - 1
     # Java's subtraction wraps around: the smallest int32 becomes the largest, which is too long.
     if length < 0 or length > primitives.INT16_MAX or offset + length > len(data):
-        raise Unreadable("the string is longer than it may be, or than the frame")
+        raise Unreadable("the string is longer than allowed, or longer than the frame")
     return str(data[offset : offset + length], "utf-8", "replace"), offset + length
 
 

@@ -246,7 +246,7 @@ def _after_handshake(
     if header.api_key == SASL_AUTHENTICATE_KEY:
         return (closed(CLAUSE),)
     if not profile.readable_keys:
-        raise NotModelled(f"it is not recorded which other APIs {profile.release} reads")
+        raise NotModelled(f"there is no record of the other APIs that {profile.release} decodes")
     version = header.api_version
     if not profile.reads(header.api_key, version):
         return (closed(CLAUSE),)

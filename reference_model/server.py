@@ -259,7 +259,9 @@ def main() -> None:
     options = parser.parse_args()
     listeners = listeners_of(options)
     if not listeners[PLAINTEXT].broker.profile.api_keys:
-        parser.error(f"no table of release {options.release} with {options.quorum} is recorded")
+        parser.error(
+            f"there is no recorded table of release {options.release} with {options.quorum}"
+        )
     asyncio.run(serve(listeners, host=options.host, port=options.port))
 
 

@@ -36,6 +36,6 @@ class StatementWithoutEvidence(Exception):
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__(
-            f"{len(faults)} cells of partial range statements: {'; '.join(faults[:5])}"
+            f"{len(faults)} cells of range statements without evidence: {'; '.join(faults[:5])}"
         )
         self.faults = tuple(faults)

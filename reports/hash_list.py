@@ -15,7 +15,7 @@ _LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
 
 class InvalidHashList(ValueError):
-    """A line of the list is not a hash and a name; the message names the file and the line."""
+    """A line of the list is not a hash followed by a name; the message names the file and the line."""
 
 
 def sha256_of(path: Path) -> str:
@@ -55,7 +55,7 @@ def read_hash_list(folder: Path) -> Mapping[str, str]:
     """Read a folder's list of hashes.
 
     Raises:
-        InvalidHashList: a line is not a hash and a name.
+        InvalidHashList: a line is not a hash followed by a name.
         OSError: there is no list.
     """
     path = folder / HASH_LIST
@@ -63,7 +63,7 @@ def read_hash_list(folder: Path) -> Mapping[str, str]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         match = _LINE.fullmatch(line)
         if match is None:
-            raise InvalidHashList(f"{path}, line {number}, is not a hash and a name")
+            raise InvalidHashList(f"{path}, line {number}, is not a hash followed by a name")
         listed[match[2]] = match[1]
     return listed
 

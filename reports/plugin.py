@@ -25,17 +25,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--runs",
         default="runs",
         metavar="DIR",
-        help="folder that the run's own folder is made in (default: runs)",
+        help="folder in which the run creates its own folder (default: runs)",
     )
     group.addoption(
         "--corrects",
         metavar="RUN_ID",
-        help="the run takes the place of an earlier one in the history, for every target that both judge",
+        help="run id of an earlier run; in the history, this run replaces it for every target that both judge",
     )
     group.addoption(
         "--strict-should",
         action="store_true",
-        help="a violated SHOULD fails the run too",
+        help="a violated SHOULD also fails the run",
     )
 
 
@@ -68,7 +68,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Judge nothing more once the records cannot be written."""
     recorder = item.config.stash.get(RECORDER, None)
     if recorder is not None and recorder.writer.fault:
-        item.session.shouldstop = "no more is judged, as it could not be recorded"
+        item.session.shouldstop = "judging stops, because results cannot be recorded"
 
 
 @pytest.hookimpl(trylast=True)
@@ -109,9 +109,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"records: {folder}")
     seed = recorder.writer.header["seed"]
     if seed is not None:
-        terminalreporter.write_line(f"seed:    --hypothesis-seed {seed} draws the same again")
+        terminalreporter.write_line(
+            f"seed:    --hypothesis-seed {seed} draws the same examples again"
+        )
     if recorder.stopped:
-        terminalreporter.write_line("the run was interrupted; the grid refuses its folder by name")
+        terminalreporter.write_line(
+            "the run was interrupted, so the grid will leave out its folder"
+        )
     else:
         out = Path("report")
         terminalreporter.write_line(f"report:  kafka-conformance grid {folder} --out {out}")

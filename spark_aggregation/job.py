@@ -29,10 +29,12 @@ _FEW_BYTES = 1_000_000
 @click.argument("runs", nargs=-1)
 @click.option("--out", required=True, help="Folder for the tables, refused.json and notices.json.")
 @click.option("--history", help="Folder of the history; any Hadoop URI.")
-@click.option("--rebuild", is_flag=True, help="Make the history anew from the runs given.")
-@click.option("--keep-days", type=click.IntRange(1), help="Keep no more days of runs than these.")
-@click.option("--mutation", help="The mutation.json of `kafka-conformance mutation --out`.")
-@click.option("--changes", help="The changes.json of `kafka-conformance changes --out`.")
+@click.option(
+    "--rebuild", is_flag=True, help="Discard the history and build it from the given runs."
+)
+@click.option("--keep-days", type=click.IntRange(1), help="Number of days of runs to keep.")
+@click.option("--mutation", help="mutation.json, as written by `kafka-conformance mutation --out`.")
+@click.option("--changes", help="changes.json, as written by `kafka-conformance changes --out`.")
 def command(
     runs: tuple[str, ...],
     out: str,
@@ -44,9 +46,9 @@ def command(
 ) -> None:
     """Roll up run folders, or folders of run folders, into the tables of the grid."""
     if not runs and (history is None or rebuild):
-        raise click.UsageError("give run folders, or the history of earlier ones")
+        raise click.UsageError("give run folders, or a --history of earlier runs")
     if rebuild and history is None:
-        raise click.UsageError("--rebuild is about a --history")
+        raise click.UsageError("--rebuild needs --history")
     asked = Request(
         roots=runs,
         out=out,
@@ -68,7 +70,7 @@ def command(
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_status)
     if runs and not outcome.counted:
-        click.echo("Error: no valid run among those given", err=True)
+        click.echo("Error: none of the given runs is valid", err=True)
         sys.exit(1)
 
 

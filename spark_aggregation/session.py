@@ -119,7 +119,7 @@ def _why_java_fails() -> str:
             f"Spark needs a full JDK of version 17 or later: {java} is a cut-down runtime without "
             f"the module {_NEEDED_MODULE}; set JAVA_HOME to a full one"
         )
-    return f"Spark's Java virtual machine did not start with {java}; its own message stands above"
+    return f"Spark's Java virtual machine did not start with {java}; see its own message above"
 
 
 def _java() -> str | None:

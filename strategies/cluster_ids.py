@@ -35,8 +35,8 @@ class Given(enum.Enum):
     """How the ids of a request relate to those of the broker that it reaches."""
 
     NEITHER = "neither"
-    CLUSTER_ALONE = "the cluster alone"
-    NODE_ALONE = "the node alone"
+    CLUSTER_ALONE = "only the cluster"
+    NODE_ALONE = "only the node"
     BOTH = "both"
     WRONG_CLUSTER = "the wrong cluster"
     WRONG_NODE = "the wrong node"
@@ -54,7 +54,7 @@ CLUSTER_ID_VARIANTS: Mapping[str, Callable[[str], str]] = {
     "in the other case": lambda cluster_id: cluster_id.swapcase(),
     "without its last character": lambda cluster_id: cluster_id[:-1],
     "with one character more": lambda cluster_id: cluster_id + "A",
-    "with a blank behind": lambda cluster_id: cluster_id + " ",
+    "followed by a blank": lambda cluster_id: cluster_id + " ",
     "with another first character": lambda cluster_id: (
         ("a" if cluster_id[:1] != "a" else "b") + cluster_id[1:]
     ),

@@ -182,7 +182,7 @@ class Step:
         exchanges: the exchange of each request, in order; empty if no response was awaited.
         sentinel: whether the last piece ends with a sentinel after the single request.
         end_of_stream: whether our side of the stream ends after the pieces while the other side stays open.
-        behind: complete frames without size prefix that came after those of the exchanges: the sentinel's response,
+        following: complete frames without size prefix that came after those of the exchanges: the sentinel's response,
             and any frames beyond the requested ones.
         unread: bytes received by the end of the step that form no complete frame; the next step repeats them.
         ended: whether the target was seen ending its side of the stream.
@@ -195,7 +195,7 @@ class Step:
     exchanges: tuple[Exchange, ...] = ()
     sentinel: bool = False
     end_of_stream: bool = False
-    behind: tuple[bytes, ...] = ()
+    following: tuple[bytes, ...] = ()
     unread: bytes = b""
     ended: bool = False
 
@@ -203,7 +203,7 @@ class Step:
     def received(self) -> bytes:
         """All bytes read in the step, including those that the previous step left unread."""
         answers = [each.payload for each in self.exchanges if each.payload is not None]
-        return b"".join(map(encode_frame, (*answers, *self.behind))) + self.unread
+        return b"".join(map(encode_frame, (*answers, *self.following))) + self.unread
 
     @property
     def closes(self) -> bool:

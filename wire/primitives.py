@@ -198,7 +198,7 @@ def read_unsigned_varint(data: memoryview, offset: int) -> tuple[int, int]:
     for index in range(VARINT_MAX_BYTES):
         position = offset + index
         if position >= len(data):
-            raise BufferUnderflow("the varint has no last byte", start=offset, end=len(data))
+            raise BufferUnderflow("the varint is cut off", start=offset, end=len(data))
         byte = data[position]
         value |= (byte & 0x7F) << (7 * index)
         if byte < 0x80:

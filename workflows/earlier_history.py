@@ -50,7 +50,7 @@ def main(repository: str, branch: str, out: Path) -> None:
     run = newest_run(listed["artifacts"], branch)
     out.mkdir(parents=True, exist_ok=True)
     if run is None:
-        click.echo("no earlier night kept a history: it begins anew")
+        click.echo("no earlier night kept a history: a new one begins")
         return
     gh(
         *("run", "download", str(run), "--repo", repository),

@@ -149,8 +149,8 @@ def read_expected(path: Path) -> dict[str, Verdicts]:
 @click.command(name="workflows.expected_cells")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.argument("expected", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@click.option("--targets", default="", metavar="IDS", help="what must have a complete run")
-@click.option("--write", is_flag=True, help="replace the entries of the targets that were judged")
+@click.option("--targets", default="", metavar="IDS", help="targets that must have a complete run")
+@click.option("--write", is_flag=True, help="replace the entries of the judged targets")
 def main(runs: Path, expected: Path, targets: str, *, write: bool) -> None:
     """Compare what runs found with what is expected."""
     found, wanted = found_in(runs), read_expected(expected)

@@ -152,7 +152,7 @@ def write_run_summary(folder: Path | None, status: int) -> Path | None:
         command, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=SUITE.parent, check=False
     )
     if told.returncode != 0:
-        write_summary(f"The run was cut off; its exit status is {status}. The log says why.")
+        write_summary(f"The run did not end; its exit status is {status}. The log says why.")
         return None
     path = folder.with_name(f"{folder.name}.md")
     path.write_text(told.stdout, encoding="utf-8")

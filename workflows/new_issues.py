@@ -74,11 +74,11 @@ def open_issues(
         )
         yield f"- opened [{violation.key}]({url.strip()})"
     for violation in missing[most:]:
-        yield f"- not opened yet, {most} a night are enough: {violation.key}"
+        yield f"- not opened yet, because a night opens at most {most}: {violation.key}"
     for violation in violations:
         number, state = known.get(marker(violation.key), (0, ""))
         if state == "CLOSED" and (violation.clause, violation.target) in came_back:
-            words = "It was gone, and the newest run shows it again."
+            words = "The violation had disappeared, and the newest run shows it again."
             gh("issue", "reopen", str(number), "--repo", repository, "--comment", words)
             yield f"- opened again: #{number} {violation.key}"
 

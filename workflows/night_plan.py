@@ -66,7 +66,7 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
 
 @click.command(name="workflows.night_plan")
 @click.option("--shards", type=click.IntRange(1, 200), default=8, show_default=True)
-@click.option("--also", default="", metavar="IDS", help="targets that nobody has tried yet")
+@click.option("--also", default="", metavar="IDS", help="targets that have not been tried yet")
 def main(shards: int, also: str) -> None:
     """Plan the jobs of a night."""
     rows = matrix_rows(nightly_targets(load_targets(), also.split()), shards)

@@ -64,7 +64,7 @@ def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str
     lines = []
     for target in planned:
         if target not in judged:
-            lines.append(f"{target}: no whole run")
+            lines.append(f"{target}: no complete run")
         elif judged[target].status not in JUDGED:
             lines.append(f"{target}: its run ended with status {judged[target].status}")
         elif judged[target].unsettled:
@@ -75,7 +75,7 @@ def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str
 
 @click.command(name="workflows.night_result")
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
-@click.option("--targets", required=True, metavar="IDS", help="what was planned")
+@click.option("--targets", required=True, metavar="IDS", help="planned targets")
 def main(runs: Path, targets: str) -> None:
     """Compare the runs of a night with its plan."""
     planned = targets.split()

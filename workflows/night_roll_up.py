@@ -35,10 +35,10 @@ def unpack(kept: Path) -> Path:
 
 def pack(kept: Path) -> None:
     """Write the history to the archive atomically: at any time it is the complete old one or the complete new one."""
-    beside = kept / f"{ARCHIVE}.new"
-    with tarfile.open(beside, "w") as archive:
+    unfinished = kept / f"{ARCHIVE}.new"
+    with tarfile.open(unfinished, "w") as archive:
         archive.add(kept / HISTORY, arcname=HISTORY)
-    beside.replace(kept / ARCHIVE)
+    unfinished.replace(kept / ARCHIVE)
 
 
 def grid_command(runs: Path, history: Path, given: Path | None, out: Path) -> list[str]:

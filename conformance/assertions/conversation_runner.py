@@ -144,13 +144,13 @@ class Player:
         self._judged += 1
         if action.ends:
             assert has_ended(exchanges), (
-                "the target keeps the connection open behind the end of our side"
+                "the target keeps the connection open after our side of it has ended"
             )
             line.state = ConnectionState.CLOSED
         elif line.state is ConnectionState.CLOSED and not has_ended(exchanges):
-            (behind,) = line.connection.converse([build_request(version=0)])
-            assert behind.outcome is Outcome.CLOSED, (
-                f"the model says that the connection is closed; {summary_of(behind)}"
+            (following,) = line.connection.converse([build_request(version=0)])
+            assert following.outcome is Outcome.CLOSED, (
+                f"the model expects a closed connection; {summary_of(following)}"
             )
 
     def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
@@ -210,7 +210,7 @@ class Player:
                 return ConnectionState.CLOSED
             reaction = self._matching(allowed, exchange.request, answered, exchanges)
             state = TRANSITIONS[state, reaction.event]
-        assert not answered, f"{len(answered)} answers more than the model allows"
+        assert not answered, f"{len(answered)} more responses than the model allows"
         return state
 
     def _matching(

@@ -41,7 +41,7 @@ class Problem(AssertionError):
 
 
 class Refusal(Problem):
-    """A refusal that may end: the item is requested once more after all others."""
+    """A refusal that may end: the item is requested again after all others."""
 
 
 class CrashingItem(Problem):

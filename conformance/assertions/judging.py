@@ -15,6 +15,7 @@ from hypothesis import assume
 
 from fixtures.client.patience import SMALL_ANSWER_BYTES
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import what_it_did
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -64,7 +65,7 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
     """
     lines = last_words.splitlines() or [""]
     why = next((line for line in lines[1:] if _SAYS_WHY.search(line)), lines[0])
-    return f"the target crashes: {why.strip()}", last_words
+    return f"this request crashes the target: {why.strip()}", last_words
 
 
 @contextmanager
@@ -93,15 +94,11 @@ def payload_of(exchange: Exchange) -> bytes:
     """
     if exchange.framing_error is not None and exchange.payload is None:
         raise MalformedAnswer(
-            exchange, f"the answer's frame: {exchange.framing_error}", exchange.framing_error
+            exchange, f"the response's frame: {exchange.framing_error}", exchange.framing_error
         )
     if exchange.payload is None:
-        what = {
-            Outcome.CLOSED: "closed the connection",
-            Outcome.IGNORED: "ignored the request",
-        }.get(exchange.outcome, "fell silent")
         stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
-        raise MalformedAnswer(exchange, f"the target {what} instead of answering{stray}")
+        raise MalformedAnswer(exchange, f"{what_it_did(exchange)} instead of answering{stray}")
     return exchange.payload
 
 
@@ -128,7 +125,7 @@ def decode_answer(
         error.start += CORRELATION_ID_BYTES
         error.end += CORRELATION_ID_BYTES
         raise MalformedAnswer(
-            exchange, f"the answer is no ApiVersions response v{api_version}: {error}", error
+            exchange, f"not decodable as ApiVersions v{api_version}: {error}", error
         ) from error
 
 
@@ -191,7 +188,7 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         error = BufferUnderflow(
             "no error code", start=len(payload), end=len(payload), field_path="error_code"
         )
-        raise MalformedAnswer(exchange, f"the answer is too short: {error}", error)
+        raise MalformedAnswer(exchange, f"the response is too short: {error}", error)
     return ErrorCode(code)
 
 
@@ -203,7 +200,7 @@ def assert_refused(exchange: Exchange, *, served: str = "the request was served"
         served: the failure message if the request was served.
     """
     closed_or_answered = exchange.outcome in (Outcome.CLOSED, Outcome.ANSWER)
-    assert closed_or_answered, f"neither refused nor closed; the target: {exchange.outcome.value}"
+    assert closed_or_answered, f"neither refused nor closed; {what_it_did(exchange)}"
     if exchange.outcome is Outcome.ANSWER:
         assert error_code_of(exchange) is not ErrorCode.NONE, served
 

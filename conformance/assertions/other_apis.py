@@ -14,6 +14,7 @@ from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
+from reference_model.agreement import what_it_did
 from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import ApiVersion
@@ -33,7 +34,7 @@ class RefusedAsUnsupported(Refusal):
     """An advertised version gets a response in its own layout, with UNSUPPORTED_VERSION."""
 
     def __init__(self) -> None:
-        super().__init__("answered with UNSUPPORTED_VERSION although the table lists it")
+        super().__init__("answered with UNSUPPORTED_VERSION, although the table lists it")
 
 
 @functools.lru_cache(maxsize=8)
@@ -51,8 +52,8 @@ def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
             table = _table(broker, broker.readable_version)
         except MalformedAnswer as error:
             raise HarnessError(
-                "there is no table whose entries could be asked for, which is the matter of "
-                f"KIP-35.v0-always-served: {error}"
+                "no version table can be read (judged by KIP-35.v0-always-served), so its entries cannot be "
+                f"requested: {error}"
             ) from error
     return tuple(sorted(table, key=lambda entry: entry.api_key))
 
@@ -72,7 +73,7 @@ def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
     table = advertised_table(broker)
     if not table:
         raise HarnessError(
-            "the table is empty, which is the matter of KIP-35.table-lists-itself: there is nothing to ask for"
+            "the table is empty (judged by KIP-35.table-lists-itself), so it has no entries to request"
         )
     return table
 
@@ -161,11 +162,11 @@ def check_served(broker: Broker, item: Item) -> Exchange:
     try:
         correlation_id, response = api.decode_response(payload, item.api_version)
     except DecodeError as error:
-        raise Problem("the answer does not decode", str(error)) from error
+        raise Problem("the response cannot be decoded", str(error)) from error
     if correlation_id != exchange.request.correlation_id:
-        raise Problem("the answer is that to another request")
+        raise Problem("the response has the correlation id of another request")
     if not exchange.usable and not _begins_authentication(broker, item):
-        raise Problem("the connection is lost behind the answer")
+        raise Problem("the connection is unusable after the response")
     if ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response, item.api_version):
         raise RefusedAsUnsupported
     return exchange
@@ -189,7 +190,7 @@ def check_not_served(broker: Broker, item: Item) -> Exchange:
     if exchange.outcome is Outcome.CLOSED:
         return exchange
     if exchange.outcome is not Outcome.ANSWER:
-        raise Problem(f"neither refused nor closed; the target: {exchange.outcome.value}")
+        raise Problem(f"neither refused nor closed; {what_it_did(exchange)}")
     if codes is None or ErrorCode.UNSUPPORTED_VERSION in codes:
         return exchange
     # A served version may also answer a minimal request with INVALID_REQUEST.
@@ -197,7 +198,7 @@ def check_not_served(broker: Broker, item: Item) -> Exchange:
         _, served = _ask(broker, _nearest_advertised(broker, item))
         if served is not None and ErrorCode.INVALID_REQUEST not in served:
             return exchange
-    raise Problem("served although the table does not list it")
+    raise Problem("served, although the table does not list it")
 
 
 def _nearest_advertised(broker: Broker, item: Item) -> Item:

@@ -32,7 +32,7 @@ HANDSHAKE_KEYS = (API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
 LARGEST_KEY = 99
 """Kafka's keys lie below."""
 
-NOT_REFUSED = "answered, and not with ILLEGAL_SASL_STATE alone"
+NOT_REFUSED = "answered with more than the error ILLEGAL_SASL_STATE"
 STAYS_OPEN = "the connection stays open"
 
 requests_before = st.lists(

@@ -94,7 +94,9 @@ def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> Non
         seen = error_code_of(broker.exchange(sent))
         assert seen in allowed, f"answered with {seen!r}"
         if not broker.is_pinned:
-            assert error_code_of(broker.exchange(sent)) is seen, "not the same when asked again"
+            assert error_code_of(broker.exchange(sent)) is seen, (
+                "the response to the repeated request differs"
+            )
 
 
 @pytest.mark.malformed
@@ -111,8 +113,8 @@ def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request
     with naming_software(sent):
         exchange = broker.exchange(sent)
         answer = decode_answer(exchange, api_version=sent.api_version, exactly=True)
-        assert answer.api_keys == (), "the table is not empty"
-        assert exchange.usable, "the connection serves nothing behind the refusal"
+        assert answer.api_keys == (), "the response refuses the name and lists API versions"
+        assert exchange.usable, "the connection serves no request after the refusal"
 
 
 @pytest.mark.malformed

@@ -193,13 +193,13 @@ def test_version_then_name_then_ids_are_checked(
 def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: Given) -> None:
     """Refused ids are answered in the request's version with an empty table, on a usable connection."""
     sent = build_request_with(ids_given(ids, right_ids(broker)))
-    behind = build_request(version=0, correlation_id=8)
-    refusal, next_one = broker.converse([sent, behind])
+    following = build_request(version=0, correlation_id=8)
+    refusal, next_one = broker.converse([sent, following])
     answer = decode_answer(refusal, api_version=sent.api_version, exactly=True)
     # Whether it is refused is judged by other clauses.
     assume(answer.error_code is not ErrorCode.NONE)
     assert answer.api_keys == ()
-    assert next_one.outcome is Outcome.ANSWER, "the connection serves nothing behind the refusal"
+    assert next_one.outcome is Outcome.ANSWER, "the connection serves no request after the refusal"
 
 
 @pytest.mark.malformed
@@ -236,5 +236,5 @@ def test_ids_are_checked_on_every_listener(broker: Broker, ids: Given) -> None:
     sent = build_request_with(ids_given(ids, right_ids(broker)))
     elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
     seen = error_code_of(broker.exchange(sent))
-    assert seen is elsewhere, f"{seen!r} for {ids.value}, elsewhere {elsewhere!r}"
-    assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and elsewhere"
+    assert seen is elsewhere, f"{seen!r} for {ids.value}, but {elsewhere!r} on plaintext"
+    assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and on plaintext"

@@ -31,10 +31,10 @@ def test_stored_input_gets_an_allowed_answer(broker: Broker) -> None:
     judge = JUDGE.get()
     replay = Replay(broker)
     remaining = replay.pipelined(load_corpus(), judge.conforms)
-    for behind in remaining.different:
+    for entries in remaining.different:
         # The entries before it matter only if it is answered properly without them.
-        if judge.judge_stored(answered_alone, {"broker": broker, "entry": behind[-1]}):
-            judge.judge_stored(answered_behind_others, {"broker": broker, "entries": behind})
+        if judge.judge_stored(answered_alone, {"broker": broker, "entry": entries[-1]}):
+            judge.judge_stored(answered_behind_others, {"broker": broker, "entries": entries})
     for entry in remaining.ending:
         judge.judge_stored(answered_alone, {"broker": broker, "entry": entry})
     judge.raise_first()

@@ -51,9 +51,9 @@ def features_at(broker: Broker, version: int) -> ApiVersionsResponse:
 
 def tags_behind_body(exchange: Exchange, *, api_version: int) -> set[int]:
     """Return the tags of a tag section that follows a body without one; empty if none follows."""
-    behind = memoryview(bytes_behind_body(exchange, api_version=api_version))
+    rest = memoryview(bytes_behind_body(exchange, api_version=api_version))
     try:
-        fields, _ = read_raw_tagged_fields(behind, 0)
+        fields, _ = read_raw_tagged_fields(rest, 0)
     except DecodeError:
         return set()
     return {field.tag for field in fields}
@@ -71,7 +71,7 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
     exchange = broker.exchange(sent)
     assert not tags_behind_body(exchange, api_version=sent.api_version) & FEATURE_TAGS
     named = [f.name for f in newest.supported_features if f.name.encode() in payload_of(exchange)]
-    assert named == [], "features stand in an answer that has no place for them"
+    assert named == [], "the response names features, but its version has no field for them"
 
 
 @pytest.mark.clause("FEATURES.min-zero-only-from-v4")
@@ -116,7 +116,7 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
             assert level.min_version_level >= supported[level.name].min_version, level.name
     if sent.api_version >= FIRST_VERSION_WITH_ZERO_MINIMUM:
         finalized = {level.name for level in answer.finalized_features}
-        assert finalized <= supported.keys(), "finalized but not supported"
+        assert finalized <= supported.keys(), "a feature is finalized, but not listed as supported"
 
 
 @pytest.mark.in_order
@@ -140,9 +140,11 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
     before = [highest] if running is broker.running else []
     epochs = [*before, *(answer.finalized_features_epoch for answer in answers)]
     HIGHEST_EPOCHS[broker] = (broker.running, max(epochs))
-    assert all(earlier <= later for earlier, later in pairwise(epochs)), f"epochs {epochs}"
+    assert all(earlier <= later for earlier, later in pairwise(epochs)), (
+        f"the epoch decreases: {epochs}"
+    )
     without = [a for a in answers if a.finalized_features and a.finalized_features_epoch < 0]
-    assert without == [], "features are finalized at no epoch"
+    assert without == [], "features are finalized, but the epoch is missing"
 
 
 @pytest.mark.clause("FEATURES.same-on-repeat")
@@ -179,4 +181,4 @@ def test_finalized_levels_do_not_depend_on_the_version(
             }
         )
     different = [version for version, each in zip(served, levels, strict=True) if each != levels[0]]
-    assert different == [], f"other levels than at v{served[0]}"
+    assert different == [], f"the finalized levels differ from those at v{served[0]}"

@@ -47,7 +47,7 @@ FEW = 10
 def assert_closed_without_a_byte(exchange: Exchange) -> None:
     """Fail unless an exchange ended with a close and no bytes before it."""
     assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)
-    assert exchange.stray == b"", "bytes came before the close"
+    assert exchange.stray == b"", "the target sent bytes before it closed the connection"
 
 
 def largest_frame(broker: Broker) -> int:
@@ -163,7 +163,9 @@ def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
         connection.send(build_part(PLAIN, kept))
         # A complete exchange on another connection: during that time nothing may happen on this one.
         assert broker.exchange(PLAIN).outcome is Outcome.ANSWER
-        assert connection.early_bytes() == b"", "bytes came before the frame was whole"
+        assert connection.early_bytes() == b"", (
+            "the target sent bytes before the frame was complete"
+        )
         rest = Request(data=PLAIN.data[kept:], header=PLAIN.header)
         (exchange,) = connection.converse([rest])
     assert decode_answer(exchange, api_version=0).error_code is ErrorCode.NONE

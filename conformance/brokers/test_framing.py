@@ -56,7 +56,7 @@ def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
     decode_answer(exchange, api_version=sent.api_version, exactly=True)
-    assert exchange.stray == b"", "bytes came that belong to no answer"
+    assert exchange.stray == b"", "the target sent bytes that belong to no response"
 
 
 @pytest.mark.clause("PROTOCOL.split-independent")
@@ -99,8 +99,8 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
         # No sentinel: where v0 is not served, it would be the sentinel that costs the connection.
         if bystander.converse([plain])[0].outcome is not Outcome.ANSWER:
             raise HarnessError(
-                f"{broker.target.id} does not answer a plain request, which is the matter of {V0_ALWAYS_SERVED}, so "
-                "that nobody can be seen hurt"
+                f"{broker.target.id} does not answer a plain request (judged by {V0_ALWAYS_SERVED}), so an effect on "
+                "other connections cannot be seen"
             )
         with broker.connect() as offender:
             finish = None if costs_a_neighbour(broker, broken) else bystander.begin([plain])
@@ -117,7 +117,9 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
         assert exchange.outcome is Outcome.ANSWER, (
             "a malformed request disturbed another connection"
         )
-    assert newcomer.outcome is Outcome.ANSWER, "no new connection is served after it"
+    assert newcomer.outcome is Outcome.ANSWER, (
+        "no new connection is served after a malformed request"
+    )
 
 
 @pytest.mark.clause("PROTOCOL.well-formed-never-closed")
@@ -139,4 +141,4 @@ def test_well_formed_request_keeps_the_connection(broker: Broker, sent: Request)
     """A broker answers a well-formed request of any version and serves the next one after it."""
     exchange = broker.exchange(sent)
     kept = exchange.outcome is Outcome.ANSWER and exchange.usable
-    assert kept, f"the connection is lost; {summary_of(exchange)}"
+    assert kept, f"the connection is unusable; {summary_of(exchange)}"

@@ -64,7 +64,9 @@ def test_client_id_does_not_change_the_answer(
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
     with naming_input("an unusual client id", json.dumps(client_id)):
         answer = decode_answer(broker.exchange(sent), api_version=version)
-        assert stable_part(answer) == stable_part(plain), "another answer than a plain id gets"
+        assert stable_part(answer) == stable_part(plain), (
+            "the response differs from that to a plain client id"
+        )
 
 
 @pytest.mark.malformed
@@ -74,7 +76,9 @@ def test_client_id_does_not_change_the_answer(
 def test_compact_client_id_is_not_understood(broker: Broker, sent: Request) -> None:
     """A broker does not serve a flexible request whose client id has a compact length."""
     assume_served(broker, sent)
-    assert_refused(broker.exchange(sent), served="the compact client id was understood")
+    assert_refused(
+        broker.exchange(sent), served="the target read a client id with a compact length"
+    )
 
 
 @pytest.mark.malformed
@@ -84,4 +88,6 @@ def test_compact_client_id_is_not_understood(broker: Broker, sent: Request) -> N
 def test_old_header_on_a_flexible_version_is_not_accepted(broker: Broker, sent: Request) -> None:
     """A broker does not serve a flexible version that comes with the header of the older versions."""
     assume_served(broker, sent)
-    assert_refused(broker.exchange(sent), served="header v1 was accepted for a flexible version")
+    assert_refused(
+        broker.exchange(sent), served="the target accepted header v1 for a flexible version"
+    )

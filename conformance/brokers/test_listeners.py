@@ -57,7 +57,7 @@ def test_table_is_served_before_authentication(broker: Broker, sent: Request) ->
     answer = decode_answer(exchange, api_version=sent.api_version)
     assert answer.error_code is ErrorCode.NONE
     assert key_ranges(answer) == key_ranges(expected)
-    assert exchange.usable, "SaslHandshake is not answered behind it"
+    assert exchange.usable, "SaslHandshake is not answered after ApiVersions"
 
 
 @pytest.mark.malformed
@@ -85,7 +85,7 @@ def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Re
     if answer.error_code is not ErrorCode.NONE:
         # The complete table is judged by a separate clause.
         assert key_ranges(answer) == key_ranges(expected)
-    assert before.usable, "SaslHandshake is not answered behind it"
+    assert before.usable, "SaslHandshake is not answered after ApiVersions"
 
 
 @pytest.mark.malformed
@@ -101,7 +101,7 @@ def test_nothing_is_answered_before_tls(broker: Broker, sent: Request) -> None:
         exchange = connection.exchange(sent)
     assert exchange.outcome in NOTHING_SERVED, summary_of(exchange)
     own_id = sent.correlation_id.to_bytes(4, signed=True)
-    assert own_id not in exchange.received, "an answer came as it is"
+    assert own_id not in exchange.received, "the target sent an unencrypted response"
 
 
 @pytest.mark.needs("plaintext")
@@ -162,12 +162,12 @@ def test_controller_has_its_own_table(broker: Broker, sent: Request) -> None:
     assert own_range is not None, "ApiVersions is not listed"
     assert own_range.min_version == 0
     keys = [entry.api_key for entry in table.api_keys]
-    assert len(keys) == len(set(keys)), "a key stands twice"
+    assert len(keys) == len(set(keys)), "an API key is listed twice"
     ranges = key_ranges(table)
     assert all(0 <= lowest <= highest for lowest, highest in ranges.values())
     plain = broker.sibling("plaintext").exchange(build_request(version=0))
     brokers_table = key_ranges(decode_answer(plain, api_version=0))
-    assert ranges.keys() != brokers_table.keys(), "the controller shows the broker's table"
+    assert ranges.keys() != brokers_table.keys(), "the controller advertises the broker's table"
 
 
 @pytest.mark.listeners("controller")

@@ -29,7 +29,9 @@ def assert_served_as_pinned(broker: Broker, sent: Request) -> None:
     pinned = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)[0]
     with naming_input(sent.broken, sent.data.hex()):
         exchange = broker.exchange(sent)
-        assert exchange.outcome is pinned.outcome, f"pinned is {pinned}; {summary_of(exchange)}"
+        assert exchange.outcome is pinned.outcome, (
+            f"Apache Kafka's response is {pinned}; {summary_of(exchange)}"
+        )
         if exchange.outcome is Outcome.ANSWER:
             error_code = decode_answer(exchange, api_version=sent.api_version).error_code
             assert error_code is ErrorCode.NONE, f"answered with {error_code!r}"
@@ -48,7 +50,9 @@ def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request)
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
     with naming_input(sent.broken, sent.data.hex()):
         answer = decode_answer(broker.exchange(sent), api_version=version)
-        assert stable_part(answer) == stable_part(plain), "another answer than a plain id gets"
+        assert stable_part(answer) == stable_part(plain), (
+            "the response differs from that to a plain client id"
+        )
 
 
 @pytest.mark.malformed

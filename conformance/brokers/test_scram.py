@@ -77,7 +77,7 @@ def test_table_behind_scram_is_the_one_before_it(
     answer = decode_answer(exchange, api_version=sent.api_version)
     assert answer.error_code is ErrorCode.NONE
     assert key_ranges(answer) == key_ranges(expected)
-    assert exchange.usable, "the connection is lost behind the answer"
+    assert exchange.usable, "the connection is unusable after the response"
 
 
 @pytest.mark.needs("scram")

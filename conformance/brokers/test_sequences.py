@@ -120,9 +120,9 @@ def test_api_versions_after_the_handshake_is_refused(broker: Broker, sent: Reque
     assume(sent.api_version >= 0)
     with broker.connect(authenticate=False) as connection:
         connection.converse([handshake_request(version=1)])
-        answered, behind = connection.converse([sent, V0])
+        answered, following = connection.converse([sent, V0])
     served = sent.api_version <= broker.max_version
     answer = decode_answer(answered, api_version=sent.api_version if served else 0)
     assert answer.error_code is ErrorCode.ILLEGAL_SASL_STATE
     assert answer.api_keys == ()
-    assert behind.outcome is Outcome.CLOSED, summary_of(behind)
+    assert following.outcome is Outcome.CLOSED, summary_of(following)

@@ -130,7 +130,9 @@ def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
     trailing = sent.data[len(encode_request(sent.header, sent.body).data) :]
     with naming_input("bytes after the body", trailing.hex()):
         answer = decode_answer(broker.exchange(sent), api_version=version)
-        assert stable_part(answer) == stable_part(plain), "another answer than without them"
+        assert stable_part(answer) == stable_part(plain), (
+            "the response differs from that without them"
+        )
 
 
 @pytest.mark.malformed
@@ -162,7 +164,7 @@ def test_versions_without_a_name_are_never_refused_for_one(
         ]
         for name in (PLAIN_SOFTWARE, refused)
     )
-    assert illegal == legal, "a name behind the body is looked at"
+    assert illegal == legal, "the target reads a software name after the body"
 
 
 def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[Request]:
@@ -170,5 +172,5 @@ def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[R
     message = ApiVersionsRequest(
         client_software_name=name.name, client_software_version=name.version
     )
-    behind = encode(message, version=FIRST_FLEXIBLE_VERSION)
-    return [build_request(version=version, trailing=behind) for version in versions]
+    trailing = encode(message, version=FIRST_FLEXIBLE_VERSION)
+    return [build_request(version=version, trailing=trailing) for version in versions]

@@ -23,6 +23,7 @@ from conformance.assertions.other_apis import (
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.sweeping import sweep
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import what_it_did
 from strategies.bare_requests import bare_requests, build_bare_request, distances
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
@@ -39,7 +40,7 @@ def test_every_advertised_version_is_served(broker: Broker) -> None:
     unknown = names_of(undescribed_items(broker))
     if unknown:
         # A vendor's own versions have no published schema: they are listed but not judged.
-        judge.notes(Unjudged(f"no schema describes {unknown}"), steps_to_table(broker))
+        judge.notes(Unjudged(f"no message schema is known for {unknown}"), steps_to_table(broker))
     note_spared(judge, broker)
     sweep(judge, broker, advertised_items(broker), check_served)
 
@@ -60,7 +61,7 @@ def note_spared(judge: PropertyJudge, broker: Broker) -> None:
     spared = spared_apis(broker)
     if spared:
         names = ", ".join(spared)
-        judge.leaves_out(f"not asked for on a target that this suite did not start: {names}")
+        judge.leaves_out(f"not requested, because this suite did not start the target: {names}")
 
 
 def is_listed(broker: Broker, api_key: int) -> bool:
@@ -71,8 +72,8 @@ def is_listed(broker: Broker, api_key: int) -> bool:
 def assert_closed_without_a_byte(broker: Broker, sent: Request) -> None:
     """Fail unless a request closes the connection without any bytes in response."""
     exchange = send(broker, sent)
-    assert exchange.outcome is Outcome.CLOSED, f"not closed; the target: {exchange.outcome.value}"
-    assert exchange.stray == b"", "bytes came before the close"
+    assert exchange.outcome is Outcome.CLOSED, f"not closed; {what_it_did(exchange)}"
+    assert exchange.stray == b"", "the target sent bytes before it closed the connection"
 
 
 @pytest.mark.malformed

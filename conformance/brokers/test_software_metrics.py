@@ -33,11 +33,11 @@ ILLEGAL = Software("a b", "1")
 UNKNOWN = Software("unknown", "unknown")
 """What Kafka counts a connection under that names no software."""
 WHILE_OPEN = "while its connections are open"
-ONCE_CLOSED = "once its connections are closed"
+ONCE_CLOSED = "after its connections are closed"
 AFTER_FIRST_NAME = "after the first name"
 IN_THE_LOG = "the request log"
-NO_ENTRY = "it has no entry of the request"
-SOFTWARE_NOT_NAMED = "its entry of the request does not name the software"
+NO_ENTRY = "it has no entry for the request"
+SOFTWARE_NOT_NAMED = "its entry for the request does not name the software"
 
 
 def fresh_name() -> str:
@@ -64,7 +64,7 @@ def assert_counted(broker: Broker, software: Software, count: int, *, when: str)
 
 def miscount(counted: Counts, expected: Counts) -> str:
     """Say that the metric has other counts than there are connections."""
-    return f"counted are {counted}, open are {expected}"
+    return f"the metric counts {counted}, but {expected} are open"
 
 
 def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> bool:
@@ -119,12 +119,12 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
 @settings(max_examples=FEW)
 @given(
     version=FLEXIBLE_VERSIONS,
-    behind=st.sampled_from(("another name", "an illegal name", "no name")),
+    later=st.sampled_from(("another name", "an illegal name", "no name")),
 )
-@example(version=3, behind="another name")
-@example(version=3, behind="an illegal name")
-@example(version=3, behind="no name")
-def test_last_name_counts_for_the_connection(broker: Broker, version: int, behind: str) -> None:
+@example(version=3, later="another name")
+@example(version=3, later="an illegal name")
+@example(version=3, later="no name")
+def test_last_name_counts_for_the_connection(broker: Broker, version: int, later: str) -> None:
     """A connection counts under its last name; a refused one changes nothing, a nameless version makes it unknown."""
     assume(version <= broker.max_version)
     first, second = Software(fresh_name(), "1.0"), Software(fresh_name(), "2.0")
@@ -132,18 +132,18 @@ def test_last_name_counts_for_the_connection(broker: Broker, version: int, behin
         "another name": (build_request(version=version, software=second), 0, 1),
         "an illegal name": (build_request(version=version, software=ILLEGAL), 1, 0),
         "no name": (NAMELESS, 0, 0),
-    }[behind]
+    }[later]
     named = build_request(version=version, software=first)
     with broker.connect() as connection:
         connection.converse([named])
         assert_counted(broker, first, 1, when=AFTER_FIRST_NAME)
         connection.converse([sent])
-        assert_counted(broker, first, first_count, when=f"the first name, after {behind}")
-        assert_counted(broker, second, second_count, when=f"the second name, after {behind}")
+        assert_counted(broker, first, first_count, when=f"the first name, after {later}")
+        assert_counted(broker, second, second_count, when=f"the second name, after {later}")
         if sent is NAMELESS:
             # During the first attempt, a connection that closed a moment ago may still be counted.
             counted = any(becomes_unknown(broker, connection, named) for _ in range(2))
-            assert counted, f"after {behind}: the connection is not counted as unknown"
+            assert counted, f"after {later}: the connection is not counted as unknown"
 
 
 @pytest.mark.needs("request_log")
@@ -162,8 +162,8 @@ def test_request_log_names_the_software(broker: Broker, version: int) -> None:
         with broker.connect() as connection:
             connection.converse([build_request(version=version, software=software)])
             # The request that names the software has the name in its body; this one does not contain it.
-            (behind,) = connection.converse([build_request(version=0, client_id=client_id)])
-        assert error_code_of(behind) is ErrorCode.NONE
+            (following,) = connection.converse([build_request(version=0, client_id=client_id)])
+        assert error_code_of(following) is ErrorCode.NONE
         problem = log_problem(broker, running.request_log, client_id, software)
     with naming_input(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
         assert not problem, problem

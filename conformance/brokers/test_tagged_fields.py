@@ -64,7 +64,9 @@ def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) ->
     )
     with naming_input(f"unknown tags in {places or 'no place'}", f"highest tag: {highest}"):
         answer = decode_answer(broker.exchange(sent), api_version=version)
-        assert stable_part(answer) == stable_part(plain), "another answer than without them"
+        assert stable_part(answer) == stable_part(plain), (
+            "the response differs from that without them"
+        )
 
 
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")

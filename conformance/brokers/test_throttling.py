@@ -45,8 +45,8 @@ def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -
     if sent.api_version >= FIRST_VERSION_WITH_THROTTLE_TIME:
         assert answer.throttle_time_ms >= 0
     else:
-        behind = bytes_behind_body(exchange, api_version=sent.api_version)
-        assert len(behind) != THROTTLE_TIME_BYTES, "v0 carries a throttle time"
+        rest = bytes_behind_body(exchange, api_version=sent.api_version)
+        assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
 
 
 @pytest.mark.needs("quota")
@@ -62,11 +62,11 @@ def test_limited_client_is_told_before_it_is_held_back(
     """Under a request quota a response says how long the pause is, and from 2.0 on it comes before the pause."""
     version = min(version, broker.max_version)
     throttle_time_ms, latency_ms = answered_under_quota(broker, client_id, version)
-    assert throttle_time_ms > 0, "a limited client is not told of its pause"
+    assert throttle_time_ms > 0, "the response to a throttled client has no throttle time"
     if broker.profile.traits.answer_precedes_pause and latency_ms >= throttle_time_ms:
         # A pause of this machine is not the target's fault, but is unlikely to happen twice.
         throttle_time_ms, latency_ms = answered_under_quota(broker, client_id, version)
-        assert latency_ms < throttle_time_ms, "the answer came behind the pause"
+        assert latency_ms < throttle_time_ms, "the response came only after the pause"
 
 
 def answered_under_quota(broker: Broker, client_id: str, version: int) -> tuple[int, float]:

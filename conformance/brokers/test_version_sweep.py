@@ -158,7 +158,7 @@ def ask_all(judge: PropertyJudge, broker: Broker, versions: range) -> None:
     finally:
         record(judge, broker, failed)
     if unasked:
-        judge.leaves_out(f"after so many failures not asked for {ranges(unasked)}")
+        judge.leaves_out(f"not requested after too many failures: {ranges(unasked)}")
     judge.raise_first()
 
 
@@ -177,7 +177,9 @@ def record(judge: PropertyJudge, broker: Broker, failed: Sequence[Failed]) -> No
 def message(groups: Sequence[Sequence[int]], what: str) -> str:
     """Return a message that names all versions that fail in the same way."""
     named = ranges([version for versions in groups for version in versions])
-    together = "" if len(groups[0]) == 1 else ", which fail only together on one connection"
+    together = (
+        "" if len(groups[0]) == 1 else ", which fail only when sent together on one connection"
+    )
     return f"no UNSUPPORTED_VERSION for {named}{together}: {what}"
 
 

@@ -38,7 +38,7 @@ def _plain_table(first: str, *others: str) -> Table:
     return table
 
 
-BEFORE_THE_HANDSHAKE = "knows no ApiVersions"
+BEFORE_THE_HANDSHAKE = "older than ApiVersions"
 
 
 def _row(target: Target, note: str) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     ):
         yield name, [_row(target, _note(target)) for target in registry if belongs(target)]
     reference, *defective = reference_targets()
-    hint = f"reference+DEFECT has one of {len(defective)} planted defects; --defects lists them"
+    hint = f"reference+DEFECT adds one of {len(defective)} planted defects; --defects lists them"
     rows = [_row(reference, "" if defects else hint)]
     if defects:
         rows += [
@@ -87,13 +87,13 @@ def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
 
 @click.command()
 @click.option(
-    "--defects", is_flag=True, help="List the reference brokers with a planted defect too."
+    "--defects", is_flag=True, help="Also list the reference brokers with a planted defect."
 )
 def targets(defects: bool) -> None:
     """List the targets that --broker accepts."""
     console = _console()
     table = _plain_table(
-        "id", "release", "quorum", "launchers", "listeners", "violations known", "note"
+        "id", "release", "quorum", "launchers", "listeners", "known violations", "note"
     )
     try:
         groups = list(_groups(defects=defects))

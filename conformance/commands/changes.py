@@ -70,21 +70,21 @@ def comparable(targets: Sequence[Target]) -> list[Target]:
     type=click.Choice(LISTENERS),
     default=(PLAINTEXT,),
     show_default=True,
-    help="repeatable",
+    help="listener to compare; repeatable",
 )
 @click.option(
     "--generated",
     type=click.IntRange(0),
     default=COUNT,
     show_default=True,
-    help="drawn in addition to the corpus",
+    help="number of inputs to draw in addition to the corpus",
 )
-@click.option("--seed", type=int, default=SEED, show_default=True, help="of what is drawn")
+@click.option("--seed", type=int, default=SEED, show_default=True, help="seed of the drawn inputs")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="write changes.json and changes.md there",
+    help="folder for changes.json and changes.md",
 )
 def changes(
     patterns: tuple[str, ...],
@@ -114,11 +114,13 @@ def changes(
     asked = [target.id for target in targets if target.id not in found.problems]
     news = _report(asked, found, out)
     for target, problem in found.problems.items():
-        click.echo(f"{target} could not be asked: {printable(problem)}", err=True)
+        click.echo(f"{target} could not be compared: {printable(problem)}", err=True)
     if news:
         raise SystemExit(1)
     if found.problems:
-        raise CouldNotTell(f"{len(found.problems)} of {len(targets)} releases are not in the log")
+        raise CouldNotTell(
+            f"{len(found.problems)} of {len(targets)} releases could not be compared"
+        )
 
 
 def compared(
@@ -180,7 +182,7 @@ def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
     for line in left_out_lines(found.left_out):
         click.echo(line)
     click.echo(
-        f"{len(targets)} releases, {len(found.changes)} groups of changes, {news} of them not predicted"
+        f"{len(targets)} releases, {len(found.changes)} groups of changes; the profiles do not predict {news} of them"
     )
     if out is not None:
         write_change_log(out, targets, found.changes, found.left_out)

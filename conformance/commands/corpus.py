@@ -62,11 +62,11 @@ def pin() -> None:
     new = [entry for entry in pinned_entries() if entry.data not in stored]
     taken = {entry.name for entry in others} & {entry.name for entry in new}
     if taken:
-        raise InvalidFile(f"other entries have these names already: {', '.join(sorted(taken))}")
+        raise InvalidFile(f"other entries already have these names: {', '.join(sorted(taken))}")
     unfinished = CORPUS_FOLDER / f"{PINNED_FILE}.unfinished"
     unfinished.write_text(pinned_file(new), encoding="utf-8")
     unfinished.replace(CORPUS_FOLDER / PINNED_FILE)
-    click.echo(f"{len(others) + len(new)} entries, {len(new)} of them pinned examples alone")
+    click.echo(f"{len(others) + len(new)} entries, {len(new)} of them written from pinned examples")
 
 
 def _loaded(*, without: str = "") -> tuple[Entry, ...]:

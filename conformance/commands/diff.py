@@ -36,7 +36,7 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     type=click.Choice(("text", "markdown", "json")),
     default="text",
     show_default=True,
-    help="json has the new violations too, each with the text of an issue",
+    help="json also lists the new violations, each with the text for an issue",
 )
 @PAGES_OPTION
 def diff(before: Path, after: Path, form: str, pages: str | None) -> None:

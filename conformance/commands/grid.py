@@ -18,13 +18,21 @@ from conformance.commands.spark_jobs import spark_job
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
-    help="folder that gets the tables, the pages, and the exports below exports/",
+    help="folder for the tables, the pages, and the exports (in exports/)",
 )
-@click.option("--history", help="add the runs to the history in this folder (any Hadoop URI)")
-@click.option("--rebuild", is_flag=True, help="make the history anew from the runs given")
-@click.option("--keep-days", type=click.IntRange(1), help="keep no more days of runs than these")
-@click.option("--mutation", help="the mutation.json that `mutation --out` writes")
-@click.option("--changes", help="the changes.json that `changes --out` writes")
+@click.option(
+    "--history", help="folder of the history to which the runs are added (any Hadoop URI)"
+)
+@click.option(
+    "--rebuild", is_flag=True, help="discard the history and build it from the given runs"
+)
+@click.option(
+    "--keep-days",
+    type=click.IntRange(1),
+    help="number of days of runs to keep; older runs are deleted from the history",
+)
+@click.option("--mutation", help="mutation.json, as written by `mutation --out`")
+@click.option("--changes", help="changes.json, as written by `changes --out`")
 def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> None:
     """Roll up run folders (or folders of them) into one grid.
 

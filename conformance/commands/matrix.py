@@ -122,7 +122,13 @@ class _Display:
 
 @click.command()
 @click.argument("patterns", metavar="[TARGET]...", nargs=-1)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="runs at a time")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="number of runs at the same time",
+)
 @click.option(
     "--shard",
     default="1/1",
@@ -138,8 +144,8 @@ class _Display:
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
-    help="folder for the run folders; started again with the same one, what is done is not run again: by the same "
-    "launcher (without --launcher by any), and from the same kind of image",
+    help="folder for the run folders; targets that already have a complete run there are not run again if tier, seed, "
+    "launcher and kind of image are the same",
 )
 def matrix(
     patterns: tuple[str, ...],
@@ -158,7 +164,7 @@ def matrix(
     """
     chosen = runnable_targets(patterns)
     if not chosen:
-        raise click.UsageError("nobody has tried any of these targets yet; give the id of one")
+        raise click.UsageError("none of these targets has been tried yet; to run one, give its id")
     targets = shard_of([target.id for target in chosen], *shard)
     if not targets:
         raise click.UsageError("this shard has no target; use fewer shards")
@@ -198,7 +204,7 @@ def _run(
             interrupted = True
     _print_results({target: results[target] for target in targets if target in results})
     if interrupted:
-        click.echo(f"interrupted; the same command with --runs {runs} goes on from here")
+        click.echo(f"interrupted; the same command with --runs {runs} continues")
         return INTERRUPTED
     return worst_status([run.status for run, _ in results.values()])
 

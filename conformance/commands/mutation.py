@@ -100,17 +100,17 @@ def measured_score(
     type=click.IntRange(1),
     default=SEEDS,
     show_default=True,
-    help="for how many seeds the examples to a kill are counted",
+    help="number of seeds with which the examples until a defect is caught are counted",
 )
 @click.option(
     "--in-memory-only",
     is_flag=True,
-    help="leave out what needs sockets: TLS, metrics, the request log, and the sample over TCP",
+    help="leave out everything that needs sockets: TLS, metrics, the request log, and the sample over TCP",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="keep the run folders, mutation.json and mutation.md there",
+    help="folder in which to keep the run folders, mutation.json and mutation.md",
 )
 def mutation(
     patterns: tuple[str, ...], jobs: int, seeds: int, in_memory_only: bool, out: Path | None

@@ -19,9 +19,11 @@ def pin_artefacts(target_id: str) -> None:
     """Resolve a target's artefacts and write the SHA-256 of each one to its file."""
     path = BROKERS_FOLDER / f"{target_id}.toml"
     if not path.exists():
-        raise UnknownName(f"{path} does not exist; copy that of a near release and change it")
+        raise UnknownName(
+            f"{path} does not exist; copy the file of a similar release and change it"
+        )
     try:
-        with status_line(f"resolving what {target_id} runs from"):
+        with status_line(f"resolving the artefacts of {target_id}"):
             pinned = pin(path)
     except InvalidTargetFile as error:
         raise InvalidFile(str(error)) from error
@@ -38,9 +40,9 @@ def record_tables(patterns: tuple[str, ...], launcher: str) -> None:
     try:
         targets = select_targets(patterns)
         for target in targets:
-            with status_line(f"recording what {target.id} advertises and reads"):
+            with status_line(f"recording the version table and default responses of {target.id}"):
                 record(target, launcher)
-        with status_line("writing default answers"):
+        with status_line("writing default responses"):
             record_default_answers()
     except UnknownTarget as error:
         raise UnknownName(str(error)) from error

@@ -12,7 +12,7 @@ from conformance.commands.spark_jobs import spark_job
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--out", required=True, help="file for the differences, as JSON lines")
+@click.option("--out", required=True, help="file for the differences, in JSON Lines format")
 def rejudge(runs: tuple[str, ...], out: str) -> None:
     """Judge the exchanges stored in run folders again, by the current oracle.
 

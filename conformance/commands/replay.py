@@ -30,15 +30,17 @@ from reports.run.exit_status import ExitStatus
 
 @click.command()
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="the broker that listens there")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="judge the broker at this address")
 @click.option(
-    "--broker", metavar="ID", help="a target of the registry; the failure's own if none is given"
+    "--broker",
+    metavar="ID",
+    help="judge this target of the registry; default: the target of the failure",
 )
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option(
     "--even-remote",
     is_flag=True,
-    help="also against an address that is not on the loopback interface",
+    help="allow an address that is not on the loopback interface",
 )
 def replay(
     path: Path, bootstrap_server: str | None, broker: str | None, launcher: str, even_remote: bool
@@ -74,14 +76,16 @@ def _target(
         raise click.UsageError(f"--bootstrap-server {address!r} is not HOST:PORT")
     if not is_loopback(place.host) and not even_remote:
         raise click.UsageError(
-            f"{address} is not on loopback; --even-remote sends it there all the same"
+            f"{address} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
         )
     return address_target(place)
 
 
 def _named_target(failure: StoredFailure) -> str:
     if _read_address(failure.target) is not None:
-        raise click.UsageError("it was found at an address; give --bootstrap-server")
+        raise click.UsageError(
+            "the failure was found at an address, so --bootstrap-server is required"
+        )
     return failure.target
 
 
@@ -111,7 +115,7 @@ def _judge(failure: StoredFailure, target: Target, launcher: str) -> tuple[str, 
         except Holds as holds:
             return f"does not fail: {failure.clause} on {target.id}: {holds}", 0
     if error is None:
-        return f"does not fail any more: {failure.clause} on {target.id}", 0
+        return f"no longer fails: {failure.clause} on {target.id}", 0
     # Without pytest, a bare assertion has no message.
     first_line = str(error).partition("\n")[0] or failure.first_line
     return f"still fails: {failure.clause} on {target.id}: {first_line}", 1

@@ -20,7 +20,7 @@ PAGES_OPTION = click.option(
     "--pages",
     metavar="URL",
     callback=lambda context, parameter, value: parse_pages(value),
-    help="where the grid's pages are published; without it links are relative to the grid's folder",
+    help="address at which the grid's pages are published; default: links relative to the grid's folder",
 )
 
 
@@ -69,7 +69,9 @@ def read_results(path: Path) -> Results:
     except RunRefused as error:
         raise InvalidFile(str(error)) from error
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-        raise InvalidFile(f"{path} is not whole: {type(error).__name__}: {error}") from error
+        raise InvalidFile(
+            f"{path} is incomplete or damaged: {type(error).__name__}: {error}"
+        ) from error
     raise InvalidFile(_neither(path))
 
 

@@ -44,7 +44,7 @@ def finding_lines(run: TargetRun, verdicts: Verdicts) -> Iterator[str]:
     ]
     yield from lines[:MOST_TOLD]
     if len(lines) > MOST_TOLD:
-        yield f"and {len(lines) - MOST_TOLD} lines more: see {run.folder}"
+        yield f"and {len(lines) - MOST_TOLD} more lines: see {run.folder}"
 
 
 def _seen(run: TargetRun) -> Mapping[CellKey, list[str]]:

@@ -28,7 +28,7 @@ def site(grid: Path) -> None:
     """
     missing = _missing(grid)
     if missing:
-        raise InvalidFile(f"{grid} is no whole grid of a roll-up: it lacks {', '.join(missing)}")
+        raise InvalidFile(f"{grid} is not a complete roll-up; missing: {', '.join(missing)}")
     try:
         write_site(grid)
     except (ValueError, TypeError, KeyError, OSError) as error:

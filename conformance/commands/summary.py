@@ -28,7 +28,7 @@ SUMMARY_SCHEMA_VERSION = 1
     type=click.Choice(("markdown", "json")),
     default="markdown",
     show_default=True,
-    help="json has every violation with the text of an issue",
+    help="json lists every violation with the text for an issue",
 )
 @PAGES_OPTION
 def summary(path: Path, form: str, pages: str | None) -> None:

@@ -33,15 +33,17 @@ _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 @click.argument("published", metavar="SITE_OR_TABLES", type=_FOLDER)
 @click.argument("runs", nargs=-1, required=True, type=_FOLDER)
 @click.option(
-    "--keep-days", type=click.IntRange(1), help="as the published grid was made, if it was"
+    "--keep-days",
+    type=click.IntRange(1),
+    help="the value with which the published grid was made, if any",
 )
 @click.option(
     "--with-history",
     is_flag=True,
-    help="the published grid has a history: what it lists as refused is of its last roll-up alone",
+    help="the published grid has a history, so it lists only the runs that its last roll-up refused",
 )
-@click.option("--mutation", help="the mutation.json that the published grid was made with")
-@click.option("--changes", help="the changes.json that the published grid was made with")
+@click.option("--mutation", help="mutation.json with which the published grid was made")
+@click.option("--changes", help="changes.json with which the published grid was made")
 def verify(
     published: Path, runs: tuple[Path, ...], with_history: bool, **asked: str | int | None
 ) -> None:
@@ -75,7 +77,7 @@ def verify(
 def _differing_pages(
     site: Path, again: Path, rendered: Path, taken_over: list[str]
 ) -> list[Difference]:
-    with status_line("rendering pages and exports anew"):
+    with status_line("rendering pages and exports again"):
         # Half a second of imports that nothing else needs.
         from reports.verify.page_verification import differing_pages  # noqa: PLC0415
 
@@ -90,7 +92,7 @@ def _site(published: Path) -> Path:
             site / TABLES_FOLDER,
         ):
             return site
-    raise InvalidFile(f"{published} is no folder that `grid` wrote: it has no table of cells")
+    raise InvalidFile(f"{published} was not written by `grid`: it has no table of cells")
 
 
 def _rolled_up(runs: Iterable[Path], out: Path, asked: Mapping[str, str | int | None]) -> bool:
@@ -106,10 +108,10 @@ def _lines(found: list[Difference], taken_over: list[str]) -> Iterator[str]:
     yield from (f"{difference.place}: {difference.sentence}" for difference in found)
     for option in dict.fromkeys(GIVEN_TABLES[table] for table in taken_over):
         tables = ", ".join(table for table in taken_over if GIVEN_TABLES[table] == option)
-        yield f"not compared, as no --{option} is given: {tables}"
+        yield f"not compared, because --{option} is missing: {tables}"
     if not found:
-        yield "the published grid is true: every file, run, row and page that was compared is as it must be"
+        yield "the published grid is correct: every compared file, run, row and page matches"
         return
     counts = Counter(difference.place for difference in found)
     parts = ", ".join(f"{count} in {place}" for place, count in counts.items())
-    yield f"the published grid is not what its runs make it: {len(found)} differences ({parts})"
+    yield f"the published grid does not match its runs: {len(found)} differences ({parts})"

@@ -67,7 +67,7 @@ def load_corpus(folder: Path = CORPUS_FOLDER, *, without: str = "") -> tuple[Ent
     for path in sorted(folder.glob("*.toml")):
         for entry in () if path.name == without else load_file(path):
             if entry.name in entries:
-                raise InvalidCorpus(f"{path}: {entry.name} is the name of another entry too")
+                raise InvalidCorpus(f"{path}: {entry.name} is also the name of another entry")
             if entry.data in by_data:
                 raise InvalidCorpus(f"{path}: {entry.name} has the bytes of {by_data[entry.data]}")
             entries[entry.name] = entry
@@ -91,7 +91,7 @@ def load_file(path: Path) -> tuple[Entry, ...]:
     except InvalidTargetFile as error:
         raise InvalidCorpus(str(error)) from error
     if not entries:
-        raise InvalidCorpus(f"{path}: has no entry; remove the file")
+        raise InvalidCorpus(f"{path}: has no entries; remove the file")
     return entries
 
 
@@ -101,7 +101,9 @@ def _read_entry(path: Path, table: StrictTable) -> Entry:
     text = table.take("hex", str)
     table.finish()
     if not _NAME.fullmatch(name):
-        raise InvalidCorpus(f"{path}: {name!r} is no name; use lower-case words with hyphens")
+        raise InvalidCorpus(
+            f"{path}: {name!r} is not a valid name; use lower-case words with hyphens"
+        )
     try:
         return Entry(name=name, origin=origin, data=parse_bytes(text))
     except ValueError as error:
@@ -120,12 +122,12 @@ def parse_bytes(text: str) -> bytes:
         match = _PART.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"{part!r} is neither whole bytes in hexadecimal nor such a run as 61*300"
+                f"{part!r} is neither complete bytes in hexadecimal nor a repeated byte such as 61*300"
             )
         unit, count = bytes.fromhex(match[1]), int(match[2] or 1)
         size += len(unit) * count
         if size > LARGEST_ENTRY_BYTES:
-            raise ValueError(f"it stands for more than {LARGEST_ENTRY_BYTES} bytes")
+            raise ValueError(f"it expands to more than {LARGEST_ENTRY_BYTES} bytes")
         parts.append(unit * count)
     return b"".join(parts)
 

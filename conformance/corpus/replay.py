@@ -208,10 +208,10 @@ class Replay:
             place += exchange.payload is not None
         for exchange in exchanges[place:]:
             if exchange.payload is not None:
-                raise NotAllowed(f"{name}: nothing more may be answered; {summary_of(exchange)}")
+                raise NotAllowed(f"{name}: no further response is allowed; {summary_of(exchange)}")
             may_become = {Outcome.CLOSED, *stored.allowed.losses}
             if stored.allowed.ends_the_connection and exchange.outcome not in may_become:
-                raise NotAllowed(f"{name}: the connection has to be closed; {summary_of(exchange)}")
+                raise NotAllowed(f"{name}: the connection must be closed; {summary_of(exchange)}")
 
     def _check(
         self,

@@ -103,7 +103,7 @@ class CrashJudge:
         drawn = self._examples.drawn(values) if steps == tuple(broker.journal) else ""
         self._record(clause, _crash_error(gone), steps, drawn)
         broker.unreadable = BrokerGone(
-            f"{gone}; this is the matter of {clause.id}, and nothing more is asked; what was judged before is kept"
+            f"{gone}; {clause.id} judges this. Nothing more is sent; earlier results are kept"
         )
         return broker.unreadable
 
@@ -119,7 +119,7 @@ class CrashJudge:
             with suppress(HarnessError):
                 self._broker.restart()
             return
-        raise HarnessError(f"{gone}; what was sent did not end a fresh one") from gone
+        raise HarnessError(f"{gone}; the same bytes did not end a fresh process") from gone
 
     def _record(
         self, clause: Clause, error: TargetEnded, steps: tuple[Step, ...], drawn: str

@@ -12,7 +12,7 @@ SECONDARY_BUDGET_S = 1.0
 """Wall time of a property on a listener that is not a target's first. Some releases take 0.3 s for every request
 that is pipelined over TLS, and seconds for one that is throttled by a quota."""
 TOO_SLOW = (
-    "{run} of {drawn} drawn examples: more than {limit_s:g} s had passed on this listener by then; "
+    "{run} of {drawn} drawn examples were run before the limit of {limit_s:g} s for this listener; "
     "every pinned example was run"
 )
 """The text of a cell whose target is too slow for the remaining examples."""

@@ -18,9 +18,11 @@ def stale_expectations(targets: Iterable[Target]) -> list[str]:
     for target in targets:
         for known in target.known_violations:
             if known.clause not in catalogue():
-                stale.append(f"{target.id} declares {known.clause}, which no catalogue has")
+                stale.append(f"{target.id} declares {known.clause}, which is not in the catalogue")
             elif known.expires <= today:
-                stale.append(f"{target.id} declares {known.clause} until {known.expires}")
+                stale.append(
+                    f"the declaration of {known.clause} on {target.id} expired on {known.expires}"
+                )
     return stale
 
 
@@ -32,7 +34,7 @@ def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> 
     for target in targets:
         for known in target.known_violations:
             for listener in set(known.listeners) - set(target.listeners):
-                yield f"{target.id} declares {known.clause} on {listener}, which it does not have"
+                yield f"{target.id} declares {known.clause} on the listener {listener}, which it does not have"
             verdicts = {
                 cell.verdict
                 for key, cell in recorder.cells.items()

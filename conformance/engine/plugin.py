@@ -131,7 +131,9 @@ def _judge_examples(item: pytest.Item) -> None:
         return
     test = item.obj  # type: ignore[attr-defined]
     if not is_drawn(test):
-        raise pytest.UsageError(f"{item.nodeid}: a property is a @given test")
+        raise pytest.UsageError(
+            f"{item.nodeid}: a property needs @given, or the mark stored or swept"
+        )
     body = body_of(test)
     if not hasattr(body, "judged"):
         replace_body(test, _judged(body))
@@ -217,7 +219,7 @@ def _end_repeater(config: pytest.Config) -> None:
         repeater.close()
     except (OSError, HarnessError) as error:
         # The verdicts remain valid, and the run must still get its footer.
-        warnings.warn(f"the broker for repeats did not end well: {error}", stacklevel=1)
+        warnings.warn(f"the broker for repeats was not stopped cleanly: {error}", stacklevel=1)
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

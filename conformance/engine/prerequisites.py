@@ -31,20 +31,20 @@ class Need(NamedTuple):
 NEEDS: Mapping[str, Need] = {
     "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,
-        "the target's metrics cannot be read the way it was started",
+        "the suite cannot read the target's metrics, because of the way the target was started",
     ),
     "request_log": Need(
         lambda broker: None not in (broker.running.request_log, broker.running.administration),
-        "the target's request log cannot be read the way it was started",
+        "the suite cannot read the target's request log, because of the way the target was started",
     ),
     "quota": Need(
         lambda broker: broker.running.administration is not None,
-        "no request quota can be set on the target the way it was started",
+        "the suite cannot set a request quota on the target, because of the way the target was started",
     ),
     "cluster_id": Need(
         lambda broker: None not in (broker.identity.cluster_id, broker.identity.node_id),
-        "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 states "
-        "which cluster and node answers at this address",
+        "the cluster id and node id of the target are not known: neither Metadata v2 nor DescribeCluster v0 names "
+        "the cluster and node at this address",
     ),
     "handshake_v1": Need(
         lambda broker: broker.profile.traits.sasl_handshake_max > 0,
@@ -52,8 +52,8 @@ NEEDS: Mapping[str, Need] = {
     ),
     "scram": Need(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.mechanisms,
-        "the target offers no SCRAM: its release is older, or cannot be given a user's secrets the way it was "
-        "started",
+        "the target offers no SCRAM: its release is too old, or the way it was started does not allow the suite to "
+        "add a user",
     ),
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),
@@ -79,14 +79,14 @@ def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> 
         HarnessError: the target's table cannot be read, so only `V0_ALWAYS_SERVED` can be judged.
     """
     if not broker.target.handshake:
-        return f"the release is from before ApiVersions: {_asked_once(broker)}"
+        return f"the release is older than ApiVersions: {_asked_once(broker)}"
     if broker.unreadable is not None:
         if clause.id == V0_ALWAYS_SERVED:
             return None
         raise broker.unreadable
     if not clause.applies_at(broker.max_version):
         return (
-            f"applies from ApiVersions v{clause.applies_to.first}, "
-            f"the target serves up to v{broker.max_version}"
+            f"applies from ApiVersions v{clause.applies_to.first} on; "
+            f"the target serves at most v{broker.max_version}"
         )
     return next((NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(broker)), None)

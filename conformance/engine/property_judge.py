@@ -25,7 +25,7 @@ from wire.exchange import Exchange, Step
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the current property."""
 
-OUT_OF_PATIENCE = "what comes after the first failures: the target kept the property waiting for responses until its time was used up"
+OUT_OF_PATIENCE = "not judged after the first failures: the target used up the time that the property may wait for responses"
 
 
 class PropertyJudge:

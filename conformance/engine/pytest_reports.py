@@ -82,14 +82,14 @@ def _report_problem(
         recorder.inconclusive(key, property_name, problem)
     # Only a fault of this suite gets a traceback, and only its first occurrence.
     if isinstance(error, HarnessError) or not first:
-        report.longrepr = "inconclusive; the reason stands below the verdicts"
+        report.longrepr = "inconclusive; see the reason below the table of verdicts"
 
 
 def _problem(error: BaseException) -> str:
     if isinstance(error, HarnessError):
         return f"{type(error).__name__}: {error}"
     first_line = str(error).partition("\n")[0]
-    return f"a fault of this suite, please report it: {type(error).__name__}: {first_line}"
+    return f"a bug in this suite; please report it: {type(error).__name__}: {first_line}"
 
 
 def _excuse(cells: list[Cell], *, strict: bool) -> str:

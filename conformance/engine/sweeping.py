@@ -93,7 +93,7 @@ def _check_all(
                 with suppress(HarnessError):
                     crashing = _find_crashing_item(broker, last, check)
             if crashing is None:
-                return failed, type(error)(f"asked for {names_of([item])}: {error}")
+                return failed, type(error)(f"requesting {names_of([item])}: {error}")
             failed.append(crashing)
         if silent == SILENT_ITEMS:
             break
@@ -113,7 +113,7 @@ def _still_failing(
             broker.forget()
             with suppress(Problem, HarnessError):
                 check(broker, each.item)
-                note = f"{names_of([each.item])}: {each.problem.what}, and served when asked again"
+                note = f"{names_of([each.item])}: {each.problem.what}; served when it was requested again"
                 judge.notes(Unjudged(note), tuple(broker.journal))
                 continue
         left.append(each)

@@ -74,8 +74,8 @@ def _entry(clause: str, match: str, listeners: Iterable[str], today: date) -> st
 [[known_violation]]
 clause = {json.dumps(clause)}
 match = {json.dumps(match, ensure_ascii=False)}
-{only}reason = ""   # why is it accepted, for a reader of the grid?
-link = ""     # where is it tracked?
+{only}reason = ""   # why is the violation accepted? (shown in the grid)
+link = ""     # where is it tracked? (URL)
 added = {today.isoformat()}
 expires = {(today + timedelta(days=DAYS_UNTIL_STALE)).isoformat()}
 """

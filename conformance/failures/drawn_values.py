@@ -46,15 +46,15 @@ def read_values(text: str) -> Mapping[str, Any]:
     try:
         values = _value(ast.parse(text.strip(), mode="eval").body, 0)
     except (SyntaxError, ValueError, TypeError, RecursionError) as error:
-        raise UnreadableValues(f"the drawn values cannot be read back: {error}") from error
+        raise UnreadableValues(f"the drawn values cannot be parsed: {error}") from error
     if not isinstance(values, dict):
-        raise UnreadableValues("the drawn values are no mapping of names")
+        raise UnreadableValues("the drawn values are not a mapping of names")
     return values
 
 
 def _value(node: ast.expr, depth: int) -> Any:
     if depth > DEEPEST:
-        raise ValueError("they are nested too deeply")
+        raise ValueError("the drawn values are nested too deeply")
 
     def inner(part: ast.expr) -> Any:
         return _value(part, depth + 1)
@@ -75,4 +75,4 @@ def _value(node: ast.expr, depth: int) -> Any:
             return KNOWN[name](*map(inner, parts), **keywords)
         case ast.Attribute() if (text := ast.unparse(node)) in MEMBERS:
             return MEMBERS[text]
-    raise ValueError(f"{ast.unparse(node)[:60]} is of an unknown kind")
+    raise ValueError(f"{ast.unparse(node)[:60]} is not a supported kind of value")

@@ -113,10 +113,10 @@ def read_failure(path: Path) -> StoredFailure:
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:
-        raise NoStoredFailure(f"{folder} holds no failure: {error}") from error
+        raise NoStoredFailure(f"{folder} contains no failure: {error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NoStoredFailure(
-            f"{folder / FACTS_FILE} is not that of a failure: {error!r}"
+            f"{folder / FACTS_FILE} does not describe a failure: {error!r}"
         ) from error
 
 
@@ -130,7 +130,7 @@ def property_named(name: str) -> Callable[..., None]:
         found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
         if found is not None:
             return body_of(found)
-    raise NoStoredFailure(f"there is no property {name} any more")
+    raise NoStoredFailure(f"the property {name} no longer exists")
 
 
 def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None:
@@ -147,7 +147,7 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     """
     if not failure.example:
         raise UnreadableValues(
-            f"it is a note on {failure.property_name} as a whole, which drew nothing: judge the target again with "
+            f"this failure is about {failure.property_name} itself, not about one input: judge the target again with "
             f"pytest conformance/ -k {failure.property_name}"
         )
     if failure.is_behind_others:
@@ -163,7 +163,9 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     except AssertionError as error:
         return error
     except UnsatisfiedAssumption as error:
-        raise Holds(f"{failure.property_name} does not apply to it on this target") from error
+        raise Holds(
+            f"{failure.property_name} does not apply to this input on this target"
+        ) from error
     return None
 
 

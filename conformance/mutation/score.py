@@ -139,7 +139,7 @@ class Score:
     def findings(self) -> list[str]:
         """Everything that is wrong, one sentence each; empty if exactly the broken clauses catch each defect."""
         violated = sorted(self.reference.violated)
-        sound = [f"the plain reference VIOLATES {clause}" for clause in violated]
+        sound = [f"the reference broker without a defect VIOLATES {clause}" for clause in violated]
         return [
             *sound,
             *self._wrong_blames(),
@@ -153,7 +153,7 @@ class Score:
             if blame.missed:
                 yield f"{blame.defect} SURVIVED {', '.join(blame.missed)} {blame.transport}"
             if blame.also and blame is not self.reference:
-                yield f"{blame.defect} BLAMED ALSO {', '.join(blame.also)} {blame.transport}"
+                yield f"{blame.defect} ALSO TURNED RED {', '.join(blame.also)} {blame.transport}"
             for problem in blame.problems:
                 yield f"{blame.defect} COULD NOT BE JUDGED {blame.transport}: {problem}"
 

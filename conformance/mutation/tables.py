@@ -106,8 +106,8 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     """
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
-        "Examples to a kill are counted by generation alone, without the pinned examples. The budget is what a real "
-        "run draws on a target's first listener; on further listeners it is a tenth.",
+        "The counts of examples until a defect is caught include generated examples only, not pinned ones. The budget "
+        "is the number that a real run draws on a target's first listener; on further listeners it is a tenth.",
         "",
     ]
     lines += _markdown_table(COLUMNS, list(rows(score)))
@@ -116,7 +116,7 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
         lines += _markdown_table(TAIL_COLUMNS, list(tail_rows(score)))
     lines += ["", "## Findings", ""]
     lines += [f"- {finding}" for finding in score.findings] or ["None."]
-    lines += ["", "## Equivalent changes, not planted", ""]
+    lines += ["", "## Changes that no client can notice, and that are not planted", ""]
     lines += [f"- **{change}**: {reason}" for change, reason in equivalents.items()]
     return "\n".join(lines) + "\n"
 

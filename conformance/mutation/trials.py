@@ -183,7 +183,7 @@ def _refuse(property_name: str, problems: Mapping[str, str]) -> None:
     if problems:
         told = "; ".join(f"with {defect} {problem}" for defect, problem in problems.items())
         raise HarnessError(
-            f"{property_name} could not judge while its examples were counted: {told}"
+            f"{property_name} could not judge a defect while its examples were counted: {told}"
         )
 
 

@@ -43,7 +43,7 @@ def _served() -> Iterator[tuple[int, int]]:
 
 def _default_answer(api_key: int, api_version: int, **values: int) -> bytes:
     api = api_catalogue().find(api_key, api_version)
-    assert api is not None, f"no schema describes api key {api_key} v{api_version}"
+    assert api is not None, f"no message schema is known for API key {api_key} v{api_version}"
     header = NO_TAGS if api.response_header_version(api_version) else b""
     return header + encode(api.response(**values), version=api_version)
 

@@ -182,7 +182,7 @@ class Observer:
         try:
             answer = _decoded(payload, layout)
         except DecodeError:
-            return "undecodable answer"
+            return "undecodable response"
         return _words_of(answer, layout, self._own_table)
 
     def _prediction(self, frames: Frames) -> Prediction:
@@ -192,28 +192,28 @@ class Observer:
             NotModelled: the model does not cover the input, or its prediction cannot be compared with observations.
         """
         if self._state not in TAKING_REQUESTS:
-            raise NotModelled("the release does not let a connection come there")
+            raise NotModelled("the release does not allow a connection to reach this state")
         if frames.waits and self._broker.speaks_tls:
-            raise NotModelled("TLS has no end of one side of the stream")
+            raise NotModelled("TLS cannot end only one side of the stream")
         single = len(frames.whole) == 1 and frames.rest is None
         allowed: list[frozenset[str]] = []
         clauses: set[str] = set()
         states, may_be_closed = {self._state}, False
         for request in frames.whole:
             words = {CLOSED} if may_be_closed else set()
-            behind: set[ConnectionState] = set()
+            next_states: set[ConnectionState] = set()
             for state in states:
                 possible = self._oracle.reactions_to(request, state)
                 if not single and any(each.outcome is Outcome.IGNORED for each in possible):
                     raise NotModelled(
-                        "a frame among others is ignored, and answers are paired in order"
+                        "one of several frames is ignored, so responses cannot be assigned to requests"
                     )
                 clauses.update(each.clause for each in possible)
                 words.update(self._predicted_words(each, single=single) for each in possible)
-                behind.update(TRANSITIONS[state, each.event] for each in possible)
+                next_states.update(TRANSITIONS[state, each.event] for each in possible)
             allowed.append(frozenset(words))
-            states = behind & set(TAKING_REQUESTS)
-            may_be_closed = may_be_closed or behind != states
+            states = next_states & set(TAKING_REQUESTS)
+            may_be_closed = may_be_closed or next_states != states
         if frames.rest is not None:
             allowed.append(frozenset([CLOSED]))
         lost = self._oracle.losses(frames) if self._state in SERVING else ()

@@ -25,8 +25,9 @@ from reports.exports.links import ALLURE_RESULTS
 from reports.grid.grid_tables import GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
 from reports.grid.history_tables import KeptFailure
-from reports.records import DUMP_FILE, VIOLATED_VERDICTS, Verdict, gates
+from reports.records import DUMP_FILE, FACTS_FILE, VIOLATED_VERDICTS, Verdict, gates
 from reports.run.allure_results import SEVERITIES
+from reports.run.failures import READS_FACTS
 from reports.verdict_labels import WORDS
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "urn:kafka-conformance:allure")
@@ -128,6 +129,7 @@ def _attachments(
         DUMP_FILE: failure.hex_dump,
         "reproducer.py": failure.reproducer,
         "example.txt": failure.example,
+        FACTS_FILE: failure.facts if READS_FACTS in failure.reproducer else "",
     }
     attached = []
     for name, content in contents.items():

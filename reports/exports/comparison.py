@@ -33,7 +33,7 @@ TITLES: Mapping[ChangeKind, str] = {
     ChangeKind.REGRESSED: "Regressed",
     ChangeKind.NEWLY_FLAKY: "Newly flaky",
     ChangeKind.CHANGED: "Otherwise changed",
-    ChangeKind.REASON: "For another reason",
+    ChangeKind.REASON: "Same verdict, other reason",
     ChangeKind.FIXED: "Fixed",
     ChangeKind.NEW: "New",
     ChangeKind.GONE: "Gone",
@@ -111,7 +111,7 @@ class Comparison:
         if self.untold:
             return (
                 f"{SYMBOLS[Verdict.INCONCLUSIVE]} {counted(len(self.untold), 'cell')} of binding clauses "
-                f"could not be judged any more (cells: {others})."
+                f"can no longer be judged (cells: {others})."
             )
         if not others:
             return f"{SYMBOLS[Verdict.CONFORMS]} Nothing changed in {counted(self.cells, 'cell')}."

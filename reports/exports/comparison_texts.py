@@ -80,7 +80,7 @@ def rows_of(comparison: Comparison, kind: ChangeKind) -> list[ChangeRow]:
         ),
         *(
             ChangeRow(
-                clause="(the whole target)",
+                clause="(all clauses of the target)",
                 level="",
                 target=target,
                 listeners=(),
@@ -154,7 +154,11 @@ def comparison_markdown(comparison: Comparison, names: tuple[str, str]) -> str:
     bounded.add(["", f"From {before} to {after}."])
     for kind in ChangeKind:
         _add_rows(bounded, kind, rows_of(comparison, kind))
-    left = f"\n{bounded.left_out:,} more rows do not fit here.\n" if bounded.left_out else ""
+    left = (
+        f"\n{bounded.left_out:,} more rows are left out for lack of space.\n"
+        if bounded.left_out
+        else ""
+    )
     return bounded.text() + left
 
 

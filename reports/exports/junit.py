@@ -115,7 +115,7 @@ def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) ->
         reason or "; ".join(first_line(each) for each in seen[:3]),
     ]
     if cell.verdict in VIOLATED_VERDICTS and not gates(clause.level):
-        words[0] = f"{words[0]}, but a {clause.level} fails no run"
+        words[0] = f"{words[0]}, but a violated {clause.level} does not fail a run"
     return one_line(": ".join(word for word in words if word))
 
 

@@ -170,10 +170,10 @@ def _other(clause: str, target: str, said: str, link: str) -> str:
 def _end(left_out: int, summary: GridSummary, pages: str | None) -> Iterator[str]:
     if left_out:
         yield ""
-        yield f"Not shown here, for want of space: {counted(left_out, 'more block')}."
+        yield f"Left out for lack of space: {counted(left_out, 'more block')}."
     if pages is not None:
         yield ""
-        yield f"[The whole grid]({pages}{addresses.HOME})"
+        yield f"[The complete grid]({pages}{addresses.HOME})"
     if summary.refused:
         yield ""
-        yield f"Refused: {counted(summary.refused, 'run folder')}."
+        yield f"Left out as invalid: {counted(summary.refused, 'run folder')}."

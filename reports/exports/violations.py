@@ -17,6 +17,7 @@ from reports.grid.grid_tables import GridCell, GridClause
 from reports.grid.grid_view import FoldedCell, FoldedGrid, ListenerCell, TargetColumn
 from reports.grid.history_tables import KeptFailure
 from reports.records import GATING_LEVELS, VIOLATED_VERDICTS, WORST_FIRST, Verdict, gates
+from reports.run.failures import READS_FACTS
 
 _LEVELS = (*GATING_LEVELS, *(level for level in Level if not gates(level)))
 _LONGEST_NAME = 100
@@ -161,7 +162,7 @@ def _body(violation: Violation) -> Iterator[str]:
         yield from _script_lines(violation.evidence)
     if violation.link:
         yield ""
-        yield f"[All that was recorded]({violation.link})"
+        yield f"[Full record]({violation.link})"
     yield ""
     yield f"<!-- kafka-conformance: {marker(violation.key)} -->"
 
@@ -182,14 +183,17 @@ def evidence_lines(failure: KeptFailure, most_lines: int = _MOST_DUMP_LINES) -> 
 
 def _script_lines(failure: KeptFailure) -> Iterator[str]:
     yield ""
-    yield "Judge it again, with the run at hand:"
+    yield "To judge it again, if you have the run folder:"
     yield ""
     yield from markdown_code_block(replay_command(failure), "sh")
-    if failure.reproducer:
+    # A script that was cut, or that reads the bytes from another file, does not run.
+    script = _cut(failure.reproducer, _MOST_SCRIPT_LINES)
+    is_complete = script == failure.reproducer.rstrip("\n") and READS_FACTS not in script
+    if script and is_complete:
         yield ""
-        yield "<details><summary>A script that does the same again, with nothing but Python</summary>"
+        yield "<details><summary>A script that reproduces it, using only Python</summary>"
         yield ""
-        yield from markdown_code_block(_cut(failure.reproducer, _MOST_SCRIPT_LINES), "python")
+        yield from markdown_code_block(script, "python")
         yield ""
         yield "</details>"
 

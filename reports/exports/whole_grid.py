@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from itertools import groupby
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from reference_model.listeners import PLAINTEXT
 from reports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_view import FoldedGrid, ListenerCell
+from reports.grid.grid_view import FoldedGrid, ListenerCell, verdict_text
 from reports.records import Verdict
 
 GRID_SCHEMA_VERSION = 1
@@ -25,12 +25,25 @@ GRID_SCHEMA_VERSION = 1
 
 
 def write_whole_grid(
-    folded: FoldedGrid, tables: Sequence[ExportedTable], summary: GridSummary, out_dir: Path
+    folded: FoldedGrid,
+    tables: Sequence[ExportedTable],
+    summary: GridSummary,
+    out_dir: Path,
+    *,
+    crashes: Set[str],
 ) -> None:
-    """Write grid.json, grid.csv and grid.md into `out_dir`."""
+    """Write grid.json, grid.csv and grid.md into `out_dir`.
+
+    Args:
+        folded: the grid.
+        tables: its tables, for grid.json.
+        summary: its sentence and counts.
+        out_dir: the folder.
+        crashes: signatures of the failures in which the target ended; grid.csv and grid.md have a word for them.
+    """
     _write_json(tables, summary, out_dir / "grid.json")
-    _write_csv(folded, out_dir / "grid.csv")
-    markdown = "\n".join(markdown_lines(folded, summary))
+    _write_csv(folded, crashes, out_dir / "grid.csv")
+    markdown = "\n".join(markdown_lines(folded, summary, crashes))
     (out_dir / "grid.md").write_text(markdown + "\n", encoding="utf-8")
 
 
@@ -50,33 +63,35 @@ def _write_json(tables: Sequence[ExportedTable], summary: GridSummary, path: Pat
     path.write_text(text + "}\n", encoding="ascii")
 
 
-def _rows(folded: FoldedGrid, *, with_reasons: bool) -> Iterator[list[str]]:
+def _rows(folded: FoldedGrid, crashes: Set[str], *, with_reasons: bool) -> Iterator[list[str]]:
     """Yield the rows of the table, the header first."""
     yield ["clause", "level", *(column.name for column in folded.columns)]
     for clause in folded.grid.clauses:
         cells = (cell.speaking for cell in folded.cells[clause.clause])
-        texts = (_text_with_reason(cell) if with_reasons else cell.text for cell in cells)
+        texts = (_text_of(cell, crashes, with_reason=with_reasons) for cell in cells)
         yield [clause.clause, clause.level, *texts]
 
 
-def _text_with_reason(cell: ListenerCell) -> str:
-    if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
+def _text_of(cell: ListenerCell, crashes: Set[str], *, with_reason: bool) -> str:
+    if cell.row and any(failure.signature in crashes for failure in cell.row.failures):
+        return verdict_text(cell.verdict, crashes=True)
+    if with_reason and cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
         return f"{cell.text}: {cell.reason}"
     return cell.text
 
 
-def _write_csv(folded: FoldedGrid, path: Path) -> None:
-    rows = _rows(folded, with_reasons=True)
+def _write_csv(folded: FoldedGrid, crashes: Set[str], path: Path) -> None:
+    rows = _rows(folded, crashes, with_reasons=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([csv_text(text) for text in row] for row in rows)
 
 
-def markdown_lines(folded: FoldedGrid, summary: GridSummary) -> Iterator[str]:
+def markdown_lines(folded: FoldedGrid, summary: GridSummary, crashes: Set[str]) -> Iterator[str]:
     """Yield the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, refused folders."""
     yield f"**{markdown_text(summary.sentence)}**"
     yield ""
     head, *rows = (
-        [markdown_text(text) for text in row] for row in _rows(folded, with_reasons=False)
+        [markdown_text(text) for text in row] for row in _rows(folded, crashes, with_reasons=False)
     )
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"

@@ -85,7 +85,7 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
     return [
         f"Not compared everywhere: {_inputs(len(names))}.",
         *(
-            f"- on {group.listener}, {_span(of_group)}: {_inputs(len(group.inputs))}, as {group.reason}"
+            f"- on {group.listener}, {_span(of_group)}: {_inputs(len(group.inputs))}, because {group.reason}"
             f" ({_some(group.inputs)})"
             for group, of_group in by_group(left_out).items()
         ),
@@ -153,7 +153,7 @@ def change_markdown(
     lines = [
         "# What changed between releases",
         "",
-        f"{len(releases)} releases, {len(changes)} groups of changes, {news} of them not predicted by the profiles.",
+        f"{len(releases)} releases, {len(changes)} groups of changes; the profiles do not predict {news} of them.",
         "",
         *left_out_lines(left_out),
     ]
@@ -170,5 +170,5 @@ def _markdown_of(change: Change) -> list[str]:
         f"- {change.was} → {change.became} ({_inputs(change.inputs)}, {change.listener}; "
         f"{'predicted' if change.predicted else '**not predicted**'})",
         f"  - clauses: {', '.join(change.clauses) or 'none'}",
-        f"  - shortest that was sent, `{change.example}`: `{change.shortest}`",
+        f"  - shortest input, `{change.example}`: `{change.shortest}`",
     ]

@@ -77,7 +77,7 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
         return Verdict.VIOLATES, text + not_judged
     gone = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
     if gone:
-        text = f"{_counted(len(gone), 'declared violation', verb=True)} gone."
+        text = f"{_counted(len(gone), 'declared violation', verb=True)} no longer found."
         return Verdict.UNEXPECTED_PASS, text + not_judged
     if unsettled:
         cells = _counted(len(unsettled), "cell")
@@ -105,10 +105,10 @@ def _all_hold(binding: list[FoldedCell], left_out: int, columns: int) -> str:
     """
     bound = _targets(binding)
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
-    but = f", but for {_counted(known, 'known violation')}" if known else ""
-    others = f" No MUST clause is about the other {columns - bound}." if columns > bound else ""
+    but = f", except for {_counted(known, 'known violation')}" if known else ""
+    others = f" No MUST clause applies to the other {columns - bound}." if columns > bound else ""
     not_asked = (
-        f" {left_out} of {_counted(len(binding) + left_out, 'MUST cell')} could not be asked or do not apply."
+        f" {left_out} of {_counted(len(binding) + left_out, 'MUST cell')} could not be judged or do not apply."
         if left_out
         else ""
     )

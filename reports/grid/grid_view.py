@@ -26,8 +26,8 @@ from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, percent
 
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts whose cells need no page of their own: the clause's page says everything."""
-NOT_ABOUT_LISTENER = "not about this listener"
-NOT_PLANNED = "the target's latest run did not plan it"
+NOT_ABOUT_LISTENER = "not for this listener"
+NOT_PLANNED = "not planned in the target's latest run"
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
 
 
@@ -301,7 +301,7 @@ class FoldedGrid:
         own = self._roles_of_target[target]
         shared = own.intersection(self.roles_of(clause))
         if not shared:
-            return f"not a clause for {' and '.join(f'{role}s' for role in sorted(own))}"
+            return f"does not apply to {' and '.join(f'{role}s' for role in sorted(own))}"
         about = (self._listeners_of_clause.get((clause, role), ()) for role in shared)
         return "" if any(listener in listeners for listeners in about) else NOT_ABOUT_LISTENER
 

@@ -10,8 +10,14 @@ from typing import Any
 import allure
 
 from clauses.catalogue import Clause, Level
-from reports.records import DUMP_FILE
-from reports.run.failures import Failure, render_exchange, render_reproducer
+from reports.records import DUMP_FILE, FACTS_FILE
+from reports.run.failures import (
+    READS_FACTS,
+    Failure,
+    render_exchange,
+    render_facts,
+    render_reproducer,
+)
 
 SEVERITIES = {
     Level.MUST: allure.severity_level.CRITICAL,
@@ -31,9 +37,12 @@ def label_result(clause: Clause, target: str) -> None:
 
 
 def attach_failure(failure: Failure) -> None:
-    """Attach the hex dump, the reproducer script and the drawn values."""
+    """Attach the hex dump, the drawn values, and the reproducer script with `failure.json` if it reads that file."""
     text = allure.attachment_type.TEXT
     dump = render_exchange(failure.steps)
     allure.attach(dump, DUMP_FILE, text)
-    allure.attach(render_reproducer(failure), "reproducer.py", text)
+    script = render_reproducer(failure)
+    allure.attach(script, "reproducer.py", text)
+    if READS_FACTS in script:
+        allure.attach(render_facts(failure), FACTS_FILE, allure.attachment_type.JSON)
     allure.attach(failure.example, "example.txt", text)

@@ -250,7 +250,7 @@ def render_exchange(steps: Sequence[Step]) -> str:
             sizes = ", ".join(str(len(piece)) for piece in step.pieces)
             lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")
         if step.pieces and not step.exchanges:
-            lines += [f"connection {step.connection}: sent, no answer awaited"]
+            lines += [f"connection {step.connection}: sent, without waiting for a response"]
             lines += [*dump_request(b"".join(step.pieces)), ""]
         for exchange in step.exchanges:
             lines += _dump_exchange(step, exchange)
@@ -271,7 +271,7 @@ def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     if exchange.stray:
         lines += [f"connection {step.connection}: stray bytes", *dump_stray(exchange.stray)]
     if step.sentinel:
-        lines.append(f"  the request behind it: {recorded_answers(step)[-1]}")
+        lines.append(f"  the next request: {recorded_answers(step)[-1]}")
     return [*lines, ""]
 
 
@@ -280,8 +280,8 @@ def _dump_sent(request: Request) -> list[str]:
         return dump_bare(request.data, "token")
     lines = dump_request(request.data, request.layout)
     if request.layout is not None and request.layout.version != request.api_version:
-        named_by = f"v{request.layout.version}, the nearest version that is known"
-        lines.append(f"  fields of request and answer are those of {named_by}")
+        named_by = f"v{request.layout.version}, the nearest known version"
+        lines.append(f"  request and response are decoded as {named_by}")
     return lines
 
 
@@ -313,6 +313,11 @@ def facts(failure: Failure) -> Mapping[str, Any]:
     }
 
 
+def render_facts(failure: Failure) -> str:
+    """Return the text of `failure.json`."""
+    return json.dumps(facts(failure), indent=1) + "\n"
+
+
 def _sent(step: Step) -> tuple[bytes, ...]:
     """Return the requests of a step, without the sentinel after them."""
     return tuple(exchange.request.data for exchange in step.exchanges) or step.pieces
@@ -326,7 +331,7 @@ def write_failure(folder: Path, failure: Failure) -> Path:
         _write_bytes(place, failure)
     if failure.example:
         (place / "example.txt").write_text(failure.example + "\n")
-    (place / FACTS_FILE).write_text(json.dumps(facts(failure), indent=1) + "\n")
+    (place / FACTS_FILE).write_text(render_facts(failure))
     return place
 
 

@@ -77,7 +77,7 @@ def _traced(
         error.end += SIZE_BYTES
     size = Span("size", 0, SIZE_BYTES, read_size(data))
     moved = [Span(s.field_path, s.start + SIZE_BYTES, s.end + SIZE_BYTES, s.value) for s in trace]
-    return _lines(data, [size, *moved], error, "not decoded" if body is None else "behind the body")
+    return _lines(data, [size, *moved], error, "not decoded" if body is None else "after the body")
 
 
 def _decode_header(header: type[Message], payload: memoryview, version: int, trace: Trace) -> int:

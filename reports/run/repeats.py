@@ -29,11 +29,11 @@ class FailureClass(enum.StrEnum):
 
 
 MEANINGS = {
-    FailureClass.DETERMINISTIC: "fails every time, alone",
-    FailureClass.ORDER: "fails on the broker that was judged, and holds on a fresh one",
-    FailureClass.LOAD: "holds alone, and fails beside parallel requests",
-    FailureClass.ENVIRONMENT: "could not be repeated: the target or the connection to it gave way",
-    FailureClass.FLAKY: "comes and goes",
+    FailureClass.DETERMINISTIC: "fails every time",
+    FailureClass.ORDER: "fails on the broker that was judged, but not on a fresh one",
+    FailureClass.LOAD: "does not fail alone, but fails together with parallel requests",
+    FailureClass.ENVIRONMENT: "could not be repeated: the target or the connection to it failed",
+    FailureClass.FLAKY: "fails only sometimes",
 }
 
 

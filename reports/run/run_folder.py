@@ -60,14 +60,14 @@ def read_run_header(folder: Path) -> Header:
     version = header.get("record_schema_version")
     if version != RECORD_SCHEMA_VERSION:
         found = "missing" if version is None else version
-        detail = f"record_schema_version is {found}, and {RECORD_SCHEMA_VERSION} is the only one known here"
+        detail = f"record_schema_version is {found}; this version of the suite reads only {RECORD_SCHEMA_VERSION}"
         raise RunRefused(folder, Refusal.FOREIGN_SCHEMA, detail)
     for fault in _header_faults(header):
         detail = f"run.json does not follow its schema: {fault}"
         raise RunRefused(folder, Refusal.INVALID_HEADER, detail)
     _check_cells(folder, header)
     if "footer" not in header:
-        detail = "run.json has no footer: the run was cut off"
+        detail = "run.json has no footer: the run did not end"
         raise RunRefused(folder, Refusal.CUT_OFF, detail)
     _check_rows(folder, header["footer"])
     _check_files(folder, header["footer"].get("files") or {})
@@ -81,10 +81,10 @@ def _parse(folder: Path) -> Header:
     try:
         header = json.loads(path.read_bytes())
     except ValueError as error:
-        detail = f"run.json is not a whole JSON object: {error}"
+        detail = f"run.json is not a complete JSON object: {error}"
         raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail) from error
     if not isinstance(header, dict):
-        detail = "run.json is not a whole JSON object"
+        detail = "run.json is not a complete JSON object"
         raise RunRefused(folder, Refusal.DAMAGED_HEADER, detail)
     return header
 
@@ -124,13 +124,13 @@ def _check_rows(folder: Path, footer: Mapping[str, int]) -> None:
         ]
         if damaged:
             detail = (
-                f"{', '.join(damaged)}: no Parquet file that can be read, or a column is missing or of "
-                "another type"
+                f"{', '.join(damaged)}: not readable as Parquet, or a column is missing or has another "
+                "type"
             )
             raise RunRefused(folder, Refusal.DAMAGED_FILE, detail)
         detail = (
             f"the footer counts {expected['examples']} example rows and {expected['exchanges']} exchange "
-            f"rows, readable are {found['examples']} and {found['exchanges']}"
+            f"rows, but only {found['examples']} and {found['exchanges']} are readable"
         )
         raise RunRefused(folder, Refusal.ROW_COUNT_DIFFERS, detail)
 

@@ -72,7 +72,9 @@ def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[L
         )
         yield from _block(head, _told_lines(recorder, each, head, width), verdict)
     if len(told) > MOST_TOLD:
-        words = f"{SYMBOLS[verdict]} {len(told) - MOST_TOLD} more of the kind {WORDS[verdict]!r}"
+        words = (
+            f"{SYMBOLS[verdict]} {len(told) - MOST_TOLD} more with the verdict {WORDS[verdict]!r}"
+        )
         yield from _block(f"{words}: see {recorder.writer.folder / 'failures'}", [], verdict)
 
 
@@ -144,7 +146,7 @@ def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:
         if cell.verdict is Verdict.UNEXPECTED_PASS:
             gone[key.clause, key.target, cell.planned.known_violation] = None
     for clause, target, reason in gone:
-        head = f"{SYMBOLS[Verdict.UNEXPECTED_PASS]} {clause} on {target}: declared as violated, but it holds"
+        head = f"{SYMBOLS[Verdict.UNEXPECTED_PASS]} {clause} on {target}: declared as violated, but not violated"
         declared = f"  declared because: {reason}"
         line = shortened(declared, ROWS_OF_TEXT * width, complete_in=HEADER_FILE)
         yield from _block(head, [line], Verdict.UNEXPECTED_PASS)
@@ -190,7 +192,7 @@ def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
             of_target.setdefault(cell.planned.reason, []).append(key.listener)
     for (clause, target, verdict), listeners in reasons.items():
         names = ", ".join(name for each in listeners.values() for name in each)
-        head = f"{SYMBOLS[verdict]} {clause} on {target} ({names}) is judged in part:"
+        head = f"{SYMBOLS[verdict]} {clause} on {target} ({names}) is judged only partly:"
         lines = (
             f"{', '.join(where)}: {reason}" if len(listeners) > 1 else reason
             for reason, where in listeners.items()

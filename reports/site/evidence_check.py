@@ -34,8 +34,8 @@ def check_statements(grid: Grid, history: HistoryTables) -> None:
 def _faults(cell: GridCell, kept: set[tuple[str, str]] | None) -> Iterator[str]:
     where = f"{cell.clause} on {cell.target}, {cell.listener}: {cell.verdict}"
     if cell.verdict in _NEED_A_NOTE and not cell.why:
-        yield f"{where} without a note"
+        yield f"{where}: a note is missing"
     if cell.verdict in VERDICTS_WITH_FAILURES and kept is not None:
         shown = (each for each in cell.failures if (cell.run_id, each.signature) in kept)
         if not any(cell.verdict_of(failure) is cell.verdict for failure in shown):
-            yield f"{where} without evidence"
+            yield f"{where}: evidence is missing"

@@ -186,7 +186,7 @@ def _near_differences(rows: list[ComparedRow]) -> tuple[tuple[ComparedRow, ...],
         one_sided = one_sided + 1 if lonely else 0
         near = any(other.differs for other in rows[place : place + _CONTEXT + 1])
         if one_sided > _MOST_ONE_SIDED or len(shown) >= _MOST_ROWS:
-            left_out["fields that only one answer has" if lonely else "more fields"] += 1
+            left_out["fields that only one response has" if lonely else "more fields"] += 1
         elif not near:
             left_out["equal fields"] += 1
         else:

@@ -212,7 +212,7 @@ def _whole(folded: FoldedGrid, place: int) -> HomeCell:
         style="na" if worst is Verdict.NOT_APPLICABLE else worst.value,
         text=verdict_text(worst) if worst in PLAIN else f"{verdict_text(worst)} {counts[worst]}",
         href=addresses.target_page(column.target),
-        name=f"{column.name} as a whole: {words} in {counts[worst]} of {len(folded.cells)} clauses",
+        name=f"{column.name}, all clauses: {words} in {counts[worst]} of {len(folded.cells)} clauses",
         label=_label(column),
     )
 

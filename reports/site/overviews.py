@@ -14,15 +14,18 @@ from reports.records import WORST_FIRST, Verdict
 from reports.site.rendering import MOST_RUNS, Site, without_links
 
 _MEANINGS = {
-    Verdict.CONFORMS: "Every example was answered as the clause says.",
-    Verdict.VIOLATES: "An example was answered otherwise, and nobody declared it. The number counts distinct failures.",
-    Verdict.KNOWN_VIOLATION: "It is violated, and the registry declares it, with a reason and a link.",
-    Verdict.UNEXPECTED_PASS: "A violation is declared, but nothing was violated.",
-    Verdict.INFORMATIONAL: "It differs from what Apache Kafka does where no source says what must be, or shows what none says how to judge.",
-    Verdict.FLAKY: "It failed, but not each time it was repeated.",
-    Verdict.INCONCLUSIVE: "We could not tell: a fault of ours, or a target that kept us waiting.",
-    Verdict.NOT_APPLICABLE: "The target never claimed what the clause is about.",
-    Verdict.NOT_RUN: "It was planned, or would be now, but has not been judged.",
+    Verdict.CONFORMS: "Every response follows the clause.",
+    Verdict.VIOLATES: "At least one response breaks the clause, and the violation is not declared as known. The number counts distinct failures.",
+    Verdict.KNOWN_VIOLATION: "The clause is violated, and the registry declares this violation with a reason and a link.",
+    Verdict.UNEXPECTED_PASS: "A violation is declared as known, but the clause was not violated.",
+    Verdict.INFORMATIONAL: (
+        "The specification is silent: the target differs from Apache Kafka, or the result cannot be ruled right or wrong. "
+        "Never fails a run."
+    ),
+    Verdict.FLAKY: "The violation does not appear every time it is repeated.",
+    Verdict.INCONCLUSIVE: "The clause could not be judged: the suite failed, or the target took too long to respond.",
+    Verdict.NOT_APPLICABLE: "The clause is about something that the target does not offer.",
+    Verdict.NOT_RUN: "The clause was planned, or would be planned now, but was not judged.",
 }
 
 

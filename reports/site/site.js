@@ -49,7 +49,7 @@
     const states = boxes.filter((box) => box.name === "state" && box.checked).map((box) => box.value);
     if (states.length && boxes.some((box) => box.name === "release" && box.checked)) {
       const cells = states.map((state) => PLAIN[state] ?? `td.${state}`).join(",");
-      // Everything is asked before the first row is hidden, since then the page would be laid out anew for each.
+      // All rows are checked before the first one is hidden; otherwise the page would be laid out again for each.
       const shown = new Map(grids.map((grid) => {
         const heads = [...grid.querySelectorAll("thead tr:last-child th")];
         const first = firstOf(grid);

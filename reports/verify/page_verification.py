@@ -42,7 +42,9 @@ def differing_pages(
     """
     missing = missing_run_lists(published)
     if missing:
-        yield from (Difference("page", f"none can be made: {name} is missing") for name in missing)
+        yield from (
+            Difference("page", f"no page can be rendered: {name} is missing") for name in missing
+        )
         return
     history = read_history_tables(recomputed)
     others = {name: read_history_table(published, name) for name in taken_over}
@@ -52,16 +54,16 @@ def differing_pages(
     try:
         render_grid(grid, replace(history, **others), scratch)
     except StatementWithoutEvidence as error:
-        yield Difference("page", f"none can be made: {error}")
+        yield Difference("page", f"no page can be rendered: {error}")
         return
     ours, theirs = hashes_of(scratch), hashes_of(published)
     for name in sorted(ours.keys() | theirs.keys()):
         if name not in theirs:
             yield Difference("page", f"{name} is missing")
         elif name not in ours and not _ROLLED_UP.fullmatch(name):
-            yield Difference("page", f"{name} is published, and no table makes it")
+            yield Difference("page", f"{name} is published, but no table produces it")
         elif name in ours and ours[name] != theirs[name]:
-            yield Difference("page", f"{name} is not what the tables make it")
+            yield Difference("page", f"{name} differs from the page that the tables produce")
 
 
 def _where_it_lay(published: Path, recomputed: Path) -> Grid:

@@ -55,14 +55,14 @@ def differing_files(published: Path) -> Iterator[Difference]:
         InvalidHashList: a line of the list is not a hash and a name.
     """
     if not (published / HASH_LIST).is_file():
-        yield Difference("file", f"{HASH_LIST} is missing: no file can be told from a changed one")
+        yield Difference("file", f"{HASH_LIST} is missing, so changed files cannot be found")
         return
     listed = read_hash_list(published)
     for name, what in altered_files(published, listed):
         yield Difference("file", f"{name} {what} since the grid was written")
     for name in hashes_of(published, [TABLES_FOLDER]):
         if name not in listed:
-            yield Difference("file", f"{name} is not among those that were written")
+            yield Difference("file", f"{name} is not in {HASH_LIST}")
 
 
 def run_folders(roots: Iterable[Path]) -> list[Path]:
@@ -88,18 +88,18 @@ def differing_runs(published: Path, folders: Sequence[Path]) -> Iterator[Differe
             # If the published grid does not name the run, it may have refused the folder as well.
             if folder.name in named:
                 at_hand[folder.name].add("")
-                yield Difference("run", f"{folder.name} counts no more: {refused.detail}")
+                yield Difference("run", f"{folder.name} is no longer valid: {refused.detail}")
             continue
         at_hand[run_id].add(sha256_of(folder / HEADER_FILE))
     for run_id in sorted(named):
         if run_id not in at_hand:
-            yield Difference("run", f"{run_id} is missing among the runs given")
+            yield Difference("run", f"{run_id} is not among the given runs")
         elif named[run_id] not in at_hand[run_id] and "" not in at_hand[run_id]:
             yield Difference(
                 "run", f"{run_id} has another {HEADER_FILE} than the grid was made from"
             )
     for run_id in sorted(at_hand.keys() - named.keys()):
-        yield Difference("run", f"{run_id} is given, and the published grid does not count it")
+        yield Difference("run", f"{run_id} is given, but not part of the published grid")
 
 
 def differing_rows(
@@ -123,7 +123,7 @@ def differing_rows(
         ]
         if hashes[0] != hashes[1]:
             yield Difference(
-                table, f"it carries {hashes[0] or 'no hash'} of its inputs, not {hashes[1]}"
+                table, f"the hash of its inputs is {hashes[0] or 'missing'}; expected {hashes[1]}"
             )
         theirs, ours = (pq.read_table(_path(folder, table)) for folder in (published, recomputed))
         for sentence in _differing_columns(theirs.column_names, ours.column_names):
@@ -136,10 +136,10 @@ def _differing_columns(published: Sequence[str], recomputed: Sequence[str]) -> I
     """Compare the columns of a table once, so that one that is empty or null in every row counts too."""
     for name in published:
         if name not in recomputed:
-            yield f"the column {name} is published, and the runs do not have it"
+            yield f"the column {name} is published, but the runs do not produce it"
     for name in recomputed:
         if name not in published:
-            yield f"the column {name} is not published, and the runs have it"
+            yield f"the column {name} is not published, but the runs produce it"
 
 
 def _differing_rows(published: pa.Table, recomputed: pa.Table, key: Sequence[str]) -> Iterator[str]:
@@ -168,9 +168,9 @@ def differing_lists(
     for name in (REFUSED_FILE, NOTICES_FILE):
         ours, theirs = (_entries(folder / name) for folder in (recomputed, published))
         for entry in theirs - ours:
-            yield Difference(name, f"{entry} is published, and the runs do not make it so")
+            yield Difference(name, f"{entry} is published, but does not follow from the runs")
         for entry in () if of_last_roll_up else ours - theirs:
-            yield Difference(name, f"{entry} is not published, and the runs make it so")
+            yield Difference(name, f"{entry} is not published, but follows from the runs")
 
 
 def _entries(path: Path) -> Counter[str]:
@@ -195,13 +195,13 @@ def _differences(published: list[Row], recomputed: list[Row]) -> Iterator[str]:
     if len(published) == len(recomputed) == 1:
         ((theirs,), (ours,)) = published, recomputed
         for name in [name for name in ours if theirs[name] != ours[name]]:
-            yield f"{name} is {_shown(theirs[name])}, and the runs say {_shown(ours[name])}"
+            yield f"{name} is {_shown(theirs[name])}, but the runs give {_shown(ours[name])}"
     elif not published:
-        yield "is not published, and the runs have it"
+        yield "is not published, but the runs produce it"
     elif not recomputed:
-        yield "is published, and the runs do not have it"
+        yield "is published, but the runs do not produce it"
     else:
-        yield f"{len(published)} rows are published, other than the {len(recomputed)} of the runs"
+        yield f"the {len(published)} published rows differ from the {len(recomputed)} rows of the runs"
 
 
 def _shown(value: Any) -> str:

@@ -74,8 +74,8 @@ class History:
         commit = json.loads(self._storage.read_text(f"{_COMMITS}/{self._newest}"))
         if commit.get("layout") != LAYOUT:
             raise ForeignHistory(
-                f"the history was written in layout {commit.get('layout', 1)}, and {LAYOUT} is the one known "
-                "here: make it anew with --rebuild, and all runs that you keep"
+                f"the history was written in layout {commit.get('layout', 1)}, but this version of "
+                f"the suite reads only {LAYOUT}: build it again with --rebuild and all runs that you have"
             )
         name = commit["batch"]
         frames = {
@@ -138,7 +138,7 @@ class History:
             )
         except AlreadyThere as error:
             raise HistoryMoved(
-                "another roll-up added to the history meanwhile; run it again"
+                "another roll-up added to the history at the same time; run this one again"
             ) from error
         self._newest = commit
         committed = self.state()

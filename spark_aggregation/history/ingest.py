@@ -143,7 +143,7 @@ def changed_clauses(header: Column, today: Column) -> Column:
     differing, unknown = (F.filter(header["clauses"], rule) for rule in (differs, is_unknown))
     sentences = F.concat_ws(
         "; ",
-        named("role or level is not that of the catalogue of today: ", differing),
-        named("the catalogue of today does not know: ", unknown),
+        named("role or level differs from the current catalogue: ", differing),
+        named("not in the current catalogue: ", unknown),
     )
     return F.when(sentences != "", sentences)

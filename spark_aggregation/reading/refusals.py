@@ -139,7 +139,7 @@ def _refusal(found: DataFrame) -> Column:
         )
         .when(
             F.json_object_keys("text").isNull(),
-            _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a whole JSON object")),
+            _because(Refusal.DAMAGED_HEADER, F.lit("run.json is not a complete JSON object")),
         )
         .when(
             ~version.eqNullSafe(F.lit(str(RECORD_SCHEMA_VERSION))),
@@ -153,7 +153,7 @@ def _refusal(found: DataFrame) -> Column:
         .when(F.size(cell_targets) > 0, _unknown("target", "cells", cell_targets))
         .when(
             footer.isNull(),
-            _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run was cut off")),
+            _because(Refusal.CUT_OFF, F.lit("run.json has no footer: the run did not end")),
         )
         .when(
             rows_differ & (F.size("damaged") > 0),
@@ -195,7 +195,7 @@ def _because(refusal: Refusal, reason: Column) -> Column:
 
 def _foreign_schema_reason(version: Column) -> Column:
     return F.format_string(
-        f"record_schema_version is %s, and {RECORD_SCHEMA_VERSION} is the only one known here",
+        f"record_schema_version is %s; this version of the suite reads only {RECORD_SCHEMA_VERSION}",
         F.coalesce(version, F.lit("missing")),
     )
 
@@ -203,7 +203,7 @@ def _foreign_schema_reason(version: Column) -> Column:
 def _row_count_reason(found: DataFrame) -> Column:
     footer = found["header.footer"]
     return F.format_string(
-        "the footer counts %d example rows and %d exchange rows, readable are %d and %d",
+        "the footer counts %d example rows and %d exchange rows, but only %d and %d are readable",
         footer["example_rows"],
         footer["exchange_rows"],
         found["example_rows"],
@@ -214,7 +214,7 @@ def _row_count_reason(found: DataFrame) -> Column:
 def _damaged_reason() -> Column:
     return F.concat(
         F.array_join("damaged", ", "),
-        F.lit(": no Parquet file that can be read, or a column is missing or of another type"),
+        F.lit(": not readable as Parquet, or a column is missing or has another type"),
     )
 
 

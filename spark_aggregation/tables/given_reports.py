@@ -210,7 +210,7 @@ def _read(
         return None
     file = Storage(spark, path)
     if not file.is_file():
-        raise UnreadableReport(f"{path} is no file; `{written_by}` writes it into a folder")
+        raise UnreadableReport(f"{path} is not a file; `{written_by}` writes it into a folder")
     text = file.read_text("")
     try:
         content = json.loads(text)
@@ -218,7 +218,7 @@ def _read(
         raise UnreadableReport(f"{path} is not JSON: {error}; `{written_by}` writes it") from error
     if not _follows(content, schema):
         raise UnreadableReport(
-            f"{path} is not what `{written_by}` writes: fields are missing or of another kind"
+            f"{path} was not written by `{written_by}`: fields are missing or have another type"
         )
     return _Report(
         content=frame_of(spark, [content], ArrayType(schema)),

@@ -3,12 +3,12 @@
 The judged releases are sorted, and neighbours with the same verdict are joined into one span. A statement starts with
 the releases in which the clause holds, followed by every span with another verdict::
 
-    since 0.10.0.1, the oldest
-    since 2.4.0, not before; known violation 4.4.0
-    0.10.0.1 only; informational 0.11.0.3 to 4.4.0
-    not applicable 0.10.0.1 to 4.4.0
+    from 0.10.0.1 on (oldest judged)
+    from 2.4.0 on, not in older releases; known violation in 4.4.0
+    only 0.10.0.1; informational in 0.11.0.3 to 4.4.0
+    not applicable in 0.10.0.1 to 4.4.0
 
-"Not before" appears only if the release just before was judged and the clause does not hold in it. A release in which
+"Not in older releases" appears only if the release just before was judged and the clause does not hold in it. A release in which
 the clause ends (not applicable, informational, or violated without being declared) closes the range. A declared
 violation or a missing verdict is an exception within the range.
 """
@@ -112,7 +112,7 @@ def _with_place(spans: DataFrame) -> DataFrame:
 def _exceptions(spans: DataFrame) -> DataFrame:
     """Return one text per clause that lists, by verdict, the spans in which it does not simply hold."""
     outside = F.col("before") | F.col("after")
-    # "Not before" and a closed range already imply these.
+    # "Not in older releases" and a closed range already imply these.
     told = _is((Verdict.NOT_APPLICABLE,)) & outside
     listed = spans.where(~_is((Verdict.CONFORMS,)) & ~told)
     part = F.struct("first", _span_text().alias("text"))
@@ -120,7 +120,7 @@ def _exceptions(spans: DataFrame) -> DataFrame:
     per_verdict = listed.groupBy(*_GROUP, "verdict").agg(
         F.min("first").alias("first"), F.concat_ws(", ", texts).alias("spans")
     )
-    words = F.concat_ws(" ", F.translate("verdict", "_", " "), "spans")
+    words = F.concat_ws(" in ", F.translate("verdict", "_", " "), "spans")
     sentence = F.struct("first", "verdict", words.alias("words"))
     sentences = F.array_sort(F.collect_list(sentence))["words"]
     return per_verdict.groupBy(*_GROUP).agg(F.concat_ws("; ", sentences).alias("exceptions"))
@@ -153,12 +153,15 @@ def _held_range() -> Column:
     every = (F.col("first_held_at") == 1) & ~F.col("ended")
     return (
         F.when(F.col("first_held_at").isNull(), F.lit(None))
-        .when(F.col("releases") == 1, F.concat(first, F.lit(", the only one")))
-        .when(every, F.concat(F.lit("since "), first, F.lit(", the oldest")))
-        .when(F.col("ended") & (first == last), F.concat(first, F.lit(" only")))
+        .when(F.col("releases") == 1, F.concat(first, F.lit(", the only release judged")))
+        .when(every, F.concat(F.lit("from "), first, F.lit(" on (oldest judged)")))
+        .when(F.col("ended") & (first == last), F.concat(F.lit("only "), first))
         .when(F.col("ended"), F.concat_ws(" to ", first, last))
-        .when(F.col("not_before"), F.concat(F.lit("since "), first, F.lit(", not before")))
-        .when(~F.col("not_before"), F.concat(F.lit("since "), first))
+        .when(
+            F.col("not_before"),
+            F.concat(F.lit("from "), first, F.lit(" on, not in older releases")),
+        )
+        .when(~F.col("not_before"), F.concat(F.lit("from "), first, F.lit(" on")))
     )
 
 

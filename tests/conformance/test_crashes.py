@@ -47,7 +47,7 @@ def test_a_crash_is_summed_up_by_the_line_with_its_reason(
 ) -> None:
     """That is the first line in which the target says why, or the line about how it ended, wherever they stand."""
     text = "\n  ".join(last_words)
-    assert crash_in_words(text) == (f"the target crashes: {last_words[why]}", text)
+    assert crash_in_words(text) == (f"this request crashes the target: {last_words[why]}", text)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_crash_is_laid_to_the_clause_about_it(broken: str, blamed: str, tmp_pa
         case.run(crash, 1)
     assert case.recorder.cells[key].verdict is Verdict.VIOLATES
     (failure,) = case.recorder.cells[key].failures.values()
-    assert failure.first_line == "the target crashes: panic: nil pointer"
+    assert failure.first_line == "this request crashes the target: panic: nil pointer"
     assert failure.is_crash
     assert case.judge.failed_elsewhere == {blamed}
 
@@ -122,7 +122,7 @@ def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
     case = judged(tmp_path, broker, PIN, also_planned=(blamed,))
     broker.last_sent = (step,)
     for value in range(2):
-        with pytest.raises(BrokerGone, match=f"exit status 139; this is the matter of {blamed}"):
+        with pytest.raises(BrokerGone, match=f"exit status 139; {blamed} judges this"):
             case.run(end_it, value)
     assert case.ran == [0]
     key = CellKey(blamed, broker.target.id, broker.listener)

@@ -61,7 +61,7 @@ def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.M
     case.judge.raise_first()
     assert ran == [0, 1, 2]
     assert case.recorder.cells[case.key].reason == (
-        "0 of 4 drawn examples: more than 1 s had passed on this listener by then; "
+        "0 of 4 drawn examples were run before the limit of 1 s for this listener; "
         "every pinned example was run"
     )
     assert case.verdict is Verdict.CONFORMS

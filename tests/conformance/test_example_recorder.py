@@ -122,11 +122,13 @@ def test_every_row_has_its_phase(tmp_path: Path) -> None:
     [
         pytest.param(declared(expires=TODAY + timedelta(days=2)), [], id="in-force"),
         pytest.param(
-            declared(expires=TODAY), [f"target declares {MUST.id} until {TODAY}"], id="expired"
+            declared(expires=TODAY),
+            [f"the declaration of {MUST.id} on target expired on {TODAY}"],
+            id="expired",
         ),
         pytest.param(
             declared(clause="KIP-0.gone", expires=TODAY + timedelta(days=2)),
-            ["target declares KIP-0.gone, which no catalogue has"],
+            ["target declares KIP-0.gone, which is not in the catalogue"],
             id="unknown-clause",
         ),
     ],

@@ -72,7 +72,7 @@ def test_violated_should_gates_only_where_asked(
             FAR_AWAY,
             1,
             Verdict.UNEXPECTED_PASS,
-            "declared as violated, but it holds",
+            "declared as violated, but not violated",
             id="unexpected-pass",
         ),
         pytest.param(
@@ -81,7 +81,7 @@ def test_violated_should_gates_only_where_asked(
             LONG_AGO,
             12,
             Verdict.KNOWN_VIOLATION,
-            f"! stale expectation: {DEFECT} declares {CLAUSE} until {LONG_AGO}",
+            f"! stale expectation: the declaration of {CLAUSE} on {DEFECT} expired on {LONG_AGO}",
             id="expired",
         ),
     ],

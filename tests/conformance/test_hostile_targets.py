@@ -115,7 +115,7 @@ def test_hostile_target_gets_verdicts(name: str, hostile_runs: Mapping[str, Suit
     assert verdicts[V0_SERVED] is Verdict.VIOLATES
     doubtful = {Verdict.INCONCLUSIVE, Verdict.NOT_RUN}
     assert {key for key, verdict in verdicts.items() if verdict in doubtful} <= CANNOT_BE_TOLD
-    assert "a fault of this suite" not in run.output
+    assert "a bug in this suite" not in run.output
     assert run.header["footer"]["exit_status"] == 1
 
 

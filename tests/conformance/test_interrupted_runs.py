@@ -71,7 +71,7 @@ def test_interrupted_run_keeps_rows_without_a_footer(tmp_path: Path) -> None:
     run, took_s = interrupt(process)
     assert run.status == INTERRUPTED
     assert took_s <= MOST_S
-    assert "the run was interrupted; the grid refuses its folder by name" in run.output
+    assert "the run was interrupted, so the grid will leave out its folder" in run.output
     assert run.rows()
     assert "footer" not in run.header
     assert survivors(children) == []
@@ -136,7 +136,7 @@ def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
     """run.json has the planned cells before the first example, and the target ends with a killed run."""
     runs = tmp_path / "runs"
     process = start_suite("--broker", "reference", "-v", runs=runs)
-    await_line(process, "launcher built-in")
+    await_line(process, "built in; started as a process")
     (folder,) = runs.iterdir()
     header = json.loads((folder / "run.json").read_text())
     await_line(process, "PASSED")

@@ -88,6 +88,6 @@ def test_a_target_that_refuses_connections_after_our_bytes_crashes(
     (folder,) = run.failures().values()
     failure = json.loads((folder / "failure.json").read_text())
     assert failure["kind"] == CRASH
-    assert failure["message"].startswith("the target crashes: ")
+    assert failure["message"].startswith("this request crashes the target: ")
     assert int.from_bytes(bytes.fromhex(failure["sent"][-1]["data"])[:4], signed=True) < 0
     assert clauses_with(run, Verdict.CONFORMS)

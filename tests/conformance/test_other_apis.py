@@ -48,7 +48,7 @@ def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_refused_version_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UNSUPPORTED_VERSION is a refusal, which the sweep asks for once more."""
+    """UNSUPPORTED_VERSION is a refusal, so the sweep requests the version again."""
     answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION]))
     with pytest.raises(Refusal, match="answered with UNSUPPORTED_VERSION"):
         check_served(NOBODY, LIST_GROUPS)
@@ -59,10 +59,10 @@ def test_a_refused_version_is_not_served(monkeypatch: pytest.MonkeyPatch) -> Non
     [
         (ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ""),
         (ErrorCode.INVALID_REQUEST, ErrorCode.NONE, ""),
-        (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST, "served although"),
-        (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE, "served although"),
-        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.NONE, "served although"),
-        (ErrorCode.NONE, ErrorCode.NONE, "served although"),
+        (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_REQUEST, "served, although"),
+        (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE, "served, although"),
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ErrorCode.NONE, "served, although"),
+        (ErrorCode.NONE, ErrorCode.NONE, "served, although"),
     ],
 )
 def test_only_a_refusal_shows_that_a_version_is_not_served(
@@ -83,5 +83,7 @@ def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outco
     monkeypatch.setattr(
         other_apis, "send", lambda broker, request: Exchange(request=request, outcome=outcome)
     )
-    with pytest.raises(Problem, match=f"neither refused nor closed; the target: {outcome.value}"):
+    with pytest.raises(
+        Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"
+    ):
         check_not_served(NOBODY, LIST_GROUPS)

@@ -97,7 +97,7 @@ def test_what_is_known_late_ends_the_overlap(error: BaseException) -> None:
     assert raised.value.__cause__ is error
     assert judge.begun == list(range(AT_ONCE + 1))
     overlap.judge(body, {"number": 99})
-    assert judge.judged == [0, 99], "what waited beside it is left to the rerun"
+    assert judge.judged == [0, 99], "examples that waited at the same time are left to the rerun"
 
 
 def test_what_ends_the_target_beside_others_is_looked_for_one_by_one() -> None:

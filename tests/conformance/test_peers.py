@@ -27,7 +27,7 @@ KNOWN_DEFECTS: Mapping[str, Mapping[str, str]] = {
     },
     "librdkafka-mock-2.16.0": {
         ANSWERED_IN_V0: "the refusal of v3 and above is neither v0 nor v3",
-        SERVED: "Heartbeat v5, which nobody describes; Metadata v9 to v13 with a byte too many",
+        SERVED: "Heartbeat v5, which no schema describes; Metadata v9 to v13 with a byte too many",
     },
     "nafka-0.1": {
         "KIP-35.v0-always-served": "v0 to v3 are answered in the layout of v4",

@@ -56,7 +56,7 @@ def exchange_of(
                 "outcome": Outcome.CLOSED,
                 "framing_error": NegativeLength("negative", start=0, end=4, field_path="size"),
             },
-            "^the answer's frame: ",
+            "^the response's frame: ",
             id="no-frame",
         ),
     ],
@@ -78,7 +78,7 @@ def test_surplus_bytes_are_refused_only_on_demand() -> None:
     exchange = exchange_of(payload=f"{V0_EMPTY} abcd")
     assert decode_answer(exchange, api_version=0).api_keys == ()
     assert bytes_behind_body(exchange, api_version=0) == b"\xab\xcd"
-    with pytest.raises(MalformedAnswer, match="no ApiVersions response v0"):
+    with pytest.raises(MalformedAnswer, match="not decodable as ApiVersions v0"):
         decode_answer(exchange, api_version=0, exactly=True)
 
 
@@ -161,15 +161,15 @@ def test_refusal_is_a_close_or_an_error(given: dict[str, Any], refused: bool) ->
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        pytest.param({"outcome": Outcome.SILENT}, "the target: silent", id="silent"),
+        pytest.param({"outcome": Outcome.SILENT}, "the target fell silent", id="silent"),
         pytest.param(
             {"payload": "00000007 002a", "usable": True},
-            "the target answered INVALID_REQUEST (42), and the next request was answered",
+            "the target answered INVALID_REQUEST (42); the next request was answered",
             id="kept",
         ),
         pytest.param(
             {"payload": "00000007 002a"},
-            "the target answered INVALID_REQUEST (42), and the next one was not answered",
+            "the target answered INVALID_REQUEST (42); the next request was not answered",
             id="lost",
         ),
     ],

@@ -132,7 +132,7 @@ def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:
 def test_a_refusal_that_ends_is_noted() -> None:
     """A refused item is requested again after all others: if it is served then, that is no failure."""
     judge, ended = run({ITEMS[0]: "refused at first", ITEMS[1]: "refused always"})
-    assert judge.noted == ["Produce v0: refused at first, and served when asked again"]
+    assert judge.noted == ["Produce v0: refused at first; served when it was requested again"]
     assert judge.failures == [("Produce v1: refused always", ITEMS[1])]
     assert judge.conforming == len(ITEMS) - 2
     assert ended.startswith("AssertionError")
@@ -156,7 +156,7 @@ def test_failures_before_the_end_of_a_broker_count() -> None:
     """If the broker ends, earlier failures are recorded, and the error names the item that ended it."""
     judge, ended = run({ITEMS[0]: "closed", ITEMS[2]: "gone"})
     assert [item for _, item in judge.failures] == [ITEMS[0]]
-    assert ended == "BrokerGone: asked for Produce v2: it ended"
+    assert ended == "BrokerGone: requesting Produce v2: it ended"
 
 
 def test_failures_stand_when_patience_ends() -> None:
@@ -166,14 +166,14 @@ def test_failures_stand_when_patience_ends() -> None:
     assert len(judge.left_out) == 1
     assert ended.startswith("AssertionError")
     judge, ended = run({ITEMS[2]: "late"})
-    assert (judge.conforming, ended) == (2, "OutOfPatience: asked for Produce v2: used up")
+    assert (judge.conforming, ended) == (2, "OutOfPatience: requesting Produce v2: used up")
 
 
 def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
     """The judge gets to know of it, and says why nothing more can be asked."""
     judge, ended = run({ITEMS[2]: "gone"})
     assert (judge.conforming, str(judge.ended)) == (2, "it ended")
-    assert ended == "BrokerGone: asked for Produce v2: it ended"
+    assert ended == "BrokerGone: requesting Produce v2: it ended"
 
 
 class Ending(Journal):
@@ -207,7 +207,10 @@ def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
     with pytest.raises(AssertionError):
         sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
     assert judge.failures == [
-        ("Produce v1: the target crashes: ended by SIGSEGV\nended by SIGSEGV", ITEMS[1])
+        (
+            "Produce v1: this request crashes the target: ended by SIGSEGV\nended by SIGSEGV",
+            ITEMS[1],
+        )
     ]
 
 

@@ -115,12 +115,16 @@ def asking_for_sasl() -> Behaviour:
             answer_http, r"it looks like HTTP .*48 54 54 50.*give the port", id="web-server"
         ),
         pytest.param(
-            answer_nothing, r"timed out: nothing answered within 0\.2 s\ncheck host", id="silent"
+            answer_nothing, r"timed out: no response within 0\.2 s\ncheck the host", id="silent"
         ),
         pytest.param(
             trickling(10), r"another protocol \(first bytes: 00\).*check the port", id="dripping"
         ),
-        pytest.param(close_at_once, "it closes on ApiVersions v0 to v4.*check host", id="closing"),
+        pytest.param(
+            close_at_once,
+            "it closes the connection on ApiVersions v0 to v4.*check the host",
+            id="closing",
+        ),
         pytest.param(alert, "it looks like TLS .*give the port", id="tls-alert"),
         pytest.param(only_tls(answer_nothing), "it looks like TLS .*give the", id="tls-silent"),
         pytest.param(
@@ -145,7 +149,7 @@ def test_port_that_cannot_be_judged_is_told_before_any_test(
 
 
 def test_port_that_takes_no_connection_in_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As behind a firewall that drops what it does not let through."""
+    """Accept nothing, like a firewall that drops packets."""
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
     with socket.create_server((LOOPBACK, 0), backlog=0) as listening:
         address = Address(*listening.getsockname())
@@ -180,7 +184,7 @@ def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
     run = run_suite("--bootstrap-server", f"{LOOPBACK}:{port}", runs=tmp_path / "runs")
-    assert_not_judged(run, "no Kafka broker answers at .*refused.*check host and port")
+    assert_not_judged(run, "no Kafka broker answers at .*refused.*check the host and port")
 
 
 def test_whatever_answers_one_version_is_judged() -> None:
@@ -205,7 +209,7 @@ def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
     assert verdicts.pop("KIP-35.v0-always-served") is Verdict.VIOLATES
     assert set(verdicts.values()) == {Verdict.INCONCLUSIVE}
     explained = run.output.partition("cells on ")[2]
-    assert explained.count("gave no readable table at any version of ApiVersions") == 1
+    assert explained.count("returned no readable table in any version of ApiVersions") == 1
 
 
 def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
@@ -225,9 +229,7 @@ def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     assert len({row["property"] for row in in_doubt}) == 1
     assert run.header["footer"]["example_rows"] == len(run.rows())
     assert run.header["targets"][0]["id"] == "reference"
-    reason = (
-        "reference ended while it was judged: exit status -9; what was sent did not end a fresh one"
-    )
+    reason = "reference ended while it was judged: exit status -9; the same bytes did not end a fresh process"
     explained = run.output[run.output.index("= verdicts =") :]
     assert explained.count(reason) == 1
     assert "Traceback" not in run.output

@@ -117,7 +117,7 @@ def test_what_fails_only_together_is_named_together() -> None:
 
     ((message, versions),), _ = _failures(Tampering(stage=Stage.REACTION, act=act))
     assert message.startswith(
-        "no UNSUPPORTED_VERSION for v299-v300, which fail only together on one connection: "
+        "no UNSUPPORTED_VERSION for v299-v300, which fail only when sent together on one connection: "
     )
     assert list(versions) == [299, 300]
 
@@ -131,7 +131,7 @@ def test_a_target_that_always_fails_is_not_asked_for_ever() -> None:
     ask_all(judge, broker, range(100, 2000))
     assert judge.differs.call_count == MOST_FAILED
     judge.leaves_out.assert_called_once_with(
-        f"after so many failures not asked for v{100 + MOST_FAILED}-v1999"
+        f"not requested after too many failures: v{100 + MOST_FAILED}-v1999"
     )
 
 

@@ -43,10 +43,10 @@ One run is one folder:
 | `failures/<signature>/` | hex dump, packet capture, reproducer, drawn values and facts of one distinct failure |
 | `summary.md` | the verdicts, for people |
 
-A reader refuses a folder as a whole, by name, and lists why; no row of such a folder changes a cell:
+Readers refuse an invalid folder completely and list it with the reason; no row of it changes a cell:
 {", ".join(f"`{refusal}`" for refusal in Refusal)}.
-A clause or target is unknown where a cell or a row is of one that `run.json` itself does not list: targets outside the registry count.
-So do runs with a clause that has left the catalogue since; `notices.json` and the page "How it was made" name it.
+A clause or target is unknown if a cell or row names it but `run.json` does not list it. Targets outside the registry are not refused.
+Neither are runs with a clause that the catalogue no longer contains; `notices.json` and the page "How it was made" name it.
 
 The version changes when a reader of the old one would misread the new one. A key or column may be added without that; a
 reader ignores what it does not know.
@@ -60,7 +60,7 @@ _PARQUET = {
     "examples": (
         EXAMPLE_FIELDS,
         "`request` is the kind of the example's last request: `v0` and so on for ApiVersions in a version that the "
-        "suite knows, `unknown` in any other, `other` for another API; with `-broken` behind it where the bytes are "
+        "suite knows, `unknown` in any other, `other` for another API; with the suffix `-broken` if the bytes are "
         "wrong on purpose. `outcome` is what became of it: answer, closed, ignored or silent. Both are `none` where "
         "nothing was exchanged. `latency_bucket` is the rounded-down binary logarithm of the first answer's latency in "
         "microseconds, times four.",

@@ -247,7 +247,7 @@ def test_mechanisms_are_listed_with_a_refusal_up_to_1_0() -> None:
 
 
 def test_other_apis_are_not_modelled_after_the_handshake_of_an_unrecorded_release() -> None:
-    """Without a record of what a release reads nothing is said of another API."""
+    """The model states nothing about another API if there is no record of what a release decodes."""
     profile = replace(profile_of("4.4.0", listener="sasl_plaintext"), readable_keys=())
     with pytest.raises(NotModelled, match="reads"):
         reactions(
@@ -342,8 +342,8 @@ def test_reaction_says_that_it_closes_and_why_there_are_others() -> None:
     )
     assert [str(each) for each in allowed] == [
         "ILLEGAL_SASL_STATE (34) to another API, then closed"
-        " (MODEL.sequence-agrees; the body of the request may not read, which closes the connection)",
-        "closed (MODEL.sequence-agrees; the body of the request may not read, which closes the connection)",
+        " (MODEL.sequence-agrees; if the broker cannot decode the request's body, it closes the connection)",
+        "closed (MODEL.sequence-agrees; if the broker cannot decode the request's body, it closes the connection)",
     ]
 
 

@@ -211,4 +211,4 @@ def test_release_without_a_table_is_refused() -> None:
     command = [sys.executable, "-m", "reference_model.server", "--release", "2.4.1"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert ended.returncode == 2
-    assert "no table of release 2.4.1 with kraft is recorded" in ended.stderr
+    assert "there is no recorded table of release 2.4.1 with kraft" in ended.stderr

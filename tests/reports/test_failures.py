@@ -196,11 +196,11 @@ def test_dump_tells_what_was_done() -> None:
         "connection 0: sent",
         "connection 0: closed",
         "connection 0: stray bytes",
-        "connection 1: sent, no answer awaited",
+        "connection 1: sent, without waiting for a response",
         "connection 0: closed by us",
     ]
     stray = "       0  de ad                                            of no answer\n"
-    assert f"{stray}  the request behind it: unanswered\n" in render_exchange(steps)
+    assert f"{stray}  the next request: unanswered\n" in render_exchange(steps)
 
 
 def test_stray_bytes_are_no_part_of_an_answer() -> None:
@@ -254,7 +254,7 @@ def test_refusal_of_api_versions_is_read_as_one_wherever_it_was_asked() -> None:
 def test_dump_says_where_the_layout_is_that_of_another_version() -> None:
     """A version without a schema is dumped with the field names of the nearest one, and a line says so."""
     request = minimal_request(LIST_GROUPS, 99, layout=0)
-    note = "  fields of request and answer are those of v0, the nearest version that is known"
+    note = "  request and response are decoded as v0, the nearest known version"
     assert note in dump_of(request, "00000007 0000 00000000")
     known = minimal_request(LIST_GROUPS, 0)
     assert note not in dump_of(known, "00000007 0000 00000000")

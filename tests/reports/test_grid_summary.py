@@ -20,11 +20,11 @@ TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
         (("conforms", "conforms"), "✓ Every MUST clause holds on 2 targets."),
         (
             ("conforms", "not_applicable"),
-            "✓ Every MUST clause holds on 1 target. No MUST clause is about the other 1.",
+            "✓ Every MUST clause holds on 1 target. No MUST clause applies to the other 1.",
         ),
         (
             ("known_violation", "conforms"),
-            "✓ Every MUST clause holds on 2 targets, but for 1 known violation.",
+            "✓ Every MUST clause holds on 2 targets, except for 1 known violation.",
         ),
         (
             ("violates", "not_run"),
@@ -38,7 +38,7 @@ TARGETS = ("apache-kafka-4.4.0", "apache-kafka-3.9.2")
         (("flaky", "conforms"), "✕ 1 MUST clause is violated on 1 of 2 targets."),
         (
             ("unexpected_pass", "inconclusive"),
-            "! 1 declared violation is gone. 1 MUST cell could not be judged.",
+            "! 1 declared violation is no longer found. 1 MUST cell could not be judged.",
         ),
         (
             ("inconclusive", "conforms"),
@@ -79,5 +79,5 @@ def test_sentence_counts_the_must_cells_that_were_not_asked(tmp_path: Path) -> N
         ],
     )
     assert summarise(read_grid(tmp_path), tmp_path / "index.html").sentence == (
-        "✓ Every MUST clause holds on 2 targets. 1 of 4 MUST cells could not be asked or do not apply."
+        "✓ Every MUST clause holds on 2 targets. 1 of 4 MUST cells could not be judged or do not apply."
     )

@@ -68,7 +68,7 @@ def test_surplus_bytes_are_shown() -> None:
     """Bytes after the body of a response are marked as such."""
     surplus = dump_answer(WHOLE + b"\xaa\xbb", api_version=1)
     assert surplus[-1] == (
-        "      30  aa bb                                            behind the body"
+        "      30  aa bb                                            after the body"
     )
 
 

@@ -36,7 +36,7 @@ def recomputed(tmp_path: Path) -> Path:
 def _lists(root: str) -> dict[str, list[dict[str, str]]]:
     return {
         "refused": [{"folder": f"{root}/1", "refusal": "cut_off", "reason": "it was cut off"}],
-        "notices": [{"folder": f"{root}/2", "notice": "nobody knows: C.gone"}],
+        "notices": [{"folder": f"{root}/2", "notice": "not in the catalogue: C.gone"}],
     }
 
 
@@ -64,11 +64,11 @@ def test_painted_files_are_named(published: Path, recomputed: Path, tmp_path: Pa
     (published / "tables" / "more.parquet").write_bytes(b"")
     write_hash_list(published)
     assert sorted(_found(published, recomputed, tmp_path)) == [
-        "page: cells/more.html is published, and no table makes it",
-        f"page: {badge.relative_to(published)} is not what the tables make it",
+        "page: cells/more.html is published, but no table produces it",
+        f"page: {badge.relative_to(published)} differs from the page that the tables produce",
         "page: grid.md is missing",
-        "page: index.html is not what the tables make it",
-        "page: tables/more.parquet is published, and no table makes it",
+        "page: index.html differs from the page that the tables produce",
+        "page: tables/more.parquet is published, but no table produces it",
     ]
 
 
@@ -79,7 +79,7 @@ def test_missing_list_is_named(
     """No page can be made without the list; the missing list is reported, and no other finding is lost."""
     (published / f"{name}.json").unlink()
     assert _found(published, recomputed, tmp_path) == [
-        f"page: none can be made: {name}.json is missing"
+        f"page: no page can be rendered: {name}.json is missing"
     ]
 
 

@@ -115,7 +115,7 @@ def test_many_targets_are_shown_by_symbols_below_numbers(tmp_path: Path) -> None
         "clause             level 10 11 12",
         "KIP-35.keys-unique MUST  ✓  ✓  ✓",
         "",
-        "1 more clause is kept by every target concerned.",
+        "1 more clause is kept by every target to which it applies.",
         "",
         "23 ✓ conforms, 1 ✕ violates",
         "✕ 1 MUST clause is violated on 1 of 12 targets.",
@@ -204,7 +204,9 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A failure that ended the target "crashes", in its heading and in the summary, and no other failure does."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "PIN"})
     for key, verdict in ((key_of(), Verdict.VIOLATES), (key_of(OTHER), Verdict.INFORMATIONAL)):
-        failure = failure_of(key, "the target crashes: panic", "fedcba9876543210", verdict)
+        failure = failure_of(
+            key, "this request crashes the target: panic", "fedcba9876543210", verdict
+        )
         crash = dataclasses.replace(failure, kind=CRASH)
         recorder.judged(dataclasses.replace(example_of(verdict, key), failure=crash))
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
@@ -216,6 +218,8 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     ]
     cells = [line.split(" | ")[-1] for line in summary_markdown(recorder).splitlines()[-2:]]
     assert cells == ["✕ crashes |", "≈ crashes |"]
+    rows = [line for line in _table(recorder) if line.startswith("KIP-")]
+    assert ["crashes" in row for row in rows] == [True, True]
 
 
 def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None:
@@ -227,7 +231,8 @@ def test_target_that_violates_everything_is_told_in_part(tmp_path: Path) -> None
     lines = _failures(recorder)
     assert sum(line.startswith("  again:") for line in lines) == MOST_TOLD
     assert (
-        lines[-1] == f"✕ 3 more of the kind 'violates': see {recorder.writer.folder / 'failures'}"
+        lines[-1]
+        == f"✕ 3 more with the verdict 'violates': see {recorder.writer.folder / 'failures'}"
     )
 
 
@@ -258,7 +263,7 @@ def test_unexpected_pass_is_news(tmp_path: Path) -> None:
     recorder.judged(example_of(Verdict.CONFORMS))
     assert _failures(recorder) == [
         "",
-        "! KIP-35.keys-unique on reference: declared as violated, but it holds",
+        "! KIP-35.keys-unique on reference: declared as violated, but not violated",
         "  declared because: reason (link)",
     ]
 
@@ -279,10 +284,10 @@ def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
 def test_stale_expectation_is_named(tmp_path: Path) -> None:
     """A declared violation that is out of date is named."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    recorder.stale_expectations = ["reference declares KIP-0.gone, which no catalogue has"]
+    recorder.stale_expectations = ["reference declares KIP-0.gone, which is not in the catalogue"]
     assert _failures(recorder) == [
         "",
-        "! stale expectation: reference declares KIP-0.gone, which no catalogue has",
+        "! stale expectation: reference declares KIP-0.gone, which is not in the catalogue",
     ]
 
 
@@ -391,7 +396,7 @@ def test_long_declaration_and_reasons_are_shortened(tmp_path: Path) -> None:
 
 
 def test_what_a_cell_leaves_out_is_told_by_listener(tmp_path: Path) -> None:
-    """A clause that is judged in part on several listeners is one entry."""
+    """A clause that is judged only partly on several listeners is one entry."""
     keys = [CellKey(CLAUSE, "reference", name) for name in ("ssl", "sasl_ssl")]
     recorder = recorder_for(tmp_path, dict.fromkeys(keys, "MUST"))
     for key, reason in zip(keys, ("one", "other"), strict=True):
@@ -399,7 +404,7 @@ def test_what_a_cell_leaves_out_is_told_by_listener(tmp_path: Path) -> None:
         recorder.left_out(key, reason)
     assert _failures(recorder) == [
         "",
-        f"✓ {CLAUSE} on reference (ssl, sasl_ssl) is judged in part:",
+        f"✓ {CLAUSE} on reference (ssl, sasl_ssl) is judged only partly:",
         "  ssl: one",
         "  sasl_ssl: other",
     ]

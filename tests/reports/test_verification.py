@@ -99,7 +99,7 @@ def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
         "file: tables/cells.parquet has changed since the grid was written"
     ]
     assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: verdict is conforms, and the runs say violates"
+        "cells: C.a / t / plaintext: verdict is conforms, but the runs give violates"
     ]
 
 
@@ -121,8 +121,8 @@ def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None
     _write(site, "cells", [second, {**first, "clause": "C.c"}])
     (site / "tables" / "flakes.parquet").unlink()
     assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: is not published, and the runs have it",
-        "cells: C.c / t / plaintext: is published, and the runs do not have it",
+        "cells: C.a / t / plaintext: is not published, but the runs produce it",
+        "cells: C.c / t / plaintext: is published, but the runs do not produce it",
         "flakes: the table is missing",
     ]
 
@@ -144,7 +144,7 @@ def test_added_column_is_named(site: Path, tmp_path: Path, verdict: str | None) 
     reviewed = [{**row, "verdict_after_review": verdict} for row in _rows(site, "cells")]
     _write(site, "cells", reviewed)
     assert _sentences(differing_rows(site, again)) == [
-        "cells: the column verdict_after_review is published, and the runs do not have it"
+        "cells: the column verdict_after_review is published, but the runs do not produce it"
     ]
 
 
@@ -156,7 +156,7 @@ def test_added_column_of_an_empty_table_is_named(site: Path, tmp_path: Path) -> 
         path = folder / "tables" / "flakes.parquet"
         pq.write_table(pa.table(columns | more), path)
     assert _sentences(differing_rows(site, again)) == [
-        "flakes: the column verdict_after_review is published, and the runs do not have it"
+        "flakes: the column verdict_after_review is published, but the runs do not produce it"
     ]
 
 
@@ -167,7 +167,7 @@ def test_removed_column_is_named(site: Path, tmp_path: Path, column: str) -> Non
     rows = [{name: row[name] for name in row if name != column} for row in _rows(site, "cells")]
     _write(site, "cells", rows)
     assert _sentences(differing_rows(site, again)) == [
-        f"cells: the column {column} is not published, and the runs have it"
+        f"cells: the column {column} is not published, but the runs produce it"
     ]
 
 
@@ -177,7 +177,7 @@ def test_row_that_stands_twice_is_named(site: Path, tmp_path: Path) -> None:
     first, second = _rows(site, "cells")
     _write(site, "cells", [first, second, {**first, "verdict": "conforms"}])
     assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: 2 rows are published, other than the 1 of the runs"
+        "cells: C.a / t / plaintext: the 2 published rows differ from the 1 rows of the runs"
     ]
 
 
@@ -205,7 +205,7 @@ def test_rows_of_one_key_have_no_order(site: Path, tmp_path: Path) -> None:
 def test_file_that_was_not_written_is_named(site: Path) -> None:
     """A second file in a table's folder is named, because it would be read as part of the table."""
     (site / "tables" / "more.parquet").write_bytes(b"")
-    assert "tables/more.parquet is not among those" in _sentences(differing_files(site))[0]
+    assert "tables/more.parquet is not in " in _sentences(differing_files(site))[0]
     (site / HASH_LIST).unlink()
     assert "SHA256SUMS is missing" in _sentences(differing_files(site))[0]
 
@@ -215,8 +215,8 @@ def test_removed_run_is_named(site: Path, run: Path, tmp_path: Path) -> None:
     shutil.move(run, tmp_path / "away")
     write_whole_run(tmp_path / "runs" / "r2", run_id="r2")
     assert _sentences(differing_runs(site, run_folders([tmp_path / "runs"]))) == [
-        "run: r1 is missing among the runs given",
-        "run: r2 is given, and the published grid does not count it",
+        "run: r1 is not among the given runs",
+        "run: r2 is given, but not part of the published grid",
     ]
 
 
@@ -237,7 +237,7 @@ def test_changed_row_is_named(site: Path, run: Path) -> None:
     greener = pa.array(["informational"] * rows.num_rows)
     pq.write_table(rows.set_column(place, rows.schema.field(place), greener), path)
     assert _sentences(differing_runs(site, [run])) == [
-        "run: r1 counts no more: examples/part-0.parquet has changed since the run was written"
+        "run: r1 is no longer valid: examples/part-0.parquet has changed since the run was written"
     ]
 
 
@@ -266,7 +266,7 @@ def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path, theirs: str,
         )
         pq.write_table(rows, folder / "tables" / "cells.parquet" / "part-0.parquet")
     assert _sentences(differing_rows(site, again)) == [
-        f"cells: it carries {theirs * 64} of its inputs, not {ours * 64}"
+        f"cells: the hash of its inputs is {theirs * 64}; expected {ours * 64}"
     ]
 
 
@@ -286,9 +286,9 @@ def test_lists_of_refused_runs_are_compared_by_name(tmp_path: Path) -> None:
     assert list(differing_lists(published, again, of_last_roll_up=False)) == []
     other = _list(tmp_path / "other", cut_off | {"folder": "/a/r3"})
     assert _sentences(differing_lists(other, again, of_last_roll_up=False)) == [
-        "refused.json: r3: cut_off: no footer is published, and the runs do not make it so",
-        "refused.json: r1: cut_off: no footer is not published, and the runs make it so",
-        "refused.json: r2: duplicate_run_id is not published, and the runs make it so",
+        "refused.json: r3: cut_off: no footer is published, but does not follow from the runs",
+        "refused.json: r1: cut_off: no footer is not published, but follows from the runs",
+        "refused.json: r2: duplicate_run_id is not published, but follows from the runs",
     ]
     less = _list(tmp_path / "less", cut_off)
     assert list(differing_lists(less, again, of_last_roll_up=True)) == []

@@ -237,10 +237,10 @@ def _kill_behind_delete(number: int) -> Arm:
         pytest.param(_kill_at_write("facts/failures/*"), False, id="last facts"),
         pytest.param(_kill_at_write("states/*/runs"), False, id="first of the state"),
         pytest.param(_kill_before("publish_text"), False, id="before the commit"),
-        pytest.param(_kill_before("_remove_leftovers"), False, id="behind the commit"),
+        pytest.param(_kill_before("_remove_leftovers"), False, id="after the commit"),
         pytest.param(_kill_at_write("tables/cells.parquet"), False, id="tables"),
         pytest.param(_kill_at_write("states/*/speed"), True, id="last of the state, rebuilding"),
-        pytest.param(_kill_before("_remove_leftovers"), True, id="behind the commit, rebuilding"),
+        pytest.param(_kill_before("_remove_leftovers"), True, id="after the commit, rebuilding"),
     ],
 )
 def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(

@@ -53,7 +53,7 @@ def test_tables_are_written_and_refused_runs_listed(
         {
             "folder": folder,
             "refusal": "cut_off",
-            "reason": "run.json has no footer: the run was cut off",
+            "reason": "run.json has no footer: the run did not end",
         }
     ]
     assert f"refused {folder}: run.json has no footer" in capsys.readouterr().err
@@ -123,7 +123,7 @@ def test_tables_become_a_page_with_evidence(spark: SparkSession, tmp_path: Path)
     assert summary.cells == {Verdict.VIOLATES: 1}
     pages = [page.read_text() for page in (tmp_path / "out").rglob("*.html")]
     assert any("00 12 00 03" in page for page in pages)
-    assert any("<dt>Expectation entry</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
+    assert any("<dt>Declared because</dt><dd>open as KAFKA-1</dd>" in page for page in pages)
 
 
 def test_packets_of_a_run_come_to_table_and_site(tmp_path: Path) -> None:

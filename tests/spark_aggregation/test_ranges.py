@@ -20,28 +20,28 @@ _VERDICTS = {
 RELEASES = ("0.10.0.1", "1.1.1", "2.2.2", "2.10.0", "4.4.0")
 
 STATEMENTS = {
-    "ccccc": "since 0.10.0.1, the oldest",
-    "nnccc": "since 2.2.2, not before",
-    "vvccc": "since 2.2.2, not before; violates 0.10.0.1 to 1.1.1",
-    "ooccc": "since 2.2.2; not run 0.10.0.1 to 1.1.1",
-    "n?ccc": "since 2.2.2; inconclusive 1.1.1",
-    "nncck": "since 2.2.2, not before; known violation 4.4.0",
-    "nnkcc": "since 2.10.0, not before; known violation 2.2.2",
-    "ckckc": "since 0.10.0.1, the oldest; known violation 1.1.1, 2.10.0",
-    "cccco": "since 0.10.0.1, the oldest; not run 4.4.0",
-    "ccccv": "0.10.0.1 to 2.10.0; violates 4.4.0",
-    "cnnnn": "0.10.0.1 only",
-    "ciiii": "0.10.0.1 only; informational 1.1.1 to 4.4.0",
+    "ccccc": "from 0.10.0.1 on (oldest judged)",
+    "nnccc": "from 2.2.2 on, not in older releases",
+    "vvccc": "from 2.2.2 on, not in older releases; violates in 0.10.0.1 to 1.1.1",
+    "ooccc": "from 2.2.2 on; not run in 0.10.0.1 to 1.1.1",
+    "n?ccc": "from 2.2.2 on; inconclusive in 1.1.1",
+    "nncck": "from 2.2.2 on, not in older releases; known violation in 4.4.0",
+    "nnkcc": "from 2.10.0 on, not in older releases; known violation in 2.2.2",
+    "ckckc": "from 0.10.0.1 on (oldest judged); known violation in 1.1.1, 2.10.0",
+    "cccco": "from 0.10.0.1 on (oldest judged); not run in 4.4.0",
+    "ccccv": "0.10.0.1 to 2.10.0; violates in 4.4.0",
+    "cnnnn": "only 0.10.0.1",
+    "ciiii": "only 0.10.0.1; informational in 1.1.1 to 4.4.0",
     "nccnn": "1.1.1 to 2.2.2",
-    "cnccc": "since 0.10.0.1, the oldest; not applicable 1.1.1",
-    "ccccu": "since 0.10.0.1, the oldest; unexpected pass 4.4.0",
+    "cnccc": "from 0.10.0.1 on (oldest judged); not applicable in 1.1.1",
+    "ccccu": "from 0.10.0.1 on (oldest judged); unexpected pass in 4.4.0",
     "ckv?o": (
-        "0.10.0.1 only; known violation 1.1.1; violates 2.2.2; inconclusive 2.10.0; not run 4.4.0"
+        "only 0.10.0.1; known violation in 1.1.1; violates in 2.2.2; inconclusive in 2.10.0; not run in 4.4.0"
     ),
-    "nnnnn": "not applicable 0.10.0.1 to 4.4.0",
-    "kkkkk": "known violation 0.10.0.1 to 4.4.0",
-    "nnkkk": "not applicable 0.10.0.1 to 1.1.1; known violation 2.2.2 to 4.4.0",
-    "ooooo": "not run 0.10.0.1 to 4.4.0",
+    "nnnnn": "not applicable in 0.10.0.1 to 4.4.0",
+    "kkkkk": "known violation in 0.10.0.1 to 4.4.0",
+    "nnkkk": "not applicable in 0.10.0.1 to 1.1.1; known violation in 2.2.2 to 4.4.0",
+    "ooooo": "not run in 0.10.0.1 to 4.4.0",
 }
 
 
@@ -83,9 +83,9 @@ def test_statements_are_as_written_out(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("verdict", "statement"),
     [
-        ("conforms", "4.4.0, the only one"),
-        ("violates", "violates 4.4.0"),
-        ("not_applicable", "not applicable 4.4.0"),
+        ("conforms", "4.4.0, the only release judged"),
+        ("violates", "violates in 4.4.0"),
+        ("not_applicable", "not applicable in 4.4.0"),
     ],
 )
 def test_single_release_claims_no_range(spark: SparkSession, verdict: str, statement: str) -> None:
@@ -108,7 +108,7 @@ def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
         "release_order array<int>",
     )
     rows = range_statements(cells, targets).collect()
-    assert [row.statement for row in rows] == ["ref only; violates ref+x"]
+    assert [row.statement for row in rows] == ["only ref; violates in ref+x"]
 
 
 def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
@@ -128,4 +128,4 @@ def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
         "array(2, 2, 2) AS release_order",
     )
     (row,) = range_statements(cells, targets).collect()
-    assert row.statement == "2.2.2 only; violates 2.2.2-rack-1 to own"
+    assert row.statement == "only 2.2.2; violates in 2.2.2-rack-1 to own"

@@ -159,8 +159,8 @@ def test_clause_of_another_level_or_no_longer_known_is_noticed_and_counts(
     )
     notice = changed_clauses(F.col("header"), clauses_of_today).alias("notice")
     assert [row.notice for row in read.accepted.select(notice).collect()] == [
-        "role or level is not that of the catalogue of today: C.a; "
-        "the catalogue of today does not know: C.gone"
+        "role or level differs from the current catalogue: C.a; "
+        "not in the current catalogue: C.gone"
     ]
     assert [row.counts for row in read.judged.collect()] == [True]
 

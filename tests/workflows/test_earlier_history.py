@@ -44,7 +44,7 @@ def test_an_artefact_without_a_run_does_not_count() -> None:
 
 @pytest.mark.parametrize(
     ("listed", "words", "downloads"),
-    [([], "it begins anew", 0), ([artefact(5, 11)], "history of workflow run 5", 1)],
+    [([], "a new one begins", 0), ([artefact(5, 11)], "history of workflow run 5", 1)],
     ids=["none", "one"],
 )
 def test_command_fetches_what_there_is(

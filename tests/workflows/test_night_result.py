@@ -44,8 +44,8 @@ def test_a_target_without_a_whole_run_is_named(tmp_path: Path) -> None:
     (cut_off / "run.json").write_text("{")
     result = CliRunner().invoke(main, [str(tmp_path), "--targets", "a b"])
     assert result.exit_code == 1
-    assert "a: no whole run" in result.output
-    assert "b: no whole run" in result.output
+    assert "a: no complete run" in result.output
+    assert "b: no complete run" in result.output
 
 
 def test_runs_after_one_that_was_cut_off_count(tmp_path: Path) -> None:

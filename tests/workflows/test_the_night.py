@@ -108,9 +108,9 @@ def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
     judge(runner, "2/2")
     runner.run(step_of("whole", "night_result"), TARGETS=TARGETS)
     assert "2 of 2 planned targets were judged" in runner.summary.read_text()
-    runner.run(step_of("whole", "night_result"), TARGETS=f"{TARGETS} nobody", status=1)
+    runner.run(step_of("whole", "night_result"), TARGETS=f"{TARGETS} missing-target", status=1)
 
-    assert "begins anew" in runner.run(step_of("roll-up", "earlier_history"))
+    assert "a new one begins" in runner.run(step_of("roll-up", "earlier_history"))
     runner.run(step_of("roll-up", "night_roll_up"))
     first = {path.name for path in (runner.folder / "runs").iterdir()}
     assert_history_knows(runner, first)

@@ -40,7 +40,7 @@ name: wrong
 on: push
 jobs:
   first:
-    needs: nobody
+    needs: missing-job
     runs-on: ubuntu-24.04
     steps:
       - uses: actions/checkout@v5
@@ -172,7 +172,7 @@ def test_actionlint_catches_a_wrong_workflow(tmp_path: Path) -> None:
     path.write_text(WRONG_WORKFLOW)
     checked = lint(path)
     assert checked.returncode == 1
-    assert 'needs job "nobody"' in checked.stdout
+    assert 'needs job "missing-job"' in checked.stdout
     assert "is potentially untrusted" in checked.stdout
 
 

@@ -111,7 +111,7 @@ def test_what_is_not_compared_is_counted_and_named(
     assert "size-larger-than-what-follows" in first["inputs"]
     told = (
         f"- on ssl, 2 releases from {equal_releases[0]} to {equal_releases[1]}: {len(first['inputs'])} "
-        "inputs, as TLS has no end of one side of the stream ("
+        "inputs, because TLS cannot end only one side of the stream ("
     )
     assert told in result.output
     assert told in (tmp_path / "changes.md").read_text()
@@ -162,7 +162,7 @@ def test_release_that_cannot_be_asked_loses_no_other(
         changes, [*equal_releases, "--generated", "0", "--out", str(tmp_path)]
     )
     assert result.exit_code == ExitStatus.HARNESS_ERROR, result.output
-    assert f"{equal_releases[0]} could not be asked: it ended at once" in result.output
+    assert f"{equal_releases[0]} could not be compared: it ended at once" in result.output
     assert json.loads((tmp_path / "changes.json").read_text())["releases"] == equal_releases[1:]
 
 

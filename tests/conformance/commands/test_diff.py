@@ -150,7 +150,7 @@ def test_bad_input_is_refused_by_name(command: Any, tmp_path: Path) -> None:
         tmp_path / "runs": f"is not a run folder, but holds one: {good}",
         several: "holds 2 run folders: give one of them, or roll them up first",
         cut_off: "run.json",
-        damaged: "is not whole",
+        damaged: "is incomplete or damaged",
     }
     for path, sentence in faults.items():
         paths = (good, path) if command is diff else (path,)

@@ -47,7 +47,7 @@ def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[st
     missing = tmp_path / "mutation.json"
     ended = _grid(tmp_path / "run", "--out", tmp_path / "grid", "--mutation", missing)
     assert ended.exit_code == 2
-    assert f"{missing} is no file; `kafka-conformance mutation --out`" in capfd.readouterr().err
+    assert f"{missing} is not a file; `kafka-conformance mutation --out`" in capfd.readouterr().err
     assert not (tmp_path / "grid").exists()
 
 
@@ -56,5 +56,5 @@ def test_violation_without_evidence_is_no_page(tmp_path: Path) -> None:
     _write_violation(tmp_path / "run")
     ended = _grid(tmp_path / "run", "--out", tmp_path / "grid")
     assert ended.exit_code == 1
-    assert "violates without evidence" in ended.output
+    assert "violates: evidence is missing" in ended.output
     assert not (tmp_path / "grid" / "index.html").exists()

@@ -60,13 +60,13 @@ def test_waiting_is_shown_on_a_terminal(command: str, words: str, tmp_path: Path
         pytest.param(
             "pin-artefacts apache-kafka-4.4.0",
             "pinning.pin",
-            "resolving what apache-kafka-4.4.0 runs from",
+            "resolving the artefacts of apache-kafka-4.4.0",
             id="pin-artefacts",
         ),
         pytest.param(
             "record-tables apache-kafka-4.4.0",
             "pinning.record",
-            "recording what apache-kafka-4.4.0 advertises",
+            "recording the version table and default responses of apache-kafka-4.4.0",
             id="record-tables",
         ),
     ],

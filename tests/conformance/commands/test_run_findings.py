@@ -60,7 +60,7 @@ def test_many_lines_are_cut_off_and_counted(
     monkeypatch.setattr(run_findings, "MOST_TOLD", 1)
     assert lines_of(defect_run.folder) == [
         every[0],
-        f"and {len(every) - 1} lines more: see {defect_run.folder}",
+        f"and {len(every) - 1} more lines: see {defect_run.folder}",
     ]
 
 

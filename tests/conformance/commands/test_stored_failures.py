@@ -59,7 +59,7 @@ def failure_of(run: SuiteRun) -> Path:
     ("chosen", "status", "said"),
     [
         pytest.param([], 1, f"still fails: {CLAUSE} on {DEFECT}", id="its-own-target"),
-        pytest.param(["--broker", "reference"], 0, "does not fail any more", id="healthy"),
+        pytest.param(["--broker", "reference"], 0, "no longer fails", id="healthy"),
         pytest.param(
             ["--bootstrap-server", "127.0.0.1:1"], 10, "inconclusive: ", id="nobody-there"
         ),
@@ -142,7 +142,7 @@ def test_failure_of_an_address_asks_for_it(defect_run: SuiteRun, tmp_path: Path)
     (tmp_path / "failure.json").write_text(json.dumps(facts | {"target": "127.0.0.1:9092"}))
     result = CliRunner().invoke(replay, [str(tmp_path)])
     assert result.exit_code == 2, result.output
-    assert "it was found at an address; give --bootstrap-server" in result.output
+    assert "found at an address, so --bootstrap-server is required" in result.output
 
 
 def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
@@ -155,7 +155,7 @@ def test_failure_becomes_an_entry(defect_run: SuiteRun) -> None:
 
 def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
     """A folder without a failure, or with an incomplete one, is refused by name."""
-    with pytest.raises(NoStoredFailure, match="holds no failure"):
+    with pytest.raises(NoStoredFailure, match="contains no failure"):
         read_failure(tmp_path)
     (tmp_path / "failure.json").write_text("[]")
     with pytest.raises(NoStoredFailure, match="not that of a failure"):

@@ -62,8 +62,8 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
     given = ("--with-history", "--mutation", score)
     ended = _kafka_conformance("verify", site, published / "runs", *given)
     assert ended.output.splitlines()[-2:] == [
-        "not compared, as no --changes is given: release_changes, inputs_left_out",
-        "the published grid is true: every file, run, row and page that was compared is as it must be",
+        "not compared, because --changes is missing: release_changes, inputs_left_out",
+        "the published grid is correct: every compared file, run, row and page matches",
     ]
     assert ended.exit_code == 0
 
@@ -79,9 +79,9 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
     assert ended.exit_code == 1
     for line in (
         "has changed since the grid was written",
-        "run: r1 is missing among the runs given",
+        "run: r1 is not among the given runs",
         "cells: KIP-35.keys-unique / apache-kafka-4.4.0 / plaintext: is published, and",
-        "cells: KIP-35.keys-unique / apache-kafka-3.9.2 / plaintext: conforms is 1, and the runs say 2",
+        "cells: KIP-35.keys-unique / apache-kafka-3.9.2 / plaintext: conforms is 1, but the runs give 2",
     ):
         assert line in ended.output
 
@@ -97,11 +97,11 @@ def test_painted_page_is_found(published: Path, tmp_path: Path) -> None:
     write_hash_list(site)
     ended = _kafka_conformance("verify", site, published / "runs")
     for line in (
-        "page: index.html is not what the tables make it",
+        "page: index.html differs from the page that the tables produce",
         "page: grid.csv is missing",
-        "page: cells/more.html is published, and no table makes it",
+        "page: cells/more.html is published, but no table produces it",
         "refused.json: cut-off: invalid_header: run.json does not follow its schema is not published",
-        "not compared, as no --mutation is given: mutation",
+        "not compared, because --mutation is missing: mutation",
     ):
         assert line in ended.output
     assert ended.exit_code == 1

@@ -66,11 +66,11 @@ def test_long_runs_are_short_to_read() -> None:
     ("text", "message"),
     [
         pytest.param("[[entry", "is not TOML", id="no-toml"),
-        pytest.param("", "has no entry", id="empty"),
+        pytest.param("", "has no entries", id="empty"),
         pytest.param(GOOD + "size = 2\n", "size is unknown", id="unknown-key"),
         pytest.param(GOOD.replace('origin = "o"\n', ""), "origin is missing", id="missing-key"),
         pytest.param(GOOD.replace('"o"', '""'), "origin is empty", id="empty-origin"),
-        pytest.param(GOOD.replace('"a"', '"A b"'), "'A b' is no name", id="name"),
+        pytest.param(GOOD.replace('"a"', '"A b"'), "'A b' is not a valid name", id="name"),
         pytest.param(GOOD.replace("00 01", "00 0"), "a: '0' is neither", id="half-a-byte"),
         pytest.param(GOOD.replace("00 01", "00 xy"), "a: 'xy' is neither", id="no-hex"),
         pytest.param(GOOD.replace("00 01", "61*999999"), "more than 262144 bytes", id="too-long"),
@@ -88,7 +88,7 @@ def test_bad_entry_is_refused_by_name(text: str, message: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("other", "message"),
     [
-        pytest.param(GOOD.replace("00 01", "02"), "a is the name of another entry", id="name"),
+        pytest.param(GOOD.replace("00 01", "02"), "a is also the name of another entry", id="name"),
         pytest.param(GOOD.replace('"a"', '"b"'), "b has the bytes of a", id="bytes"),
     ],
 )

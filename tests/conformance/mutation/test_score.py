@@ -82,7 +82,7 @@ def test_pinned_example_makes_up_for_unlucky_seeds() -> None:
         (score(blame("one", violated=())), f"one SURVIVED {ECHOED.id} in memory"),
         (
             score(blame("one", violated=(ECHOED.id, PINNED.id))),
-            f"one BLAMED ALSO {PINNED.id} in memory",
+            f"one ALSO TURNED RED {PINNED.id} in memory",
         ),
         (
             score(blame("one"), kills=(kill(1, None, 3),)),
@@ -111,7 +111,7 @@ def test_pinned_example_makes_up_for_unlucky_seeds() -> None:
         ),
         (
             score(reference=blame("", violated=("MODEL.agrees-with-reference",))),
-            "the plain reference VIOLATES MODEL.agrees-with-reference",
+            "the reference broker without a defect VIOLATES MODEL.agrees-with-reference",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_examples_to_a_kill_are_counted_by_seed() -> None:
 
 class _Unreachable:
     def sibling(self, listener: str) -> Broker:
-        raise ConnectionFailed(f"{listener}: nobody listens")
+        raise ConnectionFailed(f"{listener}: no listener")
 
 
 def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
@@ -51,9 +51,7 @@ def test_a_defect_that_cannot_be_judged_has_not_survived() -> None:
     def brokers(defect: str) -> Broker:
         return cast("Broker", _Unreachable()) if defect == SIGN else broker_with(defect)
 
-    words = (
-        f"{PROPERTY} could not judge .*: with {SIGN} ConnectionFailed: plaintext: nobody listens"
-    )
+    words = f"{PROPERTY} could not judge .*: with {SIGN} ConnectionFailed: plaintext: no listener"
     with pytest.raises(HarnessError, match=words):
         examples_to_kill(PROPERTY, (SIGN, OTHER), 3, brokers)
     with pytest.raises(HarnessError, match=words):

@@ -60,7 +60,7 @@ def small_tables(out_dir: Path) -> Path:
             cell_row(OTHER, OLD, "violates"),
             cell_row(OTHER, NEW, "not_applicable", reason="it lists nothing"),
         ],
-        ranges=[range_row(CLAUSE, "apache-kafka", "since 4.4.0, not before")],
+        ranges=[range_row(CLAUSE, "apache-kafka", "from 4.4.0 on, not in older releases")],
         transitions=[
             transition_row(CLAUSE, OLD, "regressed", listener="ssl"),
             transition_row(CLAUSE, OLD, "regressed", listener="plaintext"),
@@ -71,8 +71,13 @@ def small_tables(out_dir: Path) -> Path:
     )
 
 
-def hostile_tables(out_dir: Path) -> Path:
-    """Write tables with hostile text wherever a target can choose the text, and in more places."""
+def hostile_tables(out_dir: Path, **failure: str) -> Path:
+    """Write tables with hostile text wherever a target can choose the text, and in more places.
+
+    Args:
+        out_dir: the folder of the tables.
+        failure: other values of the failure's row.
+    """
     return write_tables(
         out_dir,
         targets=[target_row(HOSTILE, implementation=HOSTILE, release=HOSTILE, launcher=HOSTILE)],
@@ -83,7 +88,8 @@ def hostile_tables(out_dir: Path) -> Path:
         transitions=[transition_row(CLAUSE, HOSTILE, "regressed")],
         failures=[
             failure_row(
-                SIGNATURE, CLAUSE, HOSTILE, message=HOSTILE, hex_dump=HOSTILE, reproducer=HOSTILE
+                *(SIGNATURE, CLAUSE, HOSTILE),
+                **{"message": HOSTILE, "hex_dump": HOSTILE, "reproducer": HOSTILE, **failure},
             )
         ],
     )

@@ -8,7 +8,8 @@ from typing import Any
 from zipfile import ZipFile
 
 from reports.exports.links import ALLURE_RESULTS
-from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, OTHER, export
+from reports.run.failures import READS_FACTS
+from tests.reports.exports.grids import CLAUSE, HOSTILE, NEW, OLD, OTHER, export, hostile_tables
 
 
 def _results(folder: Path) -> dict[str, dict[str, Any]]:
@@ -47,6 +48,13 @@ def test_violation_carries_its_evidence(small: Path) -> None:
         }
     assert set(texts) == {"exchange.txt", "reproducer.py", "example.txt"}
     assert texts["reproducer.py"] == "print('again')\n"
+
+
+def test_script_is_attached_with_the_bytes_that_it_reads(tmp_path: Path) -> None:
+    """A script that reads `failure.json` does not run without it."""
+    hostile_tables(tmp_path, reproducer=f"json = Path(__file__){READS_FACTS}", facts="{}")
+    (result,) = _results(export(tmp_path)).values()
+    assert "failure.json" in {each["name"] for each in result["attachments"]}
 
 
 def test_same_grid_gives_the_same_archive(small: Path) -> None:

@@ -138,7 +138,7 @@ def test_markdown_is_bounded_and_harmless(tmp_path: Path) -> None:
     after = _grid(tmp_path / "b", *(cell_row(CLAUSE, name, "violates") for name in names))
     text = comparison_markdown(compare(before, after), (HOSTILE, HOSTILE))
     assert len(text.encode()) <= 65_536
-    assert "more rows do not fit here." in text
+    assert "more rows are left out for lack of space." in text
     rendered = RenderedTags(text)
     assert set(rendered.tags) <= EXPECTED_TAGS
     assert rendered.links == []

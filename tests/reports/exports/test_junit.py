@@ -110,7 +110,7 @@ def test_known_violation_is_explained_by_the_declaration_that_matched(tmp_path: 
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A case whose target ended says "crashes" in place of the verdict."""
     signature = "a" * 16
-    crash = {"kind": CRASH, "message": "the target crashes: panic\ngoroutine 1"}
+    crash = {"kind": CRASH, "message": "this request crashes the target: panic\ngoroutine 1"}
     write_tables(
         tmp_path,
         targets=[target_row(NEW)],
@@ -120,4 +120,4 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     )
     failures = read_history_tables(tmp_path).failures or ()
     (failed,) = junit_document(read_grid(tmp_path), failures).iter("failure")
-    assert failed.get("message") == "crashes: the target crashes: panic"
+    assert failed.get("message") == "crashes: this request crashes the target: panic"

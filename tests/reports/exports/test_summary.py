@@ -75,7 +75,7 @@ def test_summary_is_bounded_and_says_what_is_missing(
     text = _summary(everything_violated, most_bytes)
     assert len(text.encode()) <= most_bytes
     assert text.count("<details>") == text.count("</details>")
-    assert "Not shown here, for want of space: " in text
+    assert "Left out for lack of space: " in text
     assert "**✕ 120 MUST clauses are violated on 40 of 40 targets.**" in text
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from reports.exports.links import VIOLATIONS
 from reports.exports.violations import marker, violations_of
 from reports.grid.grid_tables import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.grid.history_tables import read_history_tables
-from tests.reports.exports.grids import CLAUSE, OLD, OTHER, SIGNATURE
+from reports.run.failures import READS_FACTS
+from tests.reports.exports.grids import CLAUSE, OLD, OTHER, SIGNATURE, export, hostile_tables
 from tests.reports.exports.rendered import EXPECTED_TAGS, RenderedTags
 
 
@@ -38,6 +41,17 @@ def test_body_has_clause_bytes_script_and_link(small: Path) -> None:
     assert "print('again')" in body
     assert rendered.links == [f"../failures/{SIGNATURE}.html"]
     assert rendered.comments == [f" kafka-conformance: {CLAUSE} on {OLD} "]
+
+
+@pytest.mark.parametrize(
+    "script", [f"json = Path(__file__){READS_FACTS}", "x = 1\n" * 300], ids=["reads-facts", "long"]
+)
+def test_body_has_no_script_that_does_not_run(script: str, tmp_path: Path) -> None:
+    """A script that needs another file, or does not fit completely, is left out; the replay command stays."""
+    hostile_tables(tmp_path, reproducer=script)
+    body = json.loads((export(tmp_path) / VIOLATIONS).read_text())[0]["body"]
+    assert "kafka-conformance replay" in body
+    assert "A script" not in body
 
 
 def test_pages_stand_before_the_links(small: Path) -> None:

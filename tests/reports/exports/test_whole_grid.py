@@ -6,7 +6,8 @@ import csv
 import json
 from pathlib import Path
 
-from tests.reports.exports.grids import HOSTILE
+from reports.verdict_labels import CRASH
+from tests.reports.exports.grids import HOSTILE, export, hostile_tables
 
 
 def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
@@ -15,7 +16,7 @@ def test_json_has_a_schema_version_and_all_tables(small: Path) -> None:
     assert next(iter(document.items())) == ("grid_schema_version", 1)
     assert document["counts"] == {"violates": 2, "known_violation": 1, "not_applicable": 1}
     assert document["cells"][0]["verdict"] == "known_violation"
-    assert document["ranges"][0]["statement"] == "since 4.4.0, not before"
+    assert document["ranges"][0]["statement"] == "from 4.4.0 on, not in older releases"
     assert document["runs"][0]["started_at"] == "2026-11-21T14:30:00+00:00"
     assert [entry["release"] for entry in document["targets"]] == ["4.4.0", "3.9.2", "3.9.2"]
 
@@ -37,7 +38,17 @@ def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
     assert lines[0] == "**✕ 1 MUST clause is violated on 1 of 2 targets.**"
     assert lines[2] == "| clause | level | Apache Kafka 4.4.0 | Apache Kafka 3.9.2 |"
     assert lines[4] == "| KIP-511.names-refused | MUST | ⚑ known | ✕ violates 1 |"
-    assert "| KIP-511.names-refused | apache-kafka | since 4.4.0, not before |" in lines
+    assert (
+        "| KIP-511.names-refused | apache-kafka | from 4.4.0 on, not in older releases |" in lines
+    )
+
+
+def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
+    """A cell with a failure that ended the target says so, in CSV and in Markdown."""
+    hostile_tables(tmp_path, kind=CRASH)
+    export(tmp_path)
+    for name in ("grid.csv", "grid.md"):
+        assert "✕ crashes" in (tmp_path / name).read_text(encoding="utf-8")
 
 
 def test_hostile_names_do_not_act(hostile: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,13 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
         ],
         "cells": _cells(),
         "ranges": [
-            range_row(KEYS, "apache-kafka", "since 2.8.2, the oldest"),
-            range_row(NAMES, "apache-kafka", "since 3.9.2, not before; known violation 4.4.0"),
-            range_row(NAMES, "apache-kafka", "4.4.0, the only one", listener="ssl"),
+            range_row(KEYS, "apache-kafka", "from 2.8.2 on (oldest judged)"),
+            range_row(
+                NAMES,
+                "apache-kafka",
+                "from 3.9.2 on, not in older releases; known violation in 4.4.0",
+            ),
+            range_row(NAMES, "apache-kafka", "4.4.0, the only release judged", listener="ssl"),
             range_row(NAMES, "hostile", HOSTILE),
         ],
         "failures": [
@@ -80,7 +84,7 @@ def _cells() -> list[dict[str, Any]]:
             "known_violation",
             known_violation=DECLARED,
             failures=[KNOWN_SIGNATURE],
-            first_seen=NOW,
+            first_seen=NOW - timedelta(days=30),
             last_changed=NOW,
             previous_verdict="violates",
         ),
@@ -142,7 +146,7 @@ def _history() -> dict[str, list[dict[str, Any]]]:
                 "inputs": 2,
                 "names": "a-half-frame, two-of-them",
             }
-            | {"reason": "TLS has no end of one side of the stream"}
+            | {"reason": "TLS cannot end only one side of the stream"}
             for release in ("3.9.2", "4.4.0")
         ],
         "neighbours": [
@@ -165,7 +169,7 @@ def _history() -> dict[str, list[dict[str, Any]]]:
 def write_small_site(out_dir: Path, **changes: list[dict[str, Any]]) -> Path:
     """Write the small site, with the given tables replaced, and return its folder."""
     refused = [{"folder": f"/runs/{HOSTILE}", "refusal": "cut_off", "reason": "it was cut off"}]
-    notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "nobody knows: C.gone"}]
+    notices = [{"folder": f"/runs/2-{HOSTILE}", "notice": "not in the catalogue: C.gone"}]
     write_tables(out_dir, refused=refused, notices=notices, **{**site_tables(), **changes})
     write_grid(out_dir)
     return out_dir
@@ -244,7 +248,11 @@ def write_large_site(out_dir: Path) -> Path:
         clauses=[clause_row(clause, place) for place, clause in enumerate(clauses)],
         cells=cells,
         ranges=[
-            range_row(clause, "apache-kafka", "since 2.4.1, not before; known violation 2.9.2")
+            range_row(
+                clause,
+                "apache-kafka",
+                "from 2.4.1 on, not in older releases; known violation in 2.9.2",
+            )
             for clause in clauses
         ],
     )

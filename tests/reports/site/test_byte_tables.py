@@ -19,7 +19,7 @@ def test_whole_conversation_reads_back() -> None:
             *dump_request(REFUSED_REQUEST),
             "connection 0: answer",
             *dump_answer(WRONG_ANSWER, api_version=3),
-            "  the request behind it: answered",
+            "  the next request: answered",
             "",
             "connection 0: closed by us",
         )
@@ -32,7 +32,7 @@ def test_whole_conversation_reads_back() -> None:
         ("closed by us", b""),
     ]
     assert [part.sent for part in parts] == [False, True, False, False]
-    assert parts[2].notes == ["the request behind it: answered"]
+    assert parts[2].notes == ["the next request: answered"]
 
 
 @given(data=st.binary(min_size=4, max_size=80))

@@ -35,7 +35,7 @@ def test_clause_page_has_every_cell_with_an_anchor(small_site: Path) -> None:
 
 def test_conforming_cell_says_what_it_leaves_out(tmp_path: Path) -> None:
     """It has no page of its own, so that the text stands next to the count of its examples."""
-    note = "2 of 10 drawn examples: more than 1 s had passed"
+    note = "2 of 10 drawn examples were run before the limit of 1 s"
     cells = [
         cell | {"reason": note}
         if (cell["clause"], cell["target"], cell["listener"]) == (NAMES, NEW, "ssl")
@@ -56,8 +56,8 @@ def test_clause_page_says_what_it_is_and_what_was_done(small_site: Path) -> None
     for part in (
         HOSTILE,
         "Proposed Changes",
-        "since 3.9.2, not before; known violation 4.4.0 on plaintext",
-        "4.4.0, the only one on ssl",
+        "from 3.9.2 on, not in older releases; known violation in 4.4.0 on plaintext",
+        "4.4.0, the only release judged on ssl",
         "test_x plaintext unknown version, broken 5 500 470 20 10 0 0, 42",
         "plaintext v3 5 500 470 20 10 0 0, 42",
         "names-are-not-checked ✓ always",
@@ -81,8 +81,8 @@ def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> Non
     """A known violation names its declaration, and leads to the bytes."""
     page = parse(small_site / addresses.cell_page(NAMES, NEW, "plaintext"))
     text = text_of(page)
-    assert "Expectation entry It is so on purpose. (KAFKA-1)" in text
-    assert "So since 2026-11-21 14:30 UTC, before that ✕ violates" in text
+    assert "Declared because It is so on purpose. (KAFKA-1)" in text
+    assert "Verdict since 2026-11-21 14:30 UTC; before that ✕ violates" in text
     goals = [link.get("href") for link in all_of(page, "a", class_="card")]
     assert goals == [f"../../failures/{KNOWN_SIGNATURE}.html"]
 
@@ -97,7 +97,7 @@ def test_flaky_cell_says_how_often(small_site: Path) -> None:
     assert "~ flaky 15%" in text_of(parse(small_site / addresses.target_page(MIDDLE)))
     page = parse(small_site / address)
     assert text_of(next(all_of(page, "h1"))).startswith("~ flaky 15%")
-    assert "3 of 20 repeats failed again: 15 % (95 % interval 5 to 36 %)" in text_of(page)
+    assert "3 of 20 repeats failed: 15 % (95 % interval 5 to 36 %)" in text_of(page)
 
 
 def test_flaky_cell_says_no_rate_where_none_was_recorded(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_missing_note_is_refused(
     clause: str, target: str, changes: dict[str, Any], tmp_path: Path
 ) -> None:
     """The cell is named, and no page is written."""
-    with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*without a note"):
+    with pytest.raises(StatementWithoutEvidence, match=f"{clause} on {target}.*a note is missing"):
         write_small_site(tmp_path, cells=_cells(clause, target, **changes))
     assert not (tmp_path / "index.html").exists()
 
@@ -54,5 +54,5 @@ def test_missing_evidence_is_refused(kept: str, tmp_path: Path) -> None:
         failures = [row for row in failures if row["signature"] != KNOWN_SIGNATURE]
     else:
         failures = [row | {"hex_dump": None} for row in failures]
-    with pytest.raises(StatementWithoutEvidence, match="without evidence"):
+    with pytest.raises(StatementWithoutEvidence, match="evidence is missing"):
         write_small_site(tmp_path, failures=failures)

@@ -64,7 +64,7 @@ def test_answers_stand_side_by_side(page: Element) -> None:
     """The page shows expected and actual bytes and values of each field that differs."""
     rows = _rows(page, "field by field")
     assert ["error_code ≠ differs", "00 2a", "INVALID_REQUEST (42)", "00 00", "NONE (0)"] in rows
-    assert ["api_keys[0].api_key ≠ differs", "not there", "00 12", "18"] in rows
+    assert ["api_keys[0].api_key ≠ differs", "absent", "00 12", "18"] in rows
     assert "The reference broker: answer, INVALID_REQUEST (42)" in text_of(page)
     assert "Apache Kafka 4.4.0: answer, NONE (0)" in text_of(page)
 
@@ -91,7 +91,7 @@ def test_answer_of_another_api_is_compared_as_far_as_its_fields_agree(tmp_path: 
     rows = _rows(page, "field by field")
     assert rows[1] == ["correlation_id", "00 00 00 07", "7", "00 00 00 07", "7"]
     coordinator = ["00 0f", "COORDINATOR_NOT_AVAILABLE (15)"]
-    assert ["error_code ≠ differs", "not read", *coordinator] in rows
+    assert ["error_code ≠ differs", "not decoded", *coordinator] in rows
 
 
 def test_bare_answers_are_compared_as_they_are() -> None:
@@ -151,7 +151,7 @@ def test_message_example_and_script_are_shown(page: Element) -> None:
         "assert NONE (0) is INVALID_REQUEST (42)",
         "@example(**{'name': ''})",
         "print('again')",
-        "Expectation entry It is so on purpose. (KAFKA-1)",
+        "Declared because It is so on purpose. (KAFKA-1)",
     ):
         assert part in text, part
 
@@ -167,7 +167,7 @@ def test_declaration_stands_under_the_failure_that_it_describes(tmp_path: Path) 
     ]
     write_small_site(tmp_path, cells=cells)
     text = text_of(parse(tmp_path / "failures" / f"{KNOWN_SIGNATURE}.html"))
-    assert "Expectation entry It is so on purpose. (KAFKA-1)" in text
+    assert "Declared because It is so on purpose. (KAFKA-1)" in text
     assert "Produce is closed on" not in text
 
 
@@ -228,7 +228,7 @@ def test_files_stand_beside_the_page(small_site: Path) -> None:
 def test_packets_are_told_of_where_they_were_kept(small_site: Path, page: Element) -> None:
     """Next to the bytes the page links the capture that contains them, if there is one."""
     kept = parse(small_site / "failures" / f"{SIGNATURE}.html")
-    assert "As packets, which Wireshark reads as Kafka: exchange.pcap." in text_of(kept)
+    assert "As packets, which Wireshark decodes as Kafka: exchange.pcap." in text_of(kept)
     assert "Wireshark" not in text_of(page)
 
 

@@ -50,14 +50,14 @@ def test_table_has_headers_in_both_directions(home: Element) -> None:
     assert groups == ["Kafka 4.x", "Kafka 3.x", "Kafka 2.x", "hostile", "other"]
     rows = [text_of(head) for head in all_of(home, "th", scope="row")]
     assert rows == [
-        "The target as a whole",
+        "All clauses",
         f"{KEYS} MUST",
         f"{ORDER} SHOULD",
         f"{NAMES} MUST",
         f"{WIDE} PIN",
     ]
     columns = [text_of(head) for head in all_of(home, "th", scope="col")]
-    assert columns[:5] == ["Clause", "Apache Kafka holds it", "4.4.0", "3.9.2", "2.8.2"]
+    assert columns[:5] == ["Clause", "Holds in Apache Kafka", "4.4.0", "3.9.2", "2.8.2"]
     caption = text_of(next(all_of(home, "caption")))
     assert "20261121T143000Z-1a2b3c4d, 2026-11-21, suite 0.1.0, commit 0123456789ab" in caption
 
@@ -118,10 +118,11 @@ def test_cells_have_a_label_on_narrow_screens(small_site: Path, home: Element) -
 
 def test_every_target_has_a_verdict_of_its_own(home: Element) -> None:
     """The first row shows the worst verdict of each target and in how many clauses, and links to its page."""
-    row = next(row for row in all_of(home, "tr") if "The target as a whole" in text_of(row))
+    row = next(row for row in all_of(home, "tr") if "All clauses" in text_of(row))
     links = {text_of(link): link.get("aria-label") for link in row.iter("a")}
     assert (
-        links["? inconclusive 1"] == "Apache Kafka 4.4.0 as a whole: inconclusive in 1 of 4 clauses"
+        links["? inconclusive 1"]
+        == "Apache Kafka 4.4.0, all clauses: inconclusive in 1 of 4 clauses"
     )
     assert next(link.get("href") for link in row.iter("a")) == f"targets/{NEW}.html"
 
@@ -175,4 +176,4 @@ def test_grid_without_any_range_has_no_range_column(tmp_path: Path) -> None:
         )
         / "index.html"
     )
-    assert "Apache Kafka holds it" not in [text_of(head) for head in all_of(page, "th")]
+    assert "Holds in Apache Kafka" not in [text_of(head) for head in all_of(page, "th")]

@@ -53,12 +53,12 @@ def test_each_role_has_a_grid(two_roles: Path) -> None:
     captions = [text_of(next(all_of(each, "caption"))) for each in (brokers, clients)]
     assert [caption.partition(":")[0] for caption in captions] == ["Brokers", "Clients"]
     assert _heads(clients, "row") == [
-        "The target as a whole",
+        "All clauses",
         f"{KEYS} MUST",
         f"{NAMED} MUST",
         f"{FALLS_BACK} MUST",
     ]
-    assert _heads(clients, "col") == ["Clause", "librdkafka holds it", "2.12.1", "2.4.0"]
+    assert _heads(clients, "col") == ["Clause", "Holds in librdkafka", "2.12.1", "2.4.0"]
     assert _heads(clients, "rowgroup") == ["KIP-35", "KIP-511"]
     assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
     assert not any("client" in head for head in _heads(brokers, "row"))
@@ -72,7 +72,7 @@ def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> N
     titles = [text_of(head) for head in all_of(home, "h2")]
     assert titles == ["Brokers", "Client operations on broker releases"]
     assert len(_heads(brokers, "col")) == 2 + len(TARGETS)
-    assert _heads(operations, "col") == ["Clause", "Apache Kafka holds it", "4.4.0", "2.8.2"]
+    assert _heads(operations, "col") == ["Clause", "Holds in Apache Kafka", "4.4.0", "2.8.2"]
     assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
     counts = summarise(read_grid(with_operations), with_operations).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 2
@@ -105,11 +105,11 @@ def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
     of_broker, of_client = cells[FALLS_BACK, NEW], cells[ORDER, NEW_CLIENT]
     assert (of_broker.verdict, of_broker.reason) == (
         Verdict.NOT_APPLICABLE,
-        "not a clause for brokers",
+        "does not apply to brokers",
     )
     assert (of_client.verdict, of_client.reason) == (
         Verdict.NOT_APPLICABLE,
-        "not a clause for clients",
+        "does not apply to clients",
     )
     assert cells[FALLS_BACK, OLD_CLIENT].verdict is Verdict.NOT_RUN
 

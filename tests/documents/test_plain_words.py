@@ -1,0 +1,101 @@
+"""Words of an older, harder style do not come back in code, pages, documents and data files."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.suite_runs import REPOSITORY
+from tests.documents.documents import name_of
+from tests.documents.test_false_sentences import PACKAGES
+
+_SUFFIXES = (".j2", ".js", ".md", ".sh", ".toml", ".yml")
+_FOLDERS = (*PACKAGES, "docs", ".github")
+_SELF = Path(__file__)
+_PLAIN_WORDS = {
+    # A proxy or firewall is a place; a clock may be behind; a process may leave files behind.
+    r"(?<!left\s)(?<!be\s)behind(?! an? (?:proxy|firewall))": "after",
+    "beside": "next to, along with",
+    "anew": "again",
+    "once more": "again",
+    "(?:is|are|was|were) told": "is reported; for tells apart: is distinguished",
+    "told (?:apart|from)": "distinguished",
+    "(?:is|are|was|were) said of": "what we report about",
+    "(?:is|are) of (?:no )?use": "helps, is unusable",
+    "the matter of": "judged by",
+    "(?:nobody|anybody)": "name the role: callers, no broker",
+}
+"""Regular expressions of words to avoid, each with what to write instead."""
+_HABITS = [
+    # No identifier, and no part of one: ids join their words with hyphens, dots and underscores.
+    (re.compile(rf"(?<![\w.-])(?:{words})(?![\w-])".replace(" ", r"\s+"), re.IGNORECASE), better)
+    for words, better in _PLAIN_WORDS.items()
+]
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the texts of a file that people read, with their line: of Python, comments and strings of several words."""
+    content = path.read_text("utf-8")
+    if path.suffix != ".py":
+        yield 1, content
+        return
+    for node in ast.walk(ast.parse(content)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            yield node.lineno, node.value
+    for token in tokenize.generate_tokens(io.StringIO(content).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def old_words(path: Path) -> list[str]:
+    """Return a line for each word to avoid in a file: where it is, and what to write instead."""
+    return [
+        f"{name_of(path)}:{line + text.count(chr(10), 0, match.start())}: {match[0]!r}: write {better!r}"
+        for line, text in texts(path)
+        for words, better in _HABITS
+        for match in words.finditer(text)
+    ]
+
+
+def files() -> Iterator[Path]:
+    """Yield every file of the repository that has such texts."""
+    yield from sorted(REPOSITORY.glob("*.md"))
+    for folder in _FOLDERS:
+        for path in sorted((REPOSITORY / folder).rglob("*")):
+            if path.suffix in (".py", *_SUFFIXES) and path != _SELF:
+                yield path
+
+
+def test_texts_use_plain_words() -> None:
+    """Every word to avoid is named with its place and a better one."""
+    assert [found for path in files() for found in old_words(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.py", '"""Reads\nbytes behind the body."""\n', ["2: 'behind': write 'after'"]),
+        ("a.py", "x = 1  # made anew\n", ["1: 'anew': write 'again'"]),
+        ("a.py", 'x = f"{y} is told {z}"\n', ["1: 'is told'"]),
+        ("a.md", "What is\nsaid of it", ["1: 'is\\nsaid of'"]),
+        ("a.toml", 'match = "bytes beside it"', ["1: 'beside'"]),
+        ("a.j2", "<p>Nobody knows</p>", ["1: 'Nobody'"]),
+        ("a.py", 'behind = "behind"\nid_ = "hurts-nobody and more"\n', []),
+        ("a.md", "one client behind a proxy, nothing left behind", []),
+    ],
+)
+def test_words_to_avoid_are_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, content: str, found: list[str]
+) -> None:
+    """Words are found across lines; names, ids and a proxy that clients are behind are not."""
+    monkeypatch.setattr(f"{__name__}.name_of", lambda path: path.name)
+    (tmp_path / name).write_text(content)
+    seen = old_words(tmp_path / name)
+    assert len(seen) == len(found)
+    assert all(f"{name}:{part}" in line for line, part in zip(seen, found, strict=True))
