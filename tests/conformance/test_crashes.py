@@ -170,7 +170,7 @@ def test_target_that_ends_once_leaves_a_doubt(tmp_path: Path) -> None:
         if next(ends):
             raise BrokerGone("exit status 139")
 
-    with pytest.raises(HarnessError, match="did not end a fresh one"):
+    with pytest.raises(HarnessError, match="did not end a fresh process"):
         case.run(end_once, 1)
 
 

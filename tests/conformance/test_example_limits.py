@@ -83,4 +83,4 @@ def test_cell_says_how_many_drawn_examples_were_run(
         for value in range(11):
             case.run(slow, value)
     case.judge.raise_first()
-    assert case.recorder.cells[case.key].reason.startswith("2 of 10 drawn examples: ")
+    assert case.recorder.cells[case.key].reason.startswith("2 of 10 drawn examples were run ")

@@ -48,7 +48,7 @@ def document() -> str:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:kafka-conformance:table-schema:{TABLE_SCHEMA_VERSION}",
-        "title": "One table beside a grid, as exports/<table>.json has it",
+        "title": "One table next to a grid, as exports/<table>.json has it",
         "description": "Timestamps are UTC. What a later version adds is a new table_schema_version.",
         "type": "object",
         "additionalProperties": False,

@@ -110,7 +110,7 @@ def test_long_values_are_cut(site: Path, tmp_path: Path) -> None:
     _write(site, "cells", [{**first, "verdict": "y" * 60}, second])
     _write(again, "cells", [{**first, "verdict": "x" * 61}, second])
     assert _sentences(differing_rows(site, again)) == [
-        f"cells: C.a / t / plaintext: verdict is {'y' * 60}, and the runs say {'x' * 60}..."
+        f"cells: C.a / t / plaintext: verdict is {'y' * 60}, but the runs give {'x' * 60}..."
     ]
 
 
@@ -132,7 +132,7 @@ def test_tables_after_one_that_is_not_compared_are(site: Path, tmp_path: Path) -
     again = Path(shutil.copytree(site, tmp_path / "again"))
     (site / "tables" / "cells.parquet").unlink()
     _write(site, "flakes", _rows(site, "flakes") * 2)
-    twice = "flakes: x / x / x: 2 rows are published, other than the 1 of the runs"
+    twice = "flakes: x / x / x: the 2 published rows differ from the 1 rows of the runs"
     assert _sentences(differing_rows(site, again)) == ["cells: the table is missing", twice]
     assert _sentences(differing_rows(site, again, taken_over=["cells"])) == [twice]
 
@@ -188,7 +188,7 @@ def test_other_rows_of_one_key_are_counted(site: Path, tmp_path: Path) -> None:
     _write(site, "cells", [first, {**first, "verdict": "conforms"}, second])
     _write(again, "cells", [first, first, second])
     assert _sentences(differing_rows(site, again)) == [
-        "cells: C.a / t / plaintext: 2 rows are published, other than the 2 of the runs"
+        "cells: C.a / t / plaintext: the 2 published rows differ from the 2 rows of the runs"
     ]
 
 
@@ -248,7 +248,7 @@ def test_runs_after_a_refused_one_are_compared(site: Path, run: Path, tmp_path: 
     (refused / "run.json").write_text("{")
     write_whole_run(tmp_path / "runs" / "r2", run_id="r2")
     assert _sentences(differing_runs(site, run_folders([run.parent]))) == [
-        "run: r2 is given, and the published grid does not count it"
+        "run: r2 is given, but not part of the published grid"
     ]
 
 

@@ -154,7 +154,7 @@ def test_a_served_request_keeps_the_connection() -> None:
     """The right answer is not enough if the connection closes."""
     entry = Entry(name="x", data=PLAIN.data, origin="")
     Replay(Wire(ANSWER, last=Outcome.ANSWER)).check_alone(entry)  # type: ignore[arg-type]
-    with pytest.raises(NotAllowed, match="the next one was not answered"):
+    with pytest.raises(NotAllowed, match="the next request was not answered"):
         Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
 
 
