@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.errors import StatementWithoutEvidence
 from reports.hash_list import write_hash_list
 from reports.site.grid_page import write_grid
 from reports.verify.page_verification import differing_pages
@@ -90,3 +91,17 @@ def test_tables_that_no_page_can_be_made_of_are_named(
     (recomputed / "tables" / "failures.parquet" / "part-0.parquet").unlink()
     (recomputed / "tables" / "failures.parquet").rmdir()
     assert _found(published, recomputed, tmp_path) != []
+
+
+def test_statement_without_evidence_is_named(
+    published: Path, recomputed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the pages cannot be rendered, the reason is the only difference."""
+
+    def render(*arguments: object) -> None:
+        raise StatementWithoutEvidence(["C.a has none"])
+
+    monkeypatch.setattr("reports.page_verification.render_grid", render)
+    (sentence,) = _found(published, recomputed, tmp_path)
+    assert sentence.startswith("page: none can be made: ")
+    assert sentence.endswith("C.a has none")

@@ -252,7 +252,7 @@ def test_runs_after_a_refused_one_are_compared(site: Path, run: Path, tmp_path: 
     ]
 
 
-@pytest.mark.parametrize(("theirs", "ours"), [("0", "1"), ("1", "0")])
+@pytest.mark.parametrize(("theirs", "ours"), [("0", "1"), ("1", "0"), ("1", "1")])
 def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path, theirs: str, ours: str) -> None:
     """A table that carries another hash of its inputs is named, whatever its rows are."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
@@ -265,15 +265,25 @@ def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path, theirs: str,
             {"org.apache.spark.sql.parquet.row.metadata": json.dumps(said)}
         )
         pq.write_table(rows, folder / "tables" / "cells.parquet" / "part-0.parquet")
-    assert _sentences(differing_rows(site, again)) == [
-        f"cells: the hash of its inputs is {theirs * 64}; expected {ours * 64}"
-    ]
+    sentence = f"cells: the hash of its inputs is {theirs * 64}; expected {ours * 64}"
+    assert _sentences(differing_rows(site, again)) == [sentence] * (theirs != ours)
 
 
 def _list(folder: Path, *refused: dict[str, str]) -> Path:
     folder.mkdir()
     (folder / "refused.json").write_text(json.dumps(refused))
     return folder
+
+
+def test_another_reason_is_another_entry(tmp_path: Path) -> None:
+    """Only the reason for a run id that is used twice depends on where the folders are."""
+    refused = {"folder": "/a/r1", "refusal": "row_count_differs"}
+    published = _list(tmp_path / "published", refused | {"reason": "3 rows"})
+    again = _list(tmp_path / "again", refused | {"reason": "4 rows"})
+    assert _sentences(differing_lists(published, again, of_last_roll_up=False)) == [
+        "refused.json: r1: row_count_differs: 3 rows is published, and the runs do not make it so",
+        "refused.json: r1: row_count_differs: 4 rows is not published, and the runs make it so",
+    ]
 
 
 def test_lists_of_refused_runs_are_compared_by_name(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> Non
             for verdict in judged
         ],
         "clause string, phase string, verdict string",
-    ).selectExpr("*", *COLUMN, "'f1' AS failure_signature", "2L AS examples", *SEEN)
+    ).selectExpr("*", *COLUMN, "'f1' AS failure_signature", "1L AS examples", *SEEN)
     cells = judged_cells(planned, partials).collect()
     assert {cell.clause: cell.verdict for cell in cells} == {
         name: cell_verdict(
@@ -66,7 +66,7 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> Non
     assert {
         cell.clause: tuple(cell[verdict] for verdict in EXAMPLE_VERDICTS) for cell in cells
     } == {
-        name: tuple(2 * (verdict in verdicts) for verdict in EXAMPLE_VERDICTS)
+        name: tuple(int(verdict in verdicts) for verdict in EXAMPLE_VERDICTS)
         for name, (verdicts, *_) in cases.items()
     }
 
