@@ -101,7 +101,7 @@ def test_statement_without_evidence_is_named(
     def render(*arguments: object) -> None:
         raise StatementWithoutEvidence(["C.a has none"])
 
-    monkeypatch.setattr("reports.page_verification.render_grid", render)
+    monkeypatch.setattr("reports.verify.page_verification.render_grid", render)
     (sentence,) = _found(published, recomputed, tmp_path)
     assert sentence.startswith("page: none can be made: ")
     assert sentence.endswith("C.a has none")
