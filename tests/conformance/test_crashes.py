@@ -37,6 +37,7 @@ ENDED = "broker ended by SIGABRT; last lines of broker.out:"
     ("last_words", "why"),
     [
         pytest.param((ENDED, "started", "panic: no memory", "frame 1", "panic: 2"), 2, id="panic"),
+        pytest.param((ENDED, "panic: no memory", "frame 1"), 1, id="panic-at-once"),
         pytest.param((ENDED, "started", "frame 1"), 0, id="no-reason"),
         pytest.param((ENDED,), 0, id="no-output"),
     ],

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from conformance.assertions.judging import Unjudged, naming_input
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
 from conformance.mutation.trials import broker_with
@@ -85,6 +86,13 @@ def test_a_failure_names_place_and_input(
     first, second, *_ = str(failed.value).split("\n")
     assert first.startswith(first_line)
     assert second == value
+
+
+def test_the_input_stands_between_the_first_line_and_the_details() -> None:
+    """The exception keeps its type, because it decides how the failure is judged."""
+    with pytest.raises(Unjudged) as failed, naming_input("a place", "an input"):
+        raise Unjudged("what is wrong\nits details\nand more")
+    assert str(failed.value) == "a place: what is wrong\nan input\nits details\nand more"
 
 
 class _Alive:

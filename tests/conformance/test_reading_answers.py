@@ -82,6 +82,15 @@ def test_surplus_bytes_are_refused_only_on_demand() -> None:
         decode_answer(exchange, api_version=0, exactly=True)
 
 
+@pytest.mark.parametrize(("size", "kept"), [(4095, True), (4096, True), (4097, False)])
+def test_only_small_answers_are_kept(size: int, kept: bool) -> None:
+    """The same small body is decoded once; large ones would fill the memory."""
+    body = bytes.fromhex("0000 00000000").ljust(size, b"\0")
+    first, second = (exchange_of(payload=f"00000007 {body.hex()}") for _ in range(2))
+    same = decode_answer(first, api_version=0) is decode_answer(second, api_version=0)
+    assert same is kept
+
+
 def test_offsets_of_a_fault_count_from_the_payload() -> None:
     """The four bytes of the header are part of them."""
     with pytest.raises(MalformedAnswer) as failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 
@@ -10,7 +11,11 @@ from packaging.requirements import Requirement
 from reference_model.tampering import Stage
 from tests.conformance.suite_runs import REPOSITORY
 
+PACKAGES = tuple(path.parent.name for path in REPOSITORY.glob("*/__init__.py"))
 ARCHITECTURE = (REPOSITORY / "ARCHITECTURE.md").read_text(encoding="utf-8")
+MOST_LINES = {"tests": 500}
+"""Lines of a module in packages with a limit of their own; 400 in the others."""
+MOST_PUBLIC_METHODS = 15
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -32,3 +37,37 @@ def test_every_dependency_has_a_reason() -> None:
 def test_stages_of_planted_defects_are_counted() -> None:
     """The text gives the number of stages that `Stage` has."""
     assert f"one of {NUMBERS[len(Stage)]} stages" in ARCHITECTURE
+
+
+def test_modules_are_short() -> None:
+    """No module has more than 400 lines, or 500 in the tests."""
+    long = [
+        path.relative_to(REPOSITORY).as_posix()
+        for package in PACKAGES
+        for path in (REPOSITORY / package).rglob("*.py")
+        if len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES.get(package, 400)
+    ]
+    assert long == []
+
+
+def test_classes_are_small() -> None:
+    """No class outside the tests has more than 15 public methods, without its properties."""
+    large = [
+        f"{path.relative_to(REPOSITORY).as_posix()}: {node.name}"
+        for package in set(PACKAGES) - {"tests"}
+        for path in (REPOSITORY / package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and len(public_methods(node)) > MOST_PUBLIC_METHODS
+    ]
+    assert large == []
+
+
+def public_methods(node: ast.ClassDef) -> list[str]:
+    """Return the names of a class's public methods."""
+    return [
+        each.name
+        for each in node.body
+        if isinstance(each, ast.FunctionDef)
+        and not each.name.startswith("_")
+        and not any("property" in ast.unparse(decorator) for decorator in each.decorator_list)
+    ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.exports import links
 from tests.conformance.suite_runs import REPOSITORY
 from tests.documents.documents import (
     DOCUMENTS,
@@ -137,3 +138,13 @@ def test_blocks_say_how_they_are_treated() -> None:
     text = "<!-- not run here: no engine -->\n\n```sh\na\n```\n\n<!-- ends with: 1 -->\n```sh\nb\n```\n```sh\nc\n```\n"
     found = [(block.script, block.status, block.not_run) for block in blocks_of(text, "x.md")]
     assert found == [("a\n", 0, "no engine"), ("b\n", 1, ""), ("c\n", 0, "")]
+
+
+def test_every_export_is_documented() -> None:
+    """`docs/exports.md` says who uses each file of a grid."""
+    text = (REPOSITORY / "docs" / "exports.md").read_text(encoding="utf-8")
+    addresses = [
+        *(links.FEED, links.JUNIT, links.ALLURE_RESULTS, links.VIOLATIONS, links.SUMMARY),
+        *(links.TABLE_SCHEMA, links.BADGE_OF_ALL),
+    ]
+    assert [each for each in addresses if each.removeprefix("exports/") not in text] == []

@@ -103,6 +103,17 @@ def test_changed_cell_is_named(site: Path, tmp_path: Path) -> None:
     ]
 
 
+def test_long_values_are_cut(site: Path, tmp_path: Path) -> None:
+    """Sixty characters are shown of each."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    _write(site, "cells", [{**first, "verdict": "y" * 60}, second])
+    _write(again, "cells", [{**first, "verdict": "x" * 61}, second])
+    assert _sentences(differing_rows(site, again)) == [
+        f"cells: C.a / t / plaintext: verdict is {'y' * 60}, and the runs say {'x' * 60}..."
+    ]
+
+
 def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None:
     """A removed row, an added row and a missing table are named."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
@@ -114,6 +125,16 @@ def test_rows_too_few_and_too_many_are_named(site: Path, tmp_path: Path) -> None
         "cells: C.c / t / plaintext: is published, and the runs do not have it",
         "flakes: the table is missing",
     ]
+
+
+def test_tables_after_one_that_is_not_compared_are(site: Path, tmp_path: Path) -> None:
+    """A table that is missing or taken over ends nothing."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    (site / "tables" / "cells.parquet").unlink()
+    _write(site, "flakes", _rows(site, "flakes") * 2)
+    twice = "flakes: x / x / x: 2 rows are published, other than the 1 of the runs"
+    assert _sentences(differing_rows(site, again)) == ["cells: the table is missing", twice]
+    assert _sentences(differing_rows(site, again, taken_over=["cells"])) == [twice]
 
 
 @pytest.mark.parametrize("verdict", ["conforms", None], ids=str)
@@ -157,6 +178,17 @@ def test_row_that_stands_twice_is_named(site: Path, tmp_path: Path) -> None:
     _write(site, "cells", [first, second, {**first, "verdict": "conforms"}])
     assert _sentences(differing_rows(site, again)) == [
         "cells: C.a / t / plaintext: 2 rows are published, other than the 1 of the runs"
+    ]
+
+
+def test_other_rows_of_one_key_are_counted(site: Path, tmp_path: Path) -> None:
+    """If there are several on both sides, none of them is the counterpart of another."""
+    again = Path(shutil.copytree(site, tmp_path / "again"))
+    first, second = _rows(site, "cells")
+    _write(site, "cells", [first, {**first, "verdict": "conforms"}, second])
+    _write(again, "cells", [first, first, second])
+    assert _sentences(differing_rows(site, again)) == [
+        "cells: C.a / t / plaintext: 2 rows are published, other than the 2 of the runs"
     ]
 
 
@@ -209,10 +241,22 @@ def test_changed_row_is_named(site: Path, run: Path) -> None:
     ]
 
 
-def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path) -> None:
+def test_runs_after_a_refused_one_are_compared(site: Path, run: Path, tmp_path: Path) -> None:
+    """One that the grid does not name may have been refused by it too, and is not mentioned."""
+    refused = tmp_path / "runs" / "a0"
+    refused.mkdir()
+    (refused / "run.json").write_text("{")
+    write_whole_run(tmp_path / "runs" / "r2", run_id="r2")
+    assert _sentences(differing_runs(site, run_folders([run.parent]))) == [
+        "run: r2 is given, and the published grid does not count it"
+    ]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("0", "1"), ("1", "0")])
+def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path, theirs: str, ours: str) -> None:
     """A table that carries another hash of its inputs is named, whatever its rows are."""
     again = Path(shutil.copytree(site, tmp_path / "again"))
-    for folder, digest in ((site, "0" * 64), (again, "1" * 64)):
+    for folder, digest in ((site, theirs * 64), (again, ours * 64)):
         rows = pq.read_table(folder / "tables" / "cells.parquet")
         (folder / "tables" / "cells.parquet").unlink()
         (folder / "tables" / "cells.parquet").mkdir()
@@ -222,7 +266,7 @@ def test_table_of_other_inputs_is_named(site: Path, tmp_path: Path) -> None:
         )
         pq.write_table(rows, folder / "tables" / "cells.parquet" / "part-0.parquet")
     assert _sentences(differing_rows(site, again)) == [
-        f"cells: it carries {'0' * 64} of its inputs, not {'1' * 64}"
+        f"cells: it carries {theirs * 64} of its inputs, not {ours * 64}"
     ]
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
 from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
-from spark_aggregation.tables.cell_tables import release_order
+from spark_aggregation.tables.cell_tables import judged_cells, release_order, release_steps
 from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
 from tests.spark_aggregation.rolled_up import tables_of
 
@@ -22,7 +22,8 @@ CELLS_SCHEMA = (
     "failures array<struct<signature: string, verdict: string, smallest_example: int, "
     "examples: long>>"
 )
-FLAKE_RATE = {"failed": 3, "repeats": 10, "rate": 0.3, "low": 0.1, "high": 0.6}
+COLUMN = ("'r1' AS run_id", "'t' AS target", "'l' AS listener")
+SEEN = ("1 AS smallest_example", "current_date() AS first_seen", "current_date() AS last_seen")
 
 
 def _subsets() -> Iterator[tuple[Verdict, ...]]:
@@ -30,36 +31,43 @@ def _subsets() -> Iterator[tuple[Verdict, ...]]:
         yield from combinations(EXAMPLE_VERDICTS, size)
 
 
-def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession, tmp_path: Path) -> None:
-    """Both rules agree on every set of example verdicts, whether applicable, declared or flaky."""
+def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> None:
+    """Both rules agree on every set of example verdicts, whether applicable, declared or flaky; shrinking is ignored."""
     cases = {
         f"C.{number}": case
         for number, case in enumerate(
             product(_subsets(), (True, False), (True, False), (True, False))
         )
     }
-    planned = [
-        planned_cell(
-            name,
-            applicable=applicable,
-            known_violation="declared" if known else "",
-            flaky=FLAKE_RATE if flaky else None,
-        )
-        for name, (_, applicable, known, flaky) in cases.items()
-    ]
-    header = run_header(planned)
-    rows = [
-        example_row(header, number, clause=name, verdict=verdict.value)
-        for name, (verdicts, *_) in cases.items()
-        for number, verdict in enumerate(verdicts)
-    ]
-    write_run(tmp_path / "run", header, rows)
-    cells = tables_of(spark, tmp_path)["cells"].collect()
+    planned = spark.createDataFrame(
+        [
+            (name, applicable, "declared" if known else "", (3, 10) if flaky else None)
+            for name, (_, applicable, known, flaky) in cases.items()
+        ],
+        "clause string, applicable boolean, known_violation string, "
+        "flaky struct<failed: int, repeats: int>",
+    ).selectExpr("*", *COLUMN, "current_timestamp() AS started_at", "'' AS reason")
+    partials = spark.createDataFrame(
+        [
+            (name, phase, verdict.value)
+            for name, (verdicts, *_) in cases.items()
+            for phase, judged in (("generate", verdicts), ("shrink", EXAMPLE_VERDICTS))
+            for verdict in judged
+        ],
+        "clause string, phase string, verdict string",
+    ).selectExpr("*", *COLUMN, "'f1' AS failure_signature", "2L AS examples", *SEEN)
+    cells = judged_cells(planned, partials).collect()
     assert {cell.clause: cell.verdict for cell in cells} == {
         name: cell_verdict(
             verdicts, applicable=applicable, known_violation=known, flaky=flaky
         ).value
         for name, (verdicts, applicable, known, flaky) in cases.items()
+    }
+    assert {
+        cell.clause: tuple(cell[verdict] for verdict in EXAMPLE_VERDICTS) for cell in cells
+    } == {
+        name: tuple(2 * (verdict in verdicts) for verdict in EXAMPLE_VERDICTS)
+        for name, (verdicts, *_) in cases.items()
     }
 
 
@@ -144,6 +152,31 @@ def test_runs_about_another_role_give_columns_of_their_own(
     roles = tables["targets"].select("run_id", "role").collect()
     assert {tuple(target) for target in roles} == {("r1", "broker"), ("r2", "operation")}
     assert tables["ranges"].select("clause").distinct().count() == 2
+
+
+def test_steps_are_the_releases_at_which_the_verdict_differs(spark: SparkSession) -> None:
+    """It may change in either direction; of two targets of one release, the first by name counts."""
+    verdicts = {
+        "k-2.9": ("conforms", "2.9", [2, 9]),
+        "k-2.10": ("violates", "2.10", [2, 10]),
+        "k-2.10-x": ("flaky", "2.10", [2, 10]),
+        "k-3.0": ("violates", "3.0", [3, 0]),
+        "k-4.0": ("conforms", "4.0", [4, 0]),
+    }
+    described = spark.createDataFrame(
+        [(target, *values) for target, values in verdicts.items()],
+        "target string, verdict string, release string, release_order array<int>",
+    ).selectExpr(
+        "*", "'r1' AS run_id", "'l' AS listener", "'C.a' AS clause", "'k' AS implementation"
+    )
+    targets = described.drop("clause", "verdict")
+    cells = described.select("run_id", "clause", "target", "listener", "verdict")
+    steps = release_steps(cells, targets).orderBy("to_target")
+    names = ("from_target", "to_target", "from_verdict", "to_verdict")
+    assert [tuple(row) for row in steps.select(*names).collect()] == [
+        ("k-2.9", "k-2.10", "conforms", "violates"),
+        ("k-3.0", "k-4.0", "violates", "conforms"),
+    ]
 
 
 def test_releases_sort_by_number(spark: SparkSession) -> None:

@@ -6,11 +6,17 @@ from datetime import date
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.testing import assertDataFrameEqual
 
 from spark_aggregation.reading.file_contents import CONTENTS, LATENCY_KEYS, PARTIAL_KEYS
-from spark_aggregation.reading.partials import counted_apart, merge_partials, partial_aggregates
+from spark_aggregation.reading.partials import (
+    counted_apart,
+    merge_partials,
+    parent,
+    partial_aggregates,
+)
 
 FOLDER = "file:/runs/r1"
 DAY = date(2026, 11, 21)
@@ -62,3 +68,10 @@ def test_merging_over_days_keeps_the_first_and_the_last(spark: SparkSession) -> 
         [("f1", 6, 4, date(2026, 11, 20), date(2026, 11, 22))], merged.schema
     )
     assertDataFrameEqual(merged, expected)
+
+
+def test_parent_is_the_path_without_its_last_names(spark: SparkSession) -> None:
+    """It has no slash at its end."""
+    paths = spark.createDataFrame([(f"{FOLDER}/examples/part-0.parquet",)], "path string")
+    found = paths.select(*(parent(F.col("path"), levels=levels) for levels in (1, 2, 3)))
+    assert tuple(found.collect()[0]) == (f"{FOLDER}/examples", FOLDER, "file:/runs")

@@ -48,8 +48,10 @@ STATEMENTS = {
 def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[str, str]:
     """Return the statement of each clause; a cell is (clause, release, verdict), and cells may be in any order."""
     frame = spark.createDataFrame(cells, "clause string, release string, verdict string")
+    # A release's only target is named by the release, whatever its id is.
+    target = "concat('k-', release, '-x') AS target"
     frame = frame.selectExpr(
-        *("clause", "'run-1' AS run_id", "concat('k-', release) AS target"),
+        *("clause", "'run-1' AS run_id", target),
         *("'plaintext' AS listener", "verdict"),
     )
     releases = sorted({release for _, release, _ in cells})
@@ -58,7 +60,7 @@ def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[
         "release string, release_order array<int>",
     ).selectExpr(
         "'run-1' AS run_id",
-        "concat('k-', release) AS target",
+        target,
         "'plaintext' AS listener",
         "'k' AS implementation",
         "release",

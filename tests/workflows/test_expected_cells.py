@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from clauses.catalogue import catalogue
 from fixtures.registry.targets import load_targets
 from tests.run_folders import DEFAULT_CLAUSE, example_row, planned_cell, run_header, write_run
-from workflows.expected_cells import Verdicts, main, read_expected
+from workflows.expected_cells import Verdicts, found_in, main, read_expected
 
 CI = Path(__file__).parents[2] / ".ci"
 LIST = CI / "other_brokers.json"
@@ -80,6 +80,27 @@ def test_a_run_without_a_footer_does_not_count(tmp_path: Path) -> None:
     (folder / "run.json").write_text("{")
     result = compare(tmp_path, "violated", "--targets", "a")
     assert (result.output, result.exit_code) == ("a: no complete run\n", 1)
+
+
+def test_targets_of_one_run_are_told_apart(tmp_path: Path) -> None:
+    """The verdict of one target is not counted for another one that the run judged too."""
+    header = run_header([planned_cell(target=target) for target in ("a", "b", "c")])
+    rows = [
+        example_row(header, target=target, verdict=verdict)
+        for target, verdict in (("a", "conforms"), ("b", "violates"), ("c", "conforms"))
+    ]
+    write_run(tmp_path / "run", header, rows)
+    violated = {target: each.verdicts.violated for target, each in found_in(tmp_path).items()}
+    assert violated == {"a": [], "b": [DEFAULT_CLAUSE], "c": []}
+
+
+@pytest.mark.parametrize("cut_off", ["run-a", "run-b"])
+def test_complete_run_counts_next_to_one_that_was_cut_off(tmp_path: Path, cut_off: str) -> None:
+    """Whichever folder is read first, an incomplete one does not hide the other."""
+    for name in ("run-a", "run-b"):
+        write_verdict(tmp_path, "violates", name=name)
+    (tmp_path / cut_off / "run.json").write_text("{")
+    assert found_in(tmp_path).keys() == {"a"}
 
 
 @pytest.mark.parametrize(("newest", "older"), [("run-a", "run-b"), ("run-b", "run-a")])

@@ -1,0 +1,63 @@
+"""The verdict of a cell, and of a cell with a single failure, against literals."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports.records import Verdict, cell_verdict, failure_verdict
+
+CONFORMS, VIOLATES = Verdict.CONFORMS, Verdict.VIOLATES
+NOTE, DOUBT = Verdict.INFORMATIONAL, Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "plain", "declared"),
+    [
+        pytest.param(set(), Verdict.NOT_RUN, Verdict.NOT_RUN, id="none"),
+        pytest.param({CONFORMS}, CONFORMS, Verdict.UNEXPECTED_PASS, id="conforms"),
+        pytest.param({CONFORMS, NOTE}, NOTE, Verdict.UNEXPECTED_PASS, id="note"),
+        pytest.param({CONFORMS, NOTE, DOUBT}, DOUBT, DOUBT, id="doubt"),
+        pytest.param({CONFORMS, VIOLATES}, VIOLATES, Verdict.KNOWN_VIOLATION, id="violates"),
+        pytest.param({VIOLATES, NOTE, DOUBT}, VIOLATES, DOUBT, id="violates-with-doubt"),
+    ],
+)
+def test_the_worst_verdict_counts(
+    verdicts: set[Verdict], plain: Verdict, declared: Verdict
+) -> None:
+    """A declared violation does not hide that something could not be judged."""
+    assert cell_verdict(verdicts, applicable=True, known_violation=False) is plain
+    assert cell_verdict(verdicts, applicable=True, known_violation=True) is declared
+    left_out = cell_verdict(verdicts, applicable=False, known_violation=False)
+    assert left_out is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "known_violation", "expected"),
+    [
+        pytest.param({VIOLATES}, False, Verdict.FLAKY, id="violates"),
+        pytest.param({VIOLATES}, True, Verdict.KNOWN_VIOLATION, id="declared"),
+        pytest.param({CONFORMS}, False, CONFORMS, id="conforms"),
+    ],
+)
+def test_only_an_undeclared_violation_is_flaky(
+    verdicts: set[Verdict], known_violation: bool, expected: Verdict
+) -> None:
+    """Other verdicts do not depend on repeats."""
+    verdict = cell_verdict(verdicts, applicable=True, known_violation=known_violation, flaky=True)
+    assert verdict is expected
+
+
+@pytest.mark.parametrize(
+    ("verdict", "known_violation", "flaky", "expected"),
+    [
+        pytest.param(VIOLATES, False, False, VIOLATES, id="violates"),
+        pytest.param(VIOLATES, False, True, Verdict.FLAKY, id="flaky"),
+        pytest.param(VIOLATES, True, False, Verdict.KNOWN_VIOLATION, id="declared"),
+        pytest.param(NOTE, True, False, NOTE, id="note-in-a-declared-cell"),
+    ],
+)
+def test_a_declaration_covers_only_what_violates(
+    verdict: Verdict, known_violation: bool, flaky: bool, expected: Verdict
+) -> None:
+    """An informational failure remains one, whatever the registry declares."""
+    assert failure_verdict(verdict, known_violation=known_violation, flaky=flaky) is expected

@@ -1,0 +1,165 @@
+"""Which run supplies a column is decided by class, start and corrections, whatever the order of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_aggregation.tables.run_selection import (
+    STANDING_DAYS,
+    columns_of_runs,
+    giving_columns,
+    shown_runs,
+)
+
+FIRST = datetime(2026, 3, 1, 4, tzinfo=UTC)
+TWO_WEEKS = timedelta(days=14)
+MONTH = 2 * TWO_WEEKS
+SECOND = timedelta(seconds=1)
+NOW = timedelta(0)
+
+
+class Run(NamedTuple):
+    """A run's row of one column.
+
+    Attributes:
+        run_id: its id.
+        after: the time between `FIRST` and its start.
+        run_class: its class.
+        corrects: the run that it corrects.
+        gave: whether it supplied its column before; None if it is new.
+        listener: the listener that it judged.
+        role: the role of its clauses.
+    """
+
+    run_id: str
+    after: timedelta = NOW
+    run_class: int = 3
+    corrects: str | None = None
+    gave: bool | None = None
+    listener: str = "l"
+    role: str = "broker"
+
+
+def columns_frame(spark: SparkSession, runs: Mapping[str, Sequence[Run]]) -> DataFrame:
+    """Return the columns of each target's runs, as the state keeps them."""
+    rows = [
+        (run.run_id, target, run.listener, run.role, FIRST + run.after, *run[2:5])
+        for target, own in runs.items()
+        for run in own
+    ]
+    return spark.createDataFrame(
+        rows,
+        "run_id string, target string, listener string, role string, started_at timestamp, "
+        "run_class int, corrects string, gave boolean",
+    )
+
+
+def giving(columns: DataFrame, *, since: timedelta | None = None) -> dict[str, list[str]]:
+    """Return the ids of the runs that supply a column, by target."""
+    start = None if since is None else int((FIRST + since).timestamp())
+    found: dict[str, list[str]] = {}
+    for row in giving_columns(columns, since=start).where("gives").orderBy("run_id").collect():
+        found.setdefault(row.target, []).append(row.run_id)
+    return found
+
+
+def test_classes_rank_complete_runs_before_full_tiers(spark: SparkSession) -> None:
+    """A complete smoke run ranks above a partial standard run; a run that does not say so is complete."""
+    kinds = [
+        ("whole-deep", True, "deep"),
+        ("unsaid-standard", None, "standard"),
+        ("whole-smoke", True, "smoke"),
+        ("part-standard", False, "standard"),
+        ("part-smoke", False, "smoke"),
+    ]
+    rows = [
+        (name, ("2026-03-01T05:00:00+01:00", whole, tier, None, [("client",)], [("t", "l")] * 2))
+        for name, whole, tier in kinds
+    ]
+    headers = spark.createDataFrame(
+        rows,
+        "run_id string, header struct<started_at: string, whole: boolean, tier: string, "
+        "corrects: string, clauses: array<struct<role: string>>, "
+        "planned_cells: array<struct<target: string, listener: string>>>",
+    )
+    columns = columns_of_runs(headers).selectExpr(
+        *("run_id", "target", "listener", "role", "unix_seconds(started_at) AS start"),
+        *("run_class", "corrects"),
+    )
+    shared = ("t", "l", "client", int(FIRST.timestamp()))
+    assert sorted(tuple(row) for row in columns.collect()) == [
+        ("part-smoke", *shared, 0, None),
+        ("part-standard", *shared, 1, None),
+        ("unsaid-standard", *shared, 3, None),
+        ("whole-deep", *shared, 3, None),
+        ("whole-smoke", *shared, 2, None),
+    ]
+
+
+def test_runs_keep_their_columns_for_two_weeks(spark: SparkSession) -> None:
+    """Only runs of a lower class of the same column have to wait."""
+    assert timedelta(days=STANDING_DAYS) == TWO_WEEKS
+    others = {
+        "lower class after 14 days": (Run("b", TWO_WEEKS, 2), ["a"]),
+        "lower class later": (Run("b", TWO_WEEKS + SECOND, 2), ["a", "b"]),
+        "same class": (Run("b", SECOND), ["a", "b"]),
+        "lower class before": (Run("b", -SECOND, 2), ["a", "b"]),
+        "lower class at once": (Run("b", NOW, 2), ["a"]),
+        "other listener": (Run("b", SECOND, 2, listener="m"), ["a", "b"]),
+        "other role": (Run("b", SECOND, 2, role="operation"), ["a", "b"]),
+    }
+    columns = columns_frame(spark, {name: [Run("a"), other] for name, (other, _) in others.items()})
+    assert giving(columns) == {name: expected for name, (_, expected) in others.items()}
+
+
+def test_corrected_runs_supply_nothing(spark: SparkSession) -> None:
+    """A later run of the same column corrects it, and the corrected run displaces no other."""
+    corrections = {
+        "later": (Run("b", SECOND, 0, "a"), ["b"]),
+        "at once with a greater id": (Run("b", NOW, 0, "a"), ["b"]),
+        "at once with a lesser id": (Run("0", NOW, 3, "a"), ["0", "a"]),
+        "earlier": (Run("b", -SECOND, 3, "a"), ["a", "b"]),
+        "other listener": (Run("b", SECOND, 3, "a", listener="m"), ["a", "b"]),
+        "itself": (Run("b", SECOND, 3, "b"), ["a", "b"]),
+    }
+    columns = columns_frame(
+        spark, {name: [Run("a"), correction] for name, (correction, _) in corrections.items()}
+    )
+    assert giving(columns) == {name: expected for name, (_, expected) in corrections.items()}
+
+
+def test_only_runs_since_a_start_are_decided_again(spark: SparkSession) -> None:
+    """Older runs keep what they gave; those of the two weeks before count as rivals, and older ones do not."""
+    columns = columns_frame(
+        spark,
+        {
+            "no rival": [Run("a", gave=False), Run("b", TWO_WEEKS, gave=True), Run("c", MONTH)],
+            "rival": [Run("a", TWO_WEEKS, gave=True), Run("b", MONTH, 1)],
+            "old rival": [Run("a", TWO_WEEKS, gave=True), Run("b", MONTH + SECOND, 1)],
+        },
+    )
+    assert giving(columns, since=MONTH) == {
+        "no rival": ["b", "c"],
+        "rival": ["a"],
+        "old rival": ["a", "b"],
+    }
+
+
+def test_the_newest_kept_run_is_shown(spark: SparkSession) -> None:
+    """Among runs that began together, the greater id is the newer; a column whose run is gone is not shown."""
+    columns = columns_frame(
+        spark,
+        {
+            "kept": [Run("r1", SECOND), Run("r2", SECOND), Run("r3"), Run("r4", TWO_WEEKS)],
+            "gone": [Run("r5"), Run("r6", SECOND)],
+        },
+    ).selectExpr("*", "run_id <> 'r4' AS gives")
+    kept = spark.createDataFrame(
+        [(f"r{number}", number != 6) for number in range(1, 7)], "run_id string, kept boolean"
+    )
+    shown = shown_runs(columns, kept).collect()
+    assert [tuple(row) for row in shown] == [("kept", "l", "broker", "r2")]
