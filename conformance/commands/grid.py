@@ -39,10 +39,7 @@ def grid(runs: tuple[str, ...], out: Path, **asked: str | int | bool | None) -> 
     With --history the grid also shows earlier runs, and runs that the history already has are not added again.
     """
     job = spark_job("job", *runs, "--out", str(out), *as_options(asked))
-    with (
-        status_line("rolling up with Spark"),
-        subprocess.Popen(job) as roll_up,
-    ):
+    with status_line("rolling up with Spark"), subprocess.Popen(job) as roll_up:
         # Half a second of imports, done while the roll-up runs.
         from conformance.commands.site import write_site  # noqa: PLC0415
     if roll_up.returncode != 0:

@@ -26,7 +26,9 @@ class WrongTargets(click.ClickException):
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
     options_metavar="",
 )
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="TARGET... [PYTEST OPTIONS]")
+@click.argument(
+    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[TARGET]... [PYTEST OPTIONS]"
+)
 def judge(arguments: tuple[str, ...]) -> None:
     r"""Judge brokers: `pytest conformance/`, from any folder.
 
