@@ -103,5 +103,5 @@ def test_statement_without_evidence_is_named(
 
     monkeypatch.setattr("reports.verify.page_verification.render_grid", render)
     (sentence,) = _found(published, recomputed, tmp_path)
-    assert sentence.startswith("page: none can be made: ")
+    assert sentence.startswith("page: no page can be rendered: ")
     assert sentence.endswith("C.a has none")

@@ -281,7 +281,7 @@ def test_another_reason_is_another_entry(tmp_path: Path) -> None:
     published = _list(tmp_path / "published", refused | {"reason": "3 rows"})
     again = _list(tmp_path / "again", refused | {"reason": "4 rows"})
     assert _sentences(differing_lists(published, again, of_last_roll_up=False)) == [
-        "refused.json: r1: row_count_differs: 3 rows is published, and the runs do not make it so",
+        "refused.json: r1: row_count_differs: 3 rows is published, but does not follow from the runs",
         "refused.json: r1: row_count_differs: 4 rows is not published, and the runs make it so",
     ]
 
