@@ -152,8 +152,8 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
         )
     if failure.is_behind_others:
         raise UnreadableValues(
-            "it occurred only after requests of other examples on the same connection, which no longer share one: "
-            "run its reproducer.py"
+            "it occurred only after requests of other examples on the same connection; examples no longer share "
+            "connections, so run its reproducer.py instead"
         )
     values: dict[str, Any] = dict(read_values(failure.example))
     body = _body_for(failure, values)
