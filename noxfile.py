@@ -31,9 +31,21 @@ def tests(session: nox.Session) -> None:
     session.run(
         "pytest",
         "tests",
-        *("-p", "randomly", "-n", "auto", "--dist", "loadfile"),
+        *("-p", "randomly", "-n", "auto", "--dist", "loadgroup"),
         *coverage,
         "--cov-report=term:skip-covered",
+        *session.posargs,
+    )
+
+
+@nox.session
+def slow(session: nox.Session) -> None:
+    """Run the tests that the others leave out because they take long."""
+    install(session)
+    session.run(
+        "pytest",
+        "tests",
+        *("-m", "slow", "-p", "randomly", "-n", "auto", "--dist", "loadgroup"),
         *session.posargs,
     )
 
