@@ -31,7 +31,7 @@ def tests(session: nox.Session) -> None:
     session.run(
         "pytest",
         "tests",
-        *("-p", "randomly", "-n", "auto", "--dist", "loadgroup"),
+        *("-p", "randomly", "-n", "auto", "--dist", "loadfile"),
         *coverage,
         "--cov-report=term:skip-covered",
         *session.posargs,
@@ -45,7 +45,7 @@ def slow(session: nox.Session) -> None:
     session.run(
         "pytest",
         "tests",
-        *("-m", "slow", "-p", "randomly", "-n", "auto", "--dist", "loadgroup"),
+        *("-m", "slow", "-p", "randomly", "-n", "auto", "--dist", "loadfile"),
         *session.posargs,
     )
 
