@@ -40,9 +40,14 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """Run the project's own tests that are marked as slow."""
+    """Run the tests that the others leave out because they take long."""
     install(session)
-    session.run("pytest", "tests", "-m", "slow", *session.posargs)
+    session.run(
+        "pytest",
+        "tests",
+        *("-m", "slow", "-p", "randomly", "-n", "auto", "--dist", "loadfile"),
+        *session.posargs,
+    )
 
 
 @nox.session

@@ -23,11 +23,13 @@ NO_TESTS_COLLECTED = 5
         pytest.param(
             ["--broker", "apache-kafka-9.*"],
             "no target is named 'apache-kafka-9.*'; nearest: apache-kafka-",
+            marks=pytest.mark.slow,
             id="glob-without-match",
         ),
         pytest.param(
             ["--bootstrap-server", "localhost"],
             "--bootstrap-server 'localhost' is not HOST:PORT",
+            marks=pytest.mark.slow,
             id="address-without-port",
         ),
         pytest.param(

@@ -32,7 +32,7 @@ def test_violated_must_ends_with_1(defects_run: SuiteRun) -> None:
 @pytest.mark.parametrize(
     ("options", "status", "outcome"),
     [
-        pytest.param([], 0, "1 xfailed", id="recorded"),
+        pytest.param([], 0, "1 xfailed", marks=pytest.mark.slow, id="recorded"),
         pytest.param(["--strict-should"], 1, "1 failed", id="strict"),
     ],
 )
@@ -64,7 +64,14 @@ def test_violated_should_gates_only_where_asked(
             id="known",
         ),
         pytest.param(
-            DEFECT, "no such thing", FAR_AWAY, 1, Verdict.VIOLATES, "1 failed", id="other-failure"
+            DEFECT,
+            "no such thing",
+            FAR_AWAY,
+            1,
+            Verdict.VIOLATES,
+            "1 failed",
+            marks=pytest.mark.slow,
+            id="other-failure",
         ),
         pytest.param(
             "reference",
@@ -82,6 +89,7 @@ def test_violated_should_gates_only_where_asked(
             12,
             Verdict.KNOWN_VIOLATION,
             f"! stale expectation: the declaration of {CLAUSE} on {DEFECT} expired on {LONG_AGO}",
+            marks=pytest.mark.slow,
             id="expired",
         ),
     ],

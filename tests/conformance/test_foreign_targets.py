@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reports.records import Verdict
 from tests.conformance.suite_runs import REPOSITORY, run_suite
@@ -69,6 +71,7 @@ def test_what_is_not_asked_of_a_foreign_target_stands_beside_the_verdict(tmp_pat
     assert "is judged only partly:" in run.output
 
 
+@pytest.mark.slow
 def test_clauses_of_versions_that_are_not_served_do_not_apply(tmp_path: Path) -> None:
     """A target that only supports v0 is judged by clauses from v0; the others say why they do not apply."""
     with old_release() as address:

@@ -27,6 +27,8 @@ from tests.conformance.fake_targets import (
 )
 from tests.conformance.suite_runs import SuiteRun, finish, start_suite
 
+pytestmark = pytest.mark.slow  # Thirteen runs
+
 QUICK: dict[str, Behaviour] = {
     "garbage": answer_garbage,
     "closing": close_at_once,

@@ -77,6 +77,7 @@ def test_interrupted_run_keeps_rows_without_a_footer(tmp_path: Path) -> None:
     assert survivors(children) == []
 
 
+@pytest.mark.slow
 def test_interrupt_while_a_target_is_silent_ends_the_run(tmp_path: Path) -> None:
     """What a target may still keep the run waiting for is not waited for."""
     asked = threading.Event()
@@ -154,6 +155,7 @@ def test_killed_run_has_written_its_plan(tmp_path: Path) -> None:
     assert survivors(children) == []
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_do_not_meet(tmp_path: Path) -> None:
     """Two concurrent runs into one folder make two complete run folders."""
     options = ("--broker", "reference", "--tier", "smoke")

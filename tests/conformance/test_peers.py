@@ -66,6 +66,7 @@ def _without_bytes(runs: Iterable[SuiteRun]) -> list[Path]:
     return [place for place in failures if not (place / "exchange.pcap").exists()]
 
 
+@pytest.mark.slow  # Starts other brokers
 @pytest.mark.parametrize("target", KNOWN_DEFECTS)
 def test_known_defects_of_other_brokers_appear(target: str, tmp_path: Path) -> None:
     """Each is seen in the cell of the clause that it breaks, and has the bytes that show it."""

@@ -212,6 +212,7 @@ def test_target_without_a_readable_table_is_asked_once(tmp_path: Path) -> None:
     assert explained.count("returned no readable table in any version of ApiVersions") == 1
 
 
+@pytest.mark.slow
 def test_broker_that_dies_leaves_what_was_judged(tmp_path: Path) -> None:
     """A broker killed during the run is started again, and only the property of that moment is inconclusive."""
     runs = tmp_path / "runs"

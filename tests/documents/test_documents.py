@@ -45,6 +45,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow  # Judges, and starts Spark, some twenty times
 @pytest.mark.parametrize("document", WITH_COMMANDS, ids=name_of)
 def test_commands_run_as_they_stand_there(document: Path, copy: Path) -> None:
     """The blocks of a document run one after the other, in the order in which a reader runs them."""

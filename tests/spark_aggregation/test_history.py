@@ -39,6 +39,8 @@ from tests.spark_aggregation.histories import (
 )
 from tests.spark_aggregation.rolled_up import ingested
 
+SLOW = pytest.mark.slow
+
 
 class Killed(BaseException):
     """Simulates the end of the process: no code of the suite catches it."""
@@ -69,6 +71,7 @@ def _merged(
     return merged, rebuilt
 
 
+@pytest.mark.slow  # Four roll-ups
 def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: Path) -> None:
     """Every table is equal with a late run, a night given twice, a corrected run and a cut-off run."""
     first = [SmallRun(number=1, day=0), SmallRun(number=2, day=2, verdicts=("violates", None))]
@@ -86,7 +89,8 @@ def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: 
     assert [path.name.partition("-")[0] for path in batches] == ["batch=00000004"]
 
 
-@pytest.mark.timeout(1800)  # Some 15 roll-ups; on a busy machine each took 20 s
+@pytest.mark.slow  # Some 15 roll-ups
+@pytest.mark.timeout(1800)  # On a busy machine each took 20 s
 @given(data=st.data())
 @settings(FEW_AND_SLOW, max_examples=WRITTEN_HISTORIES)
 def test_any_history_equals_the_one_made_anew(spark: SparkSession, data: st.DataObject) -> None:
@@ -234,13 +238,17 @@ def _kill_behind_delete(number: int) -> Arm:
 @pytest.mark.parametrize(
     ("arm", "rebuild"),
     [
-        pytest.param(_kill_at_write("facts/failures/*"), False, id="last facts"),
-        pytest.param(_kill_at_write("states/*/runs"), False, id="first of the state"),
+        pytest.param(_kill_at_write("facts/failures/*"), False, marks=SLOW, id="last facts"),
+        pytest.param(_kill_at_write("states/*/runs"), False, marks=SLOW, id="first of the state"),
         pytest.param(_kill_before("publish_text"), False, id="before the commit"),
-        pytest.param(_kill_before("_remove_leftovers"), False, id="after the commit"),
+        pytest.param(_kill_before("_remove_leftovers"), False, marks=SLOW, id="after the commit"),
         pytest.param(_kill_at_write("tables/cells.parquet"), False, id="tables"),
-        pytest.param(_kill_at_write("states/*/speed"), True, id="last of the state, rebuilding"),
-        pytest.param(_kill_before("_remove_leftovers"), True, id="after the commit, rebuilding"),
+        pytest.param(
+            _kill_at_write("states/*/speed"), True, marks=SLOW, id="last of the state, rebuilding"
+        ),
+        pytest.param(
+            _kill_before("_remove_leftovers"), True, marks=SLOW, id="after the commit, rebuilding"
+        ),
     ],
 )
 def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
@@ -265,6 +273,7 @@ def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
     _assert_nothing_is_left_over(Storage(spark, history), batches=1 if rebuild else 2)
 
 
+@pytest.mark.slow  # Eleven attempts
 def test_every_write_before_the_commit_may_be_the_last(
     spark: SparkSession,
     tmp_path: Path,
@@ -293,6 +302,7 @@ def _add_to(history: History, facts: Facts) -> None:
     history.commit(batch, history.state())
 
 
+@pytest.mark.slow
 def test_what_a_killed_rebuild_replaced_goes_with_the_next_commit(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
 ) -> None:
@@ -317,7 +327,8 @@ def _assert_nothing_is_left_over(storage: Storage, *, batches: int) -> None:
         assert len(storage.names(f"facts/{table}")) == batches
 
 
-@pytest.mark.timeout(1200)  # Spark starts three times
+@pytest.mark.slow  # Spark starts three times
+@pytest.mark.timeout(1200)
 def test_process_that_was_killed_is_as_if_it_never_was(
     spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
 ) -> None:
@@ -351,6 +362,7 @@ def _kill_when_there_is(root: Path, pattern: str, *arguments: str | Path) -> Non
     assert process.returncode == -signal.SIGKILL, said.decode()
 
 
+@pytest.mark.slow
 def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
 ) -> None:
@@ -385,18 +397,18 @@ def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Pat
 
 
 def test_history_in_another_layout_is_refused_until_it_is_made_anew(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
 ) -> None:
     """Tables with other columns are not read as if they had today's; a rebuild replaces them."""
-    first, second = _write_two_nights(tmp_path)
+    first, second = first_night / "first", first_night / "second"
+    shutil.copytree(first_night / "history", tmp_path / "history")
     history = str(tmp_path / "history")
-    before = roll_up_into(spark, tmp_path / "out", first, history=history)
     storage, commit = Storage(spark, history), "commits/00000001.json"
     storage.write_text(commit, storage.read_text(commit).replace('"layout": 2, ', ""))
     with pytest.raises(ForeignHistory, match=r"layout 1, and 2 .* --rebuild"):
         roll_up_into(spark, tmp_path / "out", second, history=history)
-    rebuilt = roll_up_into(spark, tmp_path / "out", first, history=history, rebuild=True)
-    assert rebuilt == before
+    rebuilt = roll_up_into(spark, tmp_path / "out", first, second, history=history, rebuild=True)
+    assert rebuilt == never_killed
 
 
 def test_file_is_published_whole_and_once(spark: SparkSession, tmp_path: Path) -> None:

@@ -101,7 +101,8 @@ def test_a_night_is_planned(runner: Runner) -> None:
     assert "apache-kafka-4.4.0" in outputs["targets"]
 
 
-@pytest.mark.timeout(1200)  # Spark starts twice; on a busy machine that took four minutes
+@pytest.mark.slow  # Two runs, and Spark starts twice
+@pytest.mark.timeout(1200)  # On a busy machine that took four minutes
 def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
     """Two shards, roll-up, a second night on top, hashes, issues: each step uses the output of the one before."""
     judge(runner, "1/2")

@@ -51,6 +51,7 @@ def test_missing_report_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[st
     assert not (tmp_path / "grid").exists()
 
 
+@pytest.mark.slow
 def test_violation_without_evidence_is_no_page(tmp_path: Path) -> None:
     """A red cell without evidence is an error that names the cell, and no page is written."""
     _write_violation(tmp_path / "run")

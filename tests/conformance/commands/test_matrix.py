@@ -225,9 +225,9 @@ def test_run_that_was_cut_off_is_not_finished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "whole"),
     [
-        pytest.param([], True, id="all"),
+        pytest.param([], True, marks=pytest.mark.slow, id="all"),
         pytest.param(["-k", "test_tags_in_answers_ascend"], False, id="chosen"),
-        pytest.param(["--listener", "plaintext"], False, id="listener"),
+        pytest.param(["--listener", "plaintext"], False, marks=pytest.mark.slow, id="listener"),
     ],
 )
 def test_header_says_whether_the_run_is_whole(
@@ -306,7 +306,14 @@ def test_wrong_command_line_is_refused(arguments: list[str], tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        signal.SIGTERM,
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
 def test_stopped_matrix_leaves_nothing_running(how: signal.Signals, tmp_path: Path) -> None:
     """Ctrl-C, SIGTERM and SIGKILL end the runs and their brokers; the first two with status 2."""
     command = [sys.executable, "-m", "conformance", "matrix", "reference", "reference+tags-descend"]

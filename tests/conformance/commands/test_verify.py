@@ -43,6 +43,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow  # Verifying rolls all runs up again
 def test_true_grid_is_called_true(published: Path) -> None:
     """The tables with single runs, in any order, result in the same grid, and status 0."""
     runs = [published / "runs" / name for name in ("r1", "cut-off", "r0")]
@@ -51,6 +52,7 @@ def test_true_grid_is_called_true(published: Path) -> None:
     assert ended.exit_code == 0
 
 
+@pytest.mark.slow  # Verifying rolls all runs up again
 def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> None:
     """Replaying the nights results in the same tables and pages; each lists only its own refused runs."""
     site, score = tmp_path / "site", tmp_path / "mutation.json"
@@ -68,6 +70,7 @@ def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> 
     assert ended.exit_code == 0
 
 
+@pytest.mark.slow  # Verifying rolls all runs up again
 def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> None:
     """A cell turned green, a changed row and a removed run each have lines, and the status is 1."""
     for name in ("site", "runs"):
@@ -86,6 +89,7 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
         assert line in ended.output
 
 
+@pytest.mark.slow  # Verifying rolls all runs up again
 def test_painted_page_is_found(published: Path, tmp_path: Path) -> None:
     """Rewritten hashes hide nothing: pages, exports, badges and lists are compared with the tables."""
     site = shutil.copytree(published / "site", tmp_path / "site")

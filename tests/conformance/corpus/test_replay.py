@@ -158,6 +158,7 @@ def test_a_served_request_keeps_the_connection() -> None:
         Replay(Wire(ANSWER, last=Outcome.CLOSED)).check_alone(entry)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_healthy_target_conforms_on_the_corpus(tmp_path: Path) -> None:
     """The reference broker answers every stored input as the model allows; each is an example."""
     run = run_suite("--broker", "reference", *REPLAY, runs=tmp_path / "runs")

@@ -86,6 +86,7 @@ def test_a_tail_is_certain_if_every_run_reaches_it() -> None:
     assert reach(pinned=("first",)).is_certain
 
 
+@pytest.mark.slow  # Draws two complete runs
 def test_a_standard_run_reaches_every_tail() -> None:
     """With every seed some property draws a value of each tail, unless one is pinned."""
     reaches = measured_reaches(SEEDS)

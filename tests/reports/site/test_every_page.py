@@ -130,6 +130,7 @@ def test_regions_have_names_of_their_own(pages: Pages) -> None:
         assert len(set(names)) == len(names), path
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", list(SIZES))
