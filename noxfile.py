@@ -40,7 +40,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """Run the tests that the others leave out because they take long."""
+    """Run the project's own tests that are marked as slow."""
     install(session)
     session.run(
         "pytest",
