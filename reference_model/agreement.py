@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import is_dataclass
 
-from reference_model.answers import response_for
 from reference_model.connection_states import ConnectionEvent
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Listing, Reaction
 from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE
+from reference_model.responses import response_for
 from reference_model.same_response import StablePart, stable_part, stable_part_of_body
 from wire.codec import decode
 from wire.error_codes import ErrorCode

@@ -17,7 +17,7 @@ class ConnectionState(enum.Enum):
     """Requests are served without authentication."""
     BEFORE_HANDSHAKE = "before the handshake"
     """On a SASL listener: the broker awaits one ApiVersions request or the handshake."""
-    VERSIONS_TOLD = "versions told"
+    API_VERSIONS_SERVED = "API versions served"
     """On a SASL listener: the one ApiVersions request was served, and only the handshake may follow."""
     BARE_TOKENS = "bare tokens"
     """After SaslHandshake v0: every frame is a token."""
@@ -50,7 +50,7 @@ SERVING = (_State.OPEN, _State.AUTHENTICATED)
 TAKING_REQUESTS = (
     *SERVING,
     _State.BEFORE_HANDSHAKE,
-    _State.VERSIONS_TOLD,
+    _State.API_VERSIONS_SERVED,
     _State.BARE_TOKENS,
     _State.WRAPPED_TOKENS,
 )
@@ -60,11 +60,11 @@ TRANSITIONS: Mapping[tuple[ConnectionState, ConnectionEvent], ConnectionState] =
     **{(state, _Event.SERVED): state for state in TAKING_REQUESTS},
     **{(state, _Event.REFUSED): _State.CLOSED for state in TAKING_REQUESTS},
     **{(state, _Event.SWALLOWED): _State.DEAD for state in TAKING_REQUESTS},
-    (_State.BEFORE_HANDSHAKE, _Event.VERSIONS_GIVEN): _State.VERSIONS_TOLD,
+    (_State.BEFORE_HANDSHAKE, _Event.VERSIONS_GIVEN): _State.API_VERSIONS_SERVED,
     (_State.BEFORE_HANDSHAKE, _Event.HANDSHAKE_V0): _State.BARE_TOKENS,
     (_State.BEFORE_HANDSHAKE, _Event.HANDSHAKE_V1): _State.WRAPPED_TOKENS,
-    (_State.VERSIONS_TOLD, _Event.HANDSHAKE_V0): _State.BARE_TOKENS,
-    (_State.VERSIONS_TOLD, _Event.HANDSHAKE_V1): _State.WRAPPED_TOKENS,
+    (_State.API_VERSIONS_SERVED, _Event.HANDSHAKE_V0): _State.BARE_TOKENS,
+    (_State.API_VERSIONS_SERVED, _Event.HANDSHAKE_V1): _State.WRAPPED_TOKENS,
     (_State.BARE_TOKENS, _Event.TOKEN_TAKEN): _State.AUTHENTICATED,
     (_State.WRAPPED_TOKENS, _Event.TOKEN_TAKEN): _State.AUTHENTICATED,
     (_State.AUTHENTICATED, _Event.HANDSHAKE_V0): _State.BARE_TOKENS,

@@ -183,7 +183,7 @@ def _to_api_versions(
     state: ConnectionState,
 ) -> tuple[Reaction, ...]:
     traits = profile.traits
-    if state is ConnectionState.VERSIONS_TOLD and traits.sasl_versions_once:
+    if state is ConnectionState.API_VERSIONS_SERVED and traits.sasl_versions_once:
         return (closed(_BEFORE_AUTHENTICATION),)
     if not 0 <= header.api_version <= traits.api_versions_max:
         return (unsupported(profile),)

@@ -10,12 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reference_model.answers import (
-    answers_of_other_apis,
-    encode_step,
-    refusal_of_other_api,
-    response_for,
-)
 from reference_model.client_software import (
     ClientSoftware,
     Counts,
@@ -30,6 +24,14 @@ from reference_model.connection_states import (
     ConnectionEvent,
     ConnectionState,
 )
+from reference_model.fault_injection import (
+    Pause,
+    RequestContext,
+    Stage,
+    StreamEnd,
+    Tampering,
+    TlsOpening,
+)
 from reference_model.oracle import NOBODY, first_state, reactions
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Identity, Listing, NotModelled, Reaction
@@ -39,6 +41,12 @@ from reference_model.request_parser import (
     parse_header,
     read_mechanism,
 )
+from reference_model.responses import (
+    answers_of_other_apis,
+    encode_step,
+    refusal_of_other_api,
+    response_for,
+)
 from reference_model.sasl import (
     Authentication,
     Credentials,
@@ -47,7 +55,6 @@ from reference_model.sasl import (
     token_in,
 )
 from reference_model.scram import SCRAM, ScramExchange, ScramRefused
-from reference_model.tampering import Ending, Handling, Pause, Stage, Tampering, TlsOpening
 from wire import primitives
 from wire.errors import DecodeError
 from wire.exchange import Outcome
@@ -62,15 +69,15 @@ __all__ = [
     "ConnectionEvent",
     "ConnectionState",
     "Credentials",
-    "Ending",
-    "Handling",
     "Identity",
     "Listing",
     "NotModelled",
     "Pause",
     "Reaction",
     "ReferenceBroker",
+    "RequestContext",
     "Stage",
+    "StreamEnd",
     "Tampering",
     "TlsOpening",
     "reactions",
@@ -222,7 +229,7 @@ class BrokerConnection:
 
     def _end(self) -> None:
         """Close after the end of the client's stream, unless a defect keeps the connection open."""
-        ending = Ending(connection=self, unread=self._reader.unread)
+        ending = StreamEnd(connection=self, unread=self._reader.unread)
         self._broker.tamper(Stage.END, ending)
         self._outgoing += ending.answer
         if not ending.keeps_open:
@@ -231,7 +238,7 @@ class BrokerConnection:
     def _refuse_size(self, answers: list[bytes]) -> bool:
         """Close after an invalid size prefix; return False if a defect skips it and reads on."""
         unread = self._reader.unread
-        ending = Ending(connection=self, unread=unread)
+        ending = StreamEnd(connection=self, unread=unread)
         self._broker.tamper(Stage.SIZE, ending)
         answers.append(ending.answer)
         if ending.skipped_bytes:
@@ -250,7 +257,7 @@ class BrokerConnection:
 
     def _handle(self, payload: bytes) -> bytes:
         broker = self._broker
-        handling = Handling(
+        handling = RequestContext(
             broker=broker,
             connection=self,
             state=self.state,
@@ -272,13 +279,13 @@ class BrokerConnection:
             self._move(handling.reaction.event)
         return handling.answer
 
-    def _begin_authentication(self, handling: Handling) -> None:
+    def _begin_authentication(self, handling: RequestContext) -> None:
         assert handling.header is not None
         mechanism = read_mechanism(memoryview(handling.payload), handling.header)
         credentials = self._broker.authentication.credentials
         self.scram = ScramExchange(credentials) if mechanism == SCRAM else None
 
-    def _go_on_with(self, scram: ScramExchange, handling: Handling) -> None:
+    def _go_on_with(self, scram: ScramExchange, handling: RequestContext) -> None:
         """Process a token with SCRAM, because the oracle has judged it as a token of PLAIN."""
         token = token_in(handling.payload, self._broker.profile, handling.state)
         if token is None:
@@ -297,7 +304,7 @@ class BrokerConnection:
         except Unreadable:
             return None
 
-    def _answer(self, handling: Handling) -> None:
+    def _answer(self, handling: RequestContext) -> None:
         """Build the response, write the request log and record the client's software."""
         reaction, header, broker = handling.reaction, handling.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
@@ -319,7 +326,7 @@ class BrokerConnection:
             told = software_named(handling.payload, header, broker.profile.traits)
             self.software = self.software if told is None else told
 
-    def _answer_api_versions(self, handling: Handling) -> None:
+    def _answer_api_versions(self, handling: RequestContext) -> None:
         response = response_for(handling.reaction, self._broker.profile)
         header = handling.header
         client_id = "" if header is None else header.client_id or ""

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame
 
-from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.frames import checkpointed
 
 _AT_ONCE = 4
 
@@ -30,5 +30,7 @@ def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
 def settled_together(
     frames: Mapping[str, DataFrame], *, whole: bool = False
 ) -> dict[str, DataFrame]:
-    """Settle frames that do not depend on each other; see `frames.settled`."""
-    return dict(zip(frames, for_each(partial(settled, whole=whole), frames.values()), strict=True))
+    """Settle frames that do not depend on each other; see `frames.checkpointed`."""
+    return dict(
+        zip(frames, for_each(partial(checkpointed, whole=whole), frames.values()), strict=True)
+    )

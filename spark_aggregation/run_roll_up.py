@@ -18,7 +18,7 @@ from spark_aggregation.history.history import History, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
-from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.given_runs import local_path
 from spark_aggregation.reading.storage import Storage
 from spark_aggregation.tables.given_reports import GivenTables, given_tables
@@ -90,13 +90,13 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
         ingested = ingest(spark, asked.roots, state.known)
         outcome = _outcome(ingested)
     if outcome.any_new:
-        state, facts = _taken_in(history, state, ingested, asked)
+        state, facts = _add_to_history(history, state, ingested, asked)
     if outcome.any_new or not state.runs.isEmpty():
         _write_tables(spark, asked, state, facts, history, given)
     return outcome
 
 
-def _taken_in(
+def _add_to_history(
     history: History | None, state: State, ingested: Ingested, asked: Request
 ) -> tuple[State, Facts]:
     """Add the accepted runs to the state, and to the history if there is one."""
@@ -123,7 +123,7 @@ def _taken_in(
     folded = fold(
         state,
         facts,
-        settled(state.columns_with(facts, since=state.first_change(facts)), whole=True),
+        checkpointed(state.columns_with(facts, since=state.first_change(facts)), whole=True),
         batch=batch.name,
         all_cells=lambda: history.all_cells(state.runs),
         keep_days=asked.keep_days,

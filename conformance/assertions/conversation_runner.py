@@ -33,11 +33,11 @@ NOBODYS_TOKEN = b"\0nobody\0nothing"
 
 UNANSWERED = (Outcome.SILENT, Outcome.IGNORED)
 
-LAST_WORDS: dict[ConnectionState, Message] = {
+FINAL_MESSAGES: dict[ConnectionState, Message] = {
     ConnectionState.OPEN: build_request(version=0),
     ConnectionState.AUTHENTICATED: build_request(version=0),
     ConnectionState.BEFORE_HANDSHAKE: build_request(version=0),
-    ConnectionState.VERSIONS_TOLD: Handshake(version=0),
+    ConnectionState.API_VERSIONS_SERVED: Handshake(version=0),
     ConnectionState.BARE_TOKENS: Token(wrapped=False),
     ConnectionState.WRAPPED_TOKENS: Token(),
 }
@@ -45,7 +45,7 @@ LAST_WORDS: dict[ConnectionState, Message] = {
 
 
 @dataclass(slots=True)
-class _Line:
+class _OpenConnection:
     """An open connection to the target, the stack that closes it, and its state according to the model."""
 
     connection: Connection
@@ -53,13 +53,13 @@ class _Line:
     state: ConnectionState
 
 
-class Player:
+class ConversationRunner:
     """Runs one conversation; a context manager that closes the connections it opened."""
 
     def __init__(self, broker: Broker) -> None:
         """Start without a connection."""
         self._broker = broker
-        self._lines: dict[int, _Line] = {}
+        self._lines: dict[int, _OpenConnection] = {}
         self._judged = 0
         self._agreement = agreement_of(broker)
         access = broker.running.sasl
@@ -73,7 +73,7 @@ class Player:
             self._right_token = plain_token(access.username, access.password)
             self._wrong_token = plain_token(access.username, f"{access.password}?")
 
-    def __enter__(self) -> Player:
+    def __enter__(self) -> ConversationRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,8 +95,8 @@ class Player:
                 self._say(action)
         judged = self._judged
         for number, line in tuple(self._lines.items()):
-            if line.state in LAST_WORDS:
-                self._say(Say(connection=number, messages=(LAST_WORDS[line.state],)))
+            if line.state in FINAL_MESSAGES:
+                self._say(Say(connection=number, messages=(FINAL_MESSAGES[line.state],)))
         if not judged:
             reject()
 
@@ -105,11 +105,13 @@ class Player:
         if line is not None:
             line.closing.close()
 
-    def _line(self, number: int) -> _Line:
+    def _line(self, number: int) -> _OpenConnection:
         if number not in self._lines:
             closing = ExitStack()
             connection = closing.enter_context(self._broker.connect(authenticate=False))
-            self._lines[number] = _Line(connection, closing, first_state(self._broker.profile))
+            self._lines[number] = _OpenConnection(
+                connection, closing, first_state(self._broker.profile)
+            )
         return self._lines[number]
 
     def _request(self, message: Message) -> Request:

@@ -69,7 +69,7 @@ def crash_in_words(last_words: str) -> tuple[str, str]:
 
 
 @contextmanager
-def naming_input(place: str, value: str) -> Iterator[None]:
+def violation_context(place: str, value: str) -> Iterator[None]:
     """Add to a violation inside the block where the input stood, and in a second line what it was.
 
     The first line stays the same for all inputs that fail alike, because it distinguishes one failure from another.

@@ -80,12 +80,12 @@ def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
 
 def steps_to_table(broker: Broker) -> tuple[Step, ...]:
     """Request the table again and return the steps; they are evidence for notes on entries that are not requested."""
-    broker.forget()
+    broker.begin_example()
     broker.converse([probe_request(broker.max_version)])
     return tuple(broker.journal)
 
 
-def spared_apis(broker: Broker) -> tuple[str, ...]:
+def skipped_apis(broker: Broker) -> tuple[str, ...]:
     """Return the advertised APIs that are not requested.
 
     On a broker that this suite did not start, these are the APIs that change the things they name.
@@ -98,7 +98,7 @@ def spared_apis(broker: Broker) -> tuple[str, ...]:
 
 def advertised_items(broker: Broker) -> Iterator[Item]:
     """Yield every advertised version that a schema describes, except those of spared APIs."""
-    spared = spared_apis(broker)
+    spared = skipped_apis(broker)
     for entry in filled_table(broker):
         for api_version in _described(entry):
             name = api_catalogue().name_of(entry.api_key)
@@ -118,7 +118,7 @@ def undescribed_items(broker: Broker) -> Iterator[Item]:
 
 def neighbouring_items(broker: Broker) -> Iterator[Item]:
     """Yield the versions just below and above each advertised range, except for ApiVersions and spared APIs."""
-    spared = spared_apis(broker)
+    spared = skipped_apis(broker)
     for entry in filled_table(broker):
         name = api_catalogue().name_of(entry.api_key)
         # Whether a range is ordered is judged by a separate clause.

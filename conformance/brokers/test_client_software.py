@@ -9,7 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_served, decode_answer, error_code_of, naming_input
+from conformance.assertions.judging import (
+    assume_served,
+    decode_answer,
+    error_code_of,
+    violation_context,
+)
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.request_parser import is_valid_name
@@ -43,7 +48,7 @@ def naming_software(sent: Request) -> AbstractContextManager[None]:
     }
     illegal = " and ".join(field for field, text in texts.items() if not is_valid_name(text))
     place = f"an illegal software {illegal}" if illegal else "a legal software name and version"
-    return naming_input(place, json.dumps(texts))
+    return violation_context(place, json.dumps(texts))
 
 
 @pytest.mark.clause("KIP-511.names-accepted")

@@ -40,7 +40,7 @@ MOST_REQUESTS_BEFORE_A_HANG = 1
 LARGEST_SENT_BYTES = 1 << 20
 """A release without its own limit before authentication would otherwise be sent 100 MB again and again."""
 PLAIN = build_request(version=0)
-FEW = 10
+MAX_EXAMPLES_SLOW = 10
 """Number of examples for properties whose examples may each cost a large frame or a pause."""
 
 
@@ -82,7 +82,7 @@ def test_too_large_size_closes_the_connection(broker: Broker, surplus: int) -> N
 @pytest.mark.malformed
 @pytest.mark.listeners("sasl_plaintext")
 @pytest.mark.clause("PROTOCOL.oversize-refused")
-@settings(max_examples=FEW)
+@settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(missing=st.integers(0, 3))
 @example(missing=0)
 def test_frame_within_the_limit_is_taken_before_authentication(

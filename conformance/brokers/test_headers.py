@@ -12,8 +12,8 @@ from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     decode_answer,
-    naming_input,
     payload_of,
+    violation_context,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
@@ -62,7 +62,7 @@ def test_client_id_does_not_change_the_answer(
     sent = build_request(version=version, client_id=client_id)
     assume_served(broker, sent)
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
-    with naming_input("an unusual client id", json.dumps(client_id)):
+    with violation_context("an unusual client id", json.dumps(client_id)):
         answer = decode_answer(broker.exchange(sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that to a plain client id"

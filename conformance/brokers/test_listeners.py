@@ -30,7 +30,7 @@ from wire.exchange import Exchange, Outcome, Request
 
 NOTHING_SERVED = (Outcome.CLOSED, Outcome.SILENT)
 """An ignored request is not among these outcomes: the sentinel after it would get the table."""
-FEW = 10
+MAX_EXAMPLES_SLOW = 10
 """Number of examples for properties whose examples each cost a TLS handshake, or a silence bound on a silent target."""
 WELL_FORMED_REQUESTS = api_versions_requests(client_ids=plain_client_ids())
 
@@ -91,7 +91,7 @@ def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Re
 @pytest.mark.malformed
 @pytest.mark.listeners(*TLS_LISTENERS)
 @pytest.mark.clause("KIP-35.nothing-before-tls")
-@settings(max_examples=FEW)
+@settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions()))
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=3))
@@ -122,7 +122,7 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> Non
 @pytest.mark.malformed
 @pytest.mark.listeners(SSL_CLIENT_AUTH)
 @pytest.mark.clause("KIP-35.client-certificate-guards-table")
-@settings(max_examples=FEW)
+@settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions()),
     others=st.integers(0, 2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 
-from conformance.assertions.judging import assume_served, decode_answer, naming_input
+from conformance.assertions.judging import assume_served, decode_answer, violation_context
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.oracle import reactions
@@ -27,7 +27,7 @@ from wire.frames import SIZE_BYTES
 def assert_served_as_pinned(broker: Broker, sent: Request) -> None:
     """Fail unless a request is served or closed as the release's profile says."""
     pinned = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)[0]
-    with naming_input(sent.broken, sent.data.hex()):
+    with violation_context(sent.broken, sent.data.hex()):
         exchange = broker.exchange(sent)
         assert exchange.outcome is pinned.outcome, (
             f"Apache Kafka's response is {pinned}; {summary_of(exchange)}"
@@ -48,7 +48,7 @@ def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request)
     assume_served(broker, sent)
     version = sent.api_version
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
-    with naming_input(sent.broken, sent.data.hex()):
+    with violation_context(sent.broken, sent.data.hex()):
         answer = decode_answer(broker.exchange(sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that to a plain client id"

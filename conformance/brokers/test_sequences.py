@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.assertions.conversation_runner import Player
+from conformance.assertions.conversation_runner import ConversationRunner
 from conformance.assertions.judging import decode_answer
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
@@ -98,7 +98,7 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 )
 def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversation) -> None:
     """Whatever requests several connections send in whatever order, each gets what the model allows."""
-    with Player(broker) as player:
+    with ConversationRunner(broker) as player:
         player.play(conversation)
 
 

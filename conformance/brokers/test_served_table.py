@@ -15,7 +15,7 @@ from conformance.assertions.judging import (
     decode_answer,
     error_code_of,
     key_ranges,
-    naming_input,
+    violation_context,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
@@ -128,7 +128,7 @@ def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
     assert sent.body is not None
     trailing = sent.data[len(encode_request(sent.header, sent.body).data) :]
-    with naming_input("bytes after the body", trailing.hex()):
+    with violation_context("bytes after the body", trailing.hex()):
         answer = decode_answer(broker.exchange(sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that without them"

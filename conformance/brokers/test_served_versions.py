@@ -16,7 +16,7 @@ from conformance.assertions.other_apis import (
     filled_table,
     neighbouring_items,
     send,
-    spared_apis,
+    skipped_apis,
     steps_to_table,
     undescribed_items,
 )
@@ -58,7 +58,7 @@ def test_neighbours_of_a_range_are_not_served(broker: Broker) -> None:
 
 def note_spared(judge: PropertyJudge, broker: Broker) -> None:
     """Note the APIs that are not requested, if any; the clause is judged on all the others."""
-    spared = spared_apis(broker)
+    spared = skipped_apis(broker)
     if spared:
         names = ", ".join(spared)
         judge.leaves_out(f"not requested, because this suite did not start the target: {names}")

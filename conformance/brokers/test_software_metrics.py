@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import error_code_of, naming_input
+from conformance.assertions.judging import error_code_of, violation_context
 from fixtures.client.connection import Connection
 from fixtures.kafka_setup.connection_metrics import Counts, connections_of
-from fixtures.polling import settled
+from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.software_names import Software
@@ -25,7 +25,7 @@ from wire.exchange import Request
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 SLOWEST_LOG_S = 5.0
 """A container's log reaches us through the container engine, which may be busy with other containers."""
-FEW = 4
+MAX_EXAMPLES_SLOW = 4
 """Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""
 _NUMBERS = itertools.count(1)
 NAMELESS = build_request(version=0)
@@ -57,8 +57,8 @@ def assert_counted(broker: Broker, software: Software, count: int, *, when: str)
     url = broker.running.metrics_url
     assert url is not None
     expected = {(broker.listener, software.version): count} if count else {}
-    counted = settled(lambda: connections_of(url, software.name), expected)
-    with naming_input(when, f"software {software.name}, version {software.version}"):
+    counted = poll_until(lambda: connections_of(url, software.name), expected)
+    with violation_context(when, f"software {software.name}, version {software.version}"):
         assert counted == expected, miscount(counted, expected)
 
 
@@ -78,7 +78,7 @@ def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> b
     connection.converse([named])
     expected = unknown() + 1
     connection.converse([NAMELESS])
-    return settled(unknown, expected) == expected
+    return poll_until(unknown, expected) == expected
 
 
 def log_problem(broker: Broker, path: Path, client_id: str, software: Software) -> str:
@@ -92,12 +92,12 @@ def log_problem(broker: Broker, path: Path, client_id: str, software: Software) 
             return NO_ENTRY
         return "" if any(software.name in entry for entry in entries) else SOFTWARE_NOT_NAMED
 
-    return settled(read, "", limit_s=SLOWEST_LOG_S)
+    return poll_until(read, "", limit_s=SLOWEST_LOG_S)
 
 
 @pytest.mark.needs("metrics")
 @pytest.mark.clause("KIP-511.connections-metric")
-@settings(max_examples=FEW)
+@settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=1, max_size=4))
 @example(versions=[3])
 @example(versions=[3, 3, 3])
@@ -116,7 +116,7 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
 @pytest.mark.malformed
 @pytest.mark.needs("metrics")
 @pytest.mark.clause("KIP-511.name-attached-to-connection")
-@settings(max_examples=FEW)
+@settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     version=FLEXIBLE_VERSIONS,
     later=st.sampled_from(("another name", "an illegal name", "no name")),
@@ -148,7 +148,7 @@ def test_last_name_counts_for_the_connection(broker: Broker, version: int, later
 
 @pytest.mark.needs("request_log")
 @pytest.mark.clause("KIP-511.request-log")
-@settings(max_examples=FEW)
+@settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(version=FLEXIBLE_VERSIONS)
 @example(version=3)
 def test_request_log_names_the_software(broker: Broker, version: int) -> None:
@@ -165,5 +165,5 @@ def test_request_log_names_the_software(broker: Broker, version: int) -> None:
             (following,) = connection.converse([build_request(version=0, client_id=client_id)])
         assert error_code_of(following) is ErrorCode.NONE
         problem = log_problem(broker, running.request_log, client_id, software)
-    with naming_input(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
+    with violation_context(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
         assert not problem, problem

@@ -10,8 +10,8 @@ from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     decode_answer,
-    naming_input,
     tag_orders,
+    violation_context,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
@@ -62,7 +62,7 @@ def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) ->
         for place, fields in tags.items()
         if fields
     )
-    with naming_input(f"unknown tags in {places or 'no place'}", f"highest tag: {highest}"):
+    with violation_context(f"unknown tags in {places or 'no place'}", f"highest tag: {highest}"):
         answer = decode_answer(broker.exchange(sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that without them"

@@ -49,7 +49,7 @@ def batches(versions: range) -> Iterator[range]:
 def ask(broker: Broker, versions: Sequence[int]) -> tuple[Exchange, ...]:
     """Request versions in a row on one connection; return the exchanges up to the first that is not refused."""
     INTERRUPTS.check()
-    broker.forget()
+    broker.begin_example()
     with broker.connect() as connection:
         exchanges = connection.converse([build_request(version=each) for each in versions])
     refused = len(list(takewhile(is_refused, exchanges)))

@@ -11,7 +11,7 @@ from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import (
-    Holds,
+    NoLongerApplies,
     NoStoredFailure,
     StoredFailure,
     read_failure,
@@ -112,7 +112,7 @@ def _judge(failure: StoredFailure, target: Target, launcher: str) -> tuple[str, 
         broker.calibrate()
         try:
             error = still_fails(failure, broker)
-        except Holds as holds:
+        except NoLongerApplies as holds:
             return f"does not fail: {failure.clause} on {target.id}: {holds}", 0
     if error is None:
         return f"no longer fails: {failure.clause} on {target.id}", 0

@@ -130,7 +130,7 @@ class Replay:
                         break
                     if then is not None:
                         finish = then
-            self._broker.forget()
+            self._broker.begin_example()
         return remaining
 
     def _begin(self, connection: Connection, batch: Sequence[Stored]) -> Finish:

@@ -32,7 +32,7 @@ UNSHRUNK = "unshrunk"
 RANDOM_SEEDS = 2**31
 
 
-def place_of_run() -> str:
+def profile_name() -> str:
     """Return the name of the profile that the environment selects."""
     return os.environ.get("KAFKA_CONFORMANCE_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
 
@@ -42,7 +42,7 @@ def seed_for_place() -> int | None:
 
     A derandomized profile needs no seed. `explore` keeps a database, which Hypothesis uses only without a seed.
     """
-    return secrets.randbelow(RANDOM_SEEDS) if place_of_run() == "dev" else None
+    return secrets.randbelow(RANDOM_SEEDS) if profile_name() == "dev" else None
 
 
 def load_profile(tier: str, *, seed: int | None = None) -> None:
@@ -63,7 +63,7 @@ def load_profile(tier: str, *, seed: int | None = None) -> None:
         database=None,
         phases=(Phase.explicit, Phase.generate),
     )
-    chosen = settings.get_profile(place_of_run())
+    chosen = settings.get_profile(profile_name())
     if seed is not None:
         chosen = settings(chosen, derandomize=False, database=None)
     if tier == "smoke":

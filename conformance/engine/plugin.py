@@ -22,7 +22,7 @@ from conformance.engine.expectations import unmatched_expectations
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
     load_profile,
-    place_of_run,
+    profile_name,
     seed_for_place,
 )
 from conformance.engine.interrupts import INTERRUPTS
@@ -192,7 +192,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
                 judge.raise_first()
             return result
     except (AssertionError, Flaky):
-        if place_of_run() != UNSHRUNK:
+        if profile_name() != UNSHRUNK:
             judge.repeat_failures(_repeater(item.config, broker.target))
         raise
     finally:

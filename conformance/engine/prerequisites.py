@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from clauses.catalogue import Clause
 from fixtures.under_test.broker import Broker
-from fixtures.under_test.pre_api_versions_broker import what_becomes_of_the_handshake
+from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from reference_model.listeners import PLAINTEXT
 from reference_model.scram import SCRAM
 
@@ -63,7 +63,7 @@ NEEDS: Mapping[str, Need] = {
 """The needs, by the name that the mark `needs` uses."""
 
 
-_asked_once = functools.cache(what_becomes_of_the_handshake)
+_asked_once = functools.cache(outcome_of_api_versions)
 
 
 def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> str | None:

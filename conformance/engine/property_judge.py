@@ -170,7 +170,7 @@ class PropertyJudge:
             if difference.is_declared:
                 # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
                 # the next example may fail in another way, which the declaration must not hide.
-                patience.forgive(before)
+                patience.refund(before)
                 self._keep_first(error)
                 return
             if isinstance(error, TargetEnded):
@@ -186,7 +186,7 @@ class PropertyJudge:
                 raise
         else:
             # Silence that was allowed does not count against the target's patience.
-            patience.forgive(before)
+            patience.refund(before)
             self._examples.conforms(tuple(self._broker.journal), self._limits.phase)
 
     def _record(self, error: AssertionError, steps: tuple[Step, ...], drawn: str) -> Difference:

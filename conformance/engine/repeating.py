@@ -72,7 +72,7 @@ def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
         AssertionError: the target violates the clause.
         HarnessError: the example could not be judged.
     """
-    broker.forget()
+    broker.begin_example()
     try:
         body(**values)
     except AssertionError:
@@ -129,7 +129,7 @@ def _load(broker: Broker) -> Iterator[None]:
         while not ended.is_set():
             with suppress(HarnessError):
                 other.exchange(probe_request(0))
-            other.forget()
+            other.begin_example()
 
     threads = [threading.Thread(target=send, daemon=True) for _ in range(LOAD_CONNECTIONS)]
     for thread in threads:

@@ -73,12 +73,12 @@ def _check_all(
     last: list[Item] = []
     for item in items:
         last = [*last[-1:], item]
-        broker.forget()
+        broker.begin_example()
         before = broker.patience.now()
         try:
             judge.conforms([check(broker, item)])
             # Silence that was allowed does not count against the target's patience.
-            broker.patience.forgive(before)
+            broker.patience.refund(before)
         except Unjudged as note:
             judge.notes(Unjudged(f"{names_of([item])}: {note}"), tuple(broker.journal))
         except Problem as problem:
@@ -110,7 +110,7 @@ def _still_failing(
     left = []
     for each in failed:
         if isinstance(each.problem, Refusal):
-            broker.forget()
+            broker.begin_example()
             with suppress(Problem, HarnessError):
                 check(broker, each.item)
                 note = f"{names_of([each.item])}: {each.problem.what}; served when it was requested again"
@@ -130,7 +130,7 @@ def _find_crashing_item(broker: Broker, last: Sequence[Item], check: Check) -> _
         if crashing is not None or not broker.can_restart:
             break
         broker.restart()
-        broker.forget()
+        broker.begin_example()
         try:
             with suppress(Problem, Unjudged):
                 check(broker, item)

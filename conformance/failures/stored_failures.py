@@ -47,7 +47,7 @@ class NoStoredFailure(Exception):
     """No failure was found, or it is incomplete."""
 
 
-class Holds(Exception):
+class NoLongerApplies(Exception):
     """The stored failure no longer applies: the property rejects its example for this target."""
 
 
@@ -163,7 +163,7 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
     except AssertionError as error:
         return error
     except UnsatisfiedAssumption as error:
-        raise Holds(
+        raise NoLongerApplies(
             f"{failure.property_name} does not apply to this input on this target"
         ) from error
     return None

@@ -39,7 +39,7 @@ Values = Mapping[str, Any]
 """The values of one example, by parameter of the property; the broker is not included."""
 
 
-class Enough(BaseException):
+class StopDrawing(BaseException):
     """Stops drawing. A `BaseException`, because Hypothesis treats an `Exception` as a failure of the property."""
 
 
@@ -111,12 +111,12 @@ class Property:
 
         Args:
             take: called with the values of each example. It raises `UnsatisfiedAssumption` to reject the example,
-                and `Enough` to stop drawing.
+                and `StopDrawing` to stop drawing.
             seed: the random seed.
             count: the maximum number of examples, without rejected ones.
         """
         if not self.is_drawn:
-            with contextlib.suppress(Enough, UnsatisfiedAssumption):
+            with contextlib.suppress(StopDrawing, UnsatisfiedAssumption):
                 take({})
             return
         signature = inspect.signature(self.body)
@@ -136,7 +136,7 @@ class Property:
         test = chosen(hypothesis.seed(seed)(given(**strategies_of(self.function))(taken)))
         try:
             test(broker=None)
-        except Enough:
+        except StopDrawing:
             return
 
 
@@ -171,7 +171,7 @@ def holds(judged: Property, broker: Broker, values: Values) -> bool:
     Raises:
         UnsatisfiedAssumption: the property rejects the example for this broker.
     """
-    broker.forget()
+    broker.begin_example()
     # Properties that iterate over a list themselves need a judge; this one records nothing.
     JUDGE.set(_Judge())  # type: ignore[arg-type]
     try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.engine.budgets import examples_on
-from conformance.mutation.properties import Enough, Property, Values, all_properties, holds
+from conformance.mutation.properties import Property, StopDrawing, Values, all_properties, holds
 from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import reference_targets
@@ -243,7 +243,7 @@ def _first_failures(
         # As in a run of the suite, listeners after the first get only a share of the examples.
         listeners = [listener for listener, budget in budgets.items() if number < budget]
         if not listeners:
-            raise Enough
+            raise StopDrawing
         asked = _telling(judged, values, healthy, listeners)
         number += 1
         caught = [
@@ -254,7 +254,7 @@ def _first_failures(
         first.update(dict.fromkeys(caught, number))
         alive = [defect for defect in alive if defect not in first and defect not in problems]
         if not alive:
-            raise Enough
+            raise StopDrawing
 
     judged.draw(take, seed=seed, count=count)
     return first

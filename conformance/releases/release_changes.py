@@ -17,7 +17,6 @@ from itertools import pairwise
 from conformance.corpus.entries import Entry
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
-from reference_model.answers import response_for
 from reference_model.connection_states import (
     SERVING,
     TAKING_REQUESTS,
@@ -26,6 +25,7 @@ from reference_model.connection_states import (
     ConnectionState,
 )
 from reference_model.reaction import NotModelled, Reaction
+from reference_model.responses import response_for
 from reference_model.stored_inputs import Frames, StoredInputOracle, cut_frames
 from reports.grid.change_log import Change
 from reports.run.hex_dump import layout_of_answer
@@ -156,7 +156,7 @@ class Observer:
                 continue
             observation = self._observation(frames)
             seen[entry.name] = Seen(observation=observation, prediction=prediction)
-            self._broker.forget()
+            self._broker.begin_example()
         return seen
 
     def _observation(self, frames: Frames) -> Observation:

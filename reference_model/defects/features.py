@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from reference_model.defects.registry import defect, replace_response, succeeds
-from reference_model.state_machine import Handling, Stage
+from reference_model.state_machine import RequestContext, Stage
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     FinalizedFeatureKey,
@@ -25,11 +25,11 @@ FIRST_EPOCH = 1000
 FIRST_VERSION_WITH_ZERO_MINIMUM = 4
 
 
-def _carries_features(handling: Handling) -> bool:
+def _carries_features(handling: RequestContext) -> bool:
     return succeeds(handling) and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION
 
 
-def _append(handling: Handling, layout: int, data: bytes) -> None:
+def _append(handling: RequestContext, layout: int, data: bytes) -> None:
     """Append bytes to the body of a successful response in one layout."""
     if handling.answer and succeeds(handling) and handling.reaction.layout == layout:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + data)
@@ -41,7 +41,7 @@ def _append(handling: Handling, layout: int, data: bytes) -> None:
     "PROTOCOL.size-prefix-exact",
     "KIP-35.every-advertised-version-served",
 )
-def v2_answers_have_a_tag_section_with_features(handling: Handling) -> None:
+def v2_answers_have_a_tag_section_with_features(handling: RequestContext) -> None:
     """A v2 response ends with a tag section that contains the supported features."""
     _append(handling, 2, write_raw_tagged_fields((TaggedField(SUPPORTED_FEATURES_TAG, b"\x01"),)))
 
@@ -52,7 +52,7 @@ def v2_answers_have_a_tag_section_with_features(handling: Handling) -> None:
     "PROTOCOL.size-prefix-exact",
     "KIP-35.every-advertised-version-served",
 )
-def v0_answers_have_a_tag_section_with_the_epoch(handling: Handling) -> None:
+def v0_answers_have_a_tag_section_with_the_epoch(handling: RequestContext) -> None:
     """A v0 response ends with a tag section that contains the epoch of the features."""
     _append(handling, 0, write_raw_tagged_fields((TaggedField(EPOCH_TAG, write_int64(5)),)))
 
@@ -63,7 +63,7 @@ def v0_answers_have_a_tag_section_with_the_epoch(handling: Handling) -> None:
     "PROTOCOL.size-prefix-exact",
     "KIP-35.every-advertised-version-served",
 )
-def v1_answers_name_a_feature(handling: Handling) -> None:
+def v1_answers_name_a_feature(handling: RequestContext) -> None:
     """A v1 response ends with the name of a supported feature."""
     feature = handling.broker.profile.supported_features[0]
     _append(handling, 1, write_nullable_string(feature.name))
@@ -74,14 +74,14 @@ def _with_minimum_1(feature: SupportedFeatureKey) -> SupportedFeatureKey:
 
 
 @defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
-def v3_lists_features_from_level_0(handling: Handling) -> None:
+def v3_lists_features_from_level_0(handling: RequestContext) -> None:
     """v3 lists features whose lowest level is 0."""
     if succeeds(handling) and handling.reaction.layout == FIRST_FLEXIBLE_VERSION:
         replace_response(handling, supported_features=handling.broker.profile.supported_features)
 
 
 @defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
-def v3_raises_lowest_levels_of_0(handling: Handling) -> None:
+def v3_raises_lowest_levels_of_0(handling: RequestContext) -> None:
     """v3 lists features whose lowest level is 0 as if it were 1."""
     if succeeds(handling) and handling.reaction.layout == FIRST_FLEXIBLE_VERSION:
         features = handling.broker.profile.supported_features
@@ -89,7 +89,7 @@ def v3_raises_lowest_levels_of_0(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.min-zero-only-from-v4")
-def v4_raises_lowest_levels_of_0(handling: Handling) -> None:
+def v4_raises_lowest_levels_of_0(handling: RequestContext) -> None:
     """v4 lists features whose lowest level is 0 as if it were 1."""
     if succeeds(handling) and handling.reaction.layout == FIRST_VERSION_WITH_ZERO_MINIMUM:
         assert handling.response is not None
@@ -98,7 +98,7 @@ def v4_raises_lowest_levels_of_0(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
-def a_feature_stands_twice(handling: Handling) -> None:
+def a_feature_stands_twice(handling: RequestContext) -> None:
     """The last supported feature is listed twice."""
     if _carries_features(handling):
         assert handling.response is not None
@@ -107,7 +107,7 @@ def a_feature_stands_twice(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
-def finalized_levels_exceed_what_is_supported(handling: Handling) -> None:
+def finalized_levels_exceed_what_is_supported(handling: RequestContext) -> None:
     """The finalized level of every feature is one above the highest supported level."""
     if _carries_features(handling):
         assert handling.response is not None
@@ -122,7 +122,7 @@ def finalized_levels_exceed_what_is_supported(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
-def a_feature_is_finalized_that_nobody_supports(handling: Handling) -> None:
+def a_feature_is_finalized_that_nobody_supports(handling: RequestContext) -> None:
     """A feature is finalized that is not listed as supported."""
     if _carries_features(handling):
         assert handling.response is not None
@@ -134,7 +134,7 @@ def a_feature_is_finalized_that_nobody_supports(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.ranges-ordered")
-def a_range_of_levels_is_reversed(handling: Handling) -> None:
+def a_range_of_levels_is_reversed(handling: RequestContext) -> None:
     """Supported features whose lowest level is above 0 are listed with minimum and maximum swapped."""
     if _carries_features(handling):
         assert handling.response is not None
@@ -150,7 +150,7 @@ def a_range_of_levels_is_reversed(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
-def the_epoch_falls_with_every_answer(handling: Handling) -> None:
+def the_epoch_falls_with_every_answer(handling: RequestContext) -> None:
     """Each response on a connection has a lower epoch than the one before it."""
     if _carries_features(handling):
         answers = handling.connection.memory.get("answers", 0)
@@ -159,7 +159,7 @@ def the_epoch_falls_with_every_answer(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
-def newer_versions_tell_an_older_epoch(handling: Handling) -> None:
+def newer_versions_tell_an_older_epoch(handling: RequestContext) -> None:
     """The higher the version, the lower the epoch."""
     if _carries_features(handling):
         epoch = FIRST_EPOCH - handling.reaction.layout
@@ -167,7 +167,7 @@ def newer_versions_tell_an_older_epoch(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
-def the_epoch_falls_with_open_connections(handling: Handling) -> None:
+def the_epoch_falls_with_open_connections(handling: RequestContext) -> None:
     """The more connections are open, the lower the epoch."""
     if _carries_features(handling):
         epoch = FIRST_EPOCH - len(handling.broker.connections)
@@ -175,14 +175,14 @@ def the_epoch_falls_with_open_connections(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.epoch-monotone")
-def features_are_finalized_at_no_epoch(handling: Handling) -> None:
+def features_are_finalized_at_no_epoch(handling: RequestContext) -> None:
     """Finalized features come without their epoch."""
     if _carries_features(handling):
         replace_response(handling, finalized_features_epoch=-1)
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
-def a_second_answer_has_one_feature_more(handling: Handling) -> None:
+def a_second_answer_has_one_feature_more(handling: RequestContext) -> None:
     """From the second flexible response on a connection onwards, one more feature is listed."""
     if _carries_features(handling):
         assert handling.response is not None
@@ -194,7 +194,7 @@ def a_second_answer_has_one_feature_more(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
-def newer_versions_finalize_lower_levels(handling: Handling) -> None:
+def newer_versions_finalize_lower_levels(handling: RequestContext) -> None:
     """From v4 on each finalized level is the lowest that is supported."""
     if _carries_features(handling) and handling.reaction.layout > FIRST_FLEXIBLE_VERSION:
         assert handling.response is not None
@@ -206,7 +206,7 @@ def newer_versions_finalize_lower_levels(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "FEATURES.same-on-repeat")
-def a_second_answer_has_another_level(handling: Handling) -> None:
+def a_second_answer_has_another_level(handling: RequestContext) -> None:
     """From the second flexible answer of a connection on, finalized levels are one lower if that is supported."""
     if _carries_features(handling):
         assert handling.response is not None

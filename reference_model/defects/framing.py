@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_model.defects.registry import CLIENT_ID_OFFSET, defect, replace_reaction, version_of
-from reference_model.state_machine import ConnectionState, Ending, Handling, Stage
+from reference_model.state_machine import ConnectionState, RequestContext, Stage, StreamEnd
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
@@ -14,52 +14,52 @@ LENGTH_BYTES = 2
 A_BYTE_OF_SOMETHING = b"\0"
 
 
-def _refused_size(ending: Ending) -> int:
+def _refused_size(ending: StreamEnd) -> int:
     return read_size(ending.unread)
 
 
 @defect(Stage.SIZE, "PROTOCOL.negative-size-refused")
-def small_negative_sizes_are_skipped(ending: Ending) -> None:
+def small_negative_sizes_are_skipped(ending: StreamEnd) -> None:
     """A size from -40 to -1 is skipped, and what follows is read as the next frame."""
     if -40 <= _refused_size(ending) < 0:
         ending.skipped_bytes = SIZE_BYTES
 
 
 @defect(Stage.SIZE, "PROTOCOL.oversize-refused")
-def too_large_sizes_are_answered_first(ending: Ending) -> None:
+def too_large_sizes_are_answered_first(ending: StreamEnd) -> None:
     """A size above the limit gets an empty frame before the connection closes."""
     if _refused_size(ending) > 0:
         ending.answer = encode_frame(b"")
 
 
 @defect(Stage.SIZE, "PROTOCOL.oversize-refused")
-def sizes_of_gigabytes_are_awaited(ending: Ending) -> None:
+def sizes_of_gigabytes_are_awaited(ending: StreamEnd) -> None:
     """A size above one gigabyte is awaited: the connection stays open and silent."""
     ending.keeps_open = _refused_size(ending) > 10 * SOCKET_REQUEST_MAX_BYTES
 
 
 @defect(Stage.REACTION, "PROTOCOL.short-frame-refused", every_api=True)
-def empty_frames_are_skipped(handling: Handling) -> None:
+def empty_frames_are_skipped(handling: RequestContext) -> None:
     """A frame of no bytes is skipped."""
     if not handling.payload and handling.state is not ConnectionState.BARE_TOKENS:
         replace_reaction(handling, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.END, "PROTOCOL.half-close-answers-complete", "KIP-511.connections-metric")
-def a_half_closed_connection_stays_open(ending: Ending) -> None:
+def a_half_closed_connection_stays_open(ending: StreamEnd) -> None:
     """After the end of the client's stream the connection stays open, unless the stream ends inside a frame."""
     ending.keeps_open = not ending.unread
 
 
 @defect(Stage.END, "PROTOCOL.partial-frame-waits")
-def an_unfinished_frame_is_answered(ending: Ending) -> None:
+def an_unfinished_frame_is_answered(ending: StreamEnd) -> None:
     """If the client's stream ends inside a frame, a byte is sent before the connection closes."""
     if ending.unread:
         ending.answer = A_BYTE_OF_SOMETHING
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
-def client_id_lengths_below_null_are_refused(handling: Handling) -> None:
+def client_id_lengths_below_null_are_refused(handling: RequestContext) -> None:
     """A client id whose length is below -1 closes the connection."""
     length = handling.payload[CLIENT_ID_OFFSET:][:LENGTH_BYTES]
     if len(length) == LENGTH_BYTES and int.from_bytes(length, signed=True) < -1:
@@ -67,7 +67,7 @@ def client_id_lengths_below_null_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
-def client_ids_have_to_be_utf_8(handling: Handling) -> None:
+def client_ids_have_to_be_utf_8(handling: RequestContext) -> None:
     """A client id that is not UTF-8 closes the connection."""
     end = _client_id_end(handling)
     if end is None:
@@ -78,7 +78,7 @@ def client_ids_have_to_be_utf_8(handling: Handling) -> None:
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
-def _client_id_end(handling: Handling) -> int | None:
+def _client_id_end(handling: RequestContext) -> int | None:
     """Return the offset where the client id ends and, in a flexible header, the tag section begins."""
     if handling.header is None:
         return None
@@ -86,7 +86,7 @@ def _client_id_end(handling: Handling) -> int | None:
     return start + max(length, 0)
 
 
-def _header_tag_section(handling: Handling) -> bytes:
+def _header_tag_section(handling: RequestContext) -> bytes:
     """Return the tag section of the header; empty if it has none or is unreadable."""
     start = _client_id_end(handling)
     if start is None or handling.header is None or version_of(handling) < FIRST_FLEXIBLE_VERSION:
@@ -95,7 +95,7 @@ def _header_tag_section(handling: Handling) -> bytes:
 
 
 @defect(Stage.REACTION, "KIP-482.varint-limits")
-def long_zeros_are_refused(handling: Handling) -> None:
+def long_zeros_are_refused(handling: RequestContext) -> None:
     """A header whose tag count of zero takes more than one byte closes the connection."""
     header, section = handling.header, _header_tag_section(handling)
     if header is not None and header.tag_count == 0 and len(section) > 1:
@@ -103,7 +103,7 @@ def long_zeros_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-482.tag-order-in-requests")
-def tags_in_headers_have_to_ascend(handling: Handling) -> None:
+def tags_in_headers_have_to_ascend(handling: RequestContext) -> None:
     """A header whose tags are duplicated or do not ascend closes the connection."""
     section = _header_tag_section(handling)
     if not section:

@@ -16,7 +16,7 @@ from reference_model.defects.registry import (
     succeeds,
     version_of,
 )
-from reference_model.state_machine import Handling, Stage
+from reference_model.state_machine import RequestContext, Stage
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
@@ -30,7 +30,7 @@ from wire.exchange import Outcome
     "PROTOCOL.partial-frame-waits",
     listeners=OPEN_LISTENERS,
 )
-def v0_as_first_request_gets_an_error(handling: Handling) -> None:
+def v0_as_first_request_gets_an_error(handling: RequestContext) -> None:
     """v0 gets an error along with its table if it is the first request on a connection."""
     first = not handling.connection.memory.setdefault("asked", False)
     handling.connection.memory["asked"] = True
@@ -41,7 +41,7 @@ def v0_as_first_request_gets_an_error(handling: Handling) -> None:
 @defect(
     Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
 )
-def v0_without_a_client_id_gets_an_empty_table(handling: Handling) -> None:
+def v0_without_a_client_id_gets_an_empty_table(handling: RequestContext) -> None:
     """v0 with a null client id gets an empty table."""
     header = handling.header
     null = handling.payload[CLIENT_ID_OFFSET : CLIENT_ID_OFFSET + 2] == b"\xff\xff"
@@ -52,7 +52,7 @@ def v0_without_a_client_id_gets_an_empty_table(handling: Handling) -> None:
 @defect(
     Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
 )
-def v0_with_a_long_client_id_gets_an_error(handling: Handling) -> None:
+def v0_with_a_long_client_id_gets_an_error(handling: RequestContext) -> None:
     """v0 with a client id of more than 23 characters, a limit of other protocols, gets an error with its table."""
     header = handling.header
     if header is not None and len(header.client_id or "") > 23 and version_of(handling) == 0:
@@ -60,12 +60,12 @@ def v0_with_a_long_client_id_gets_an_error(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
-def v0_is_not_listed(handling: Handling) -> None:
+def v0_is_not_listed(handling: RequestContext) -> None:
     """The table lists ApiVersions from v1 instead of v0."""
     change_own_entry(handling, min_version=1)
 
 
-def change_own_entry(handling: Handling, **changes: Any) -> None:
+def change_own_entry(handling: RequestContext, **changes: Any) -> None:
     """Change the entry of ApiVersions itself in the table of the response."""
     assert handling.response is not None
     replace_response(
@@ -78,7 +78,7 @@ def change_own_entry(handling: Handling, **changes: Any) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
-def only_the_newest_version_is_listed(handling: Handling) -> None:
+def only_the_newest_version_is_listed(handling: RequestContext) -> None:
     """The table lists only the newest version of ApiVersions, as nafka 0.1 does."""
     change_own_entry(handling, min_version=NEWEST_VERSION)
 
@@ -89,7 +89,7 @@ def only_the_newest_version_is_listed(handling: Handling) -> None:
     "KIP-511.unsupported-range-is-true",
     listeners=OPEN_LISTENERS,
 )
-def the_table_leaves_itself_out(handling: Handling) -> None:
+def the_table_leaves_itself_out(handling: RequestContext) -> None:
     """The table has no entry for ApiVersions, except in error responses."""
     if succeeds(handling) and handling.response is not None:
         others = tuple(e for e in handling.response.api_keys if e.api_key != API_VERSIONS_KEY)
@@ -97,7 +97,7 @@ def the_table_leaves_itself_out(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
-def the_first_range_is_reversed(handling: Handling) -> None:
+def the_first_range_is_reversed(handling: RequestContext) -> None:
     """The first entry of the table has its minimum above its maximum."""
     if succeeds(handling) and handling.response is not None and handling.response.api_keys:
         first, *others = handling.response.api_keys
@@ -106,25 +106,25 @@ def the_first_range_is_reversed(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
-def a_removed_api_has_an_empty_range(handling: Handling) -> None:
+def a_removed_api_has_an_empty_range(handling: RequestContext) -> None:
     """An API that is no longer served is still listed, with the range 0 to -1."""
     add_entries(handling, ApiVersion(api_key=4, min_version=0, max_version=-1))
 
 
-def add_entries(handling: Handling, *entries: ApiVersion) -> None:
+def add_entries(handling: RequestContext, *entries: ApiVersion) -> None:
     """Append entries to a complete table."""
     if succeeds(handling) and handling.response is not None:
         replace_response(handling, api_keys=(*handling.response.api_keys, *entries))
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
-def an_unstable_api_begins_at_minus_one(handling: Handling) -> None:
+def an_unstable_api_begins_at_minus_one(handling: RequestContext) -> None:
     """A private API without a stable version is listed from version -1."""
     add_entries(handling, ApiVersion(api_key=10000, min_version=-1, max_version=0))
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
-def a_private_key_stands_twice(handling: Handling) -> None:
+def a_private_key_stands_twice(handling: RequestContext) -> None:
     """A private key is listed twice, once for each of its two version ranges."""
     add_entries(
         handling,
@@ -134,14 +134,14 @@ def a_private_key_stands_twice(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
-def v4_repeats_its_last_entry(handling: Handling) -> None:
+def v4_repeats_its_last_entry(handling: RequestContext) -> None:
     """In v4 and later the table contains its last entry twice."""
     if handling.response is not None and handling.reaction.layout >= 4:
         add_entries(handling, *handling.response.api_keys[-1:])
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
-def the_last_key_stands_twice(handling: Handling) -> None:
+def the_last_key_stands_twice(handling: RequestContext) -> None:
     """The table contains its last entry twice."""
     if succeeds(handling) and handling.response is not None:
         table = handling.response.api_keys
@@ -149,7 +149,7 @@ def the_last_key_stands_twice(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
-def v1_lists_one_key_less(handling: Handling) -> None:
+def v1_lists_one_key_less(handling: RequestContext) -> None:
     """The table of v1 lacks the last entry."""
     if handling.response is not None and handling.reaction.layout == 1:
         replace_response(handling, api_keys=handling.response.api_keys[:-1])
@@ -160,7 +160,7 @@ def v1_lists_one_key_less(handling: Handling) -> None:
     "KIP-35.same-table-at-every-version",
     "KIP-35.table-before-authentication",
 )
-def the_table_shrinks_on_repeat(handling: Handling) -> None:
+def the_table_shrinks_on_repeat(handling: RequestContext) -> None:
     """Every table after the first on a connection lacks the last entry."""
     memory = handling.connection.memory
     if succeeds(handling) and handling.response is not None:
@@ -170,7 +170,7 @@ def the_table_shrinks_on_repeat(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
-def v4_promises_more_of_one_api(handling: Handling) -> None:
+def v4_promises_more_of_one_api(handling: RequestContext) -> None:
     """The table of v4 lists one more version of its first API than the other tables."""
     if succeeds(handling) and handling.response is not None and handling.reaction.layout == 4:
         first, *others = handling.response.api_keys
@@ -179,13 +179,13 @@ def v4_promises_more_of_one_api(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
-def a_refused_neighbour_empties_the_table(handling: Handling) -> None:
+def a_refused_neighbour_empties_the_table(handling: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others get an empty table."""
     if has_refused_neighbour(handling):
         replace_response(handling, api_keys=())
 
 
-def has_refused_neighbour(handling: Handling) -> bool:
+def has_refused_neighbour(handling: RequestContext) -> bool:
     """Record whether this response refuses a version; return whether another connection's last one did."""
     handling.connection.memory["refused"] = is_refused_version(handling)
     others = (c for c in handling.broker.connections if c is not handling.connection)
@@ -193,14 +193,14 @@ def has_refused_neighbour(handling: Handling) -> bool:
 
 
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
-def a_refused_neighbour_takes_an_entry(handling: Handling) -> None:
+def a_refused_neighbour_takes_an_entry(handling: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, the table of all others lacks its first entry."""
     if has_refused_neighbour(handling) and handling.response is not None:
         replace_response(handling, api_keys=handling.response.api_keys[1:])
 
 
 @defect(Stage.REACTION, "KIP-35.per-connection")
-def a_refused_neighbour_takes_all_back_to_v0(handling: Handling) -> None:
+def a_refused_neighbour_takes_all_back_to_v0(handling: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others are answered in the v0 layout."""
     if has_refused_neighbour(handling) and succeeds(handling):
         replace_reaction(handling, layout=0)
@@ -211,7 +211,7 @@ def a_refused_neighbour_takes_all_back_to_v0(handling: Handling) -> None:
     "KIP-35.trailing-bytes",
     listeners=OPEN_LISTENERS,
 )
-def trailing_bytes_are_refused(handling: Handling) -> None:
+def trailing_bytes_are_refused(handling: RequestContext) -> None:
     """A request in a supported version with bytes after its body closes the connection."""
     header = handling.header
     if header is None or not succeeds(handling):
@@ -223,7 +223,7 @@ def trailing_bytes_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
-def trailing_bytes_shorten_the_table(handling: Handling) -> None:
+def trailing_bytes_shorten_the_table(handling: RequestContext) -> None:
     """A request in a supported version with bytes after its body gets a table without its last entry."""
     header, response = handling.header, handling.response
     if header is None or response is None or not succeeds(handling):

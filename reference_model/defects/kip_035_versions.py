@@ -13,7 +13,7 @@ from reference_model.defects.registry import (
     success_in,
     version_of,
 )
-from reference_model.state_machine import Handling, Listing, Stage
+from reference_model.state_machine import Listing, RequestContext, Stage
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, encode
 from wire.error_codes import ErrorCode
@@ -32,12 +32,12 @@ KEPT = "PROTOCOL.well-formed-never-closed"
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_bare_header(handling: Handling) -> None:
+def negative_versions_get_a_bare_header(handling: RequestContext) -> None:
     """The response to a negative version is the correlation id and nothing else."""
     answer_bytes(handling, b"")
 
 
-def answer_bytes(handling: Handling, body: bytes) -> None:
+def answer_bytes(handling: RequestContext, body: bytes) -> None:
     """Answer a negative version with these bytes after the header."""
     if handling.answer and handling.header is not None and handling.header.api_version < 0:
         header = ResponseHeader(correlation_id=handling.header.correlation_id)
@@ -45,13 +45,13 @@ def answer_bytes(handling: Handling, body: bytes) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_one_byte_error(handling: Handling) -> None:
+def negative_versions_get_a_one_byte_error(handling: RequestContext) -> None:
     """The response to a negative version has an error code of one byte."""
     answer_bytes(handling, b"\x23")
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_little_endian_error(handling: Handling) -> None:
+def negative_versions_get_a_little_endian_error(handling: RequestContext) -> None:
     """The error code for a negative version is written with its low byte first."""
     answer_bytes(handling, b"\x23\x00" + bytes(4))
 
@@ -63,21 +63,21 @@ def negative_versions_get_a_little_endian_error(handling: Handling) -> None:
     "KIP-35.error-code-first",
     listeners=OPEN_LISTENERS,
 )
-def unknown_versions_get_another_error(handling: Handling) -> None:
+def unknown_versions_get_another_error(handling: RequestContext) -> None:
     """A version above the maximum gets INVALID_REQUEST."""
     if is_refused_version(handling) and version_of(handling) > 0:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.REACTION, "KIP-35.negative-version-gives-35", "KIP-35.error-code-first")
-def negative_versions_are_served_as_v0(handling: Handling) -> None:
+def negative_versions_are_served_as_v0(handling: RequestContext) -> None:
     """A negative version is served as if it were v0."""
     if is_refused_version(handling) and version_of(handling) < 0:
         handling.reaction = success_in(0)
 
 
 @defect(Stage.RESPONSE, "KIP-35.revert-to-v0-on-same-connection")
-def a_connection_stays_refused(handling: Handling) -> None:
+def a_connection_stays_refused(handling: RequestContext) -> None:
     """After one UNSUPPORTED_VERSION, every later response on the connection has the same error."""
     memory = handling.connection.memory
     if memory.get("refused"):
@@ -86,21 +86,21 @@ def a_connection_stays_refused(handling: Handling) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-511.unsupported-version-answered-in-v0")
-def unsupported_versions_are_answered_in_v1(handling: Handling) -> None:
+def unsupported_versions_are_answered_in_v1(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION is written in the v1 layout, with a throttle time after the table."""
     if is_refused_version(handling) and version_of(handling) > 0:
         handling.answer = handling.encode_answer(layout=1)
 
 
 @defect(Stage.RESPONSE, "KIP-511.unsupported-version-names-range")
-def unsupported_versions_get_an_empty_table(handling: Handling) -> None:
+def unsupported_versions_get_an_empty_table(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with an empty table."""
     if is_refused_version(handling):
         replace_response(handling, api_keys=())
 
 
 @defect(Stage.RESPONSE, "KIP-511.unsupported-range-is-true")
-def unsupported_versions_name_a_narrower_range(handling: Handling) -> None:
+def unsupported_versions_name_a_narrower_range(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION names a maximum one below the true one."""
     if is_refused_version(handling):
         newest = handling.broker.profile.traits.api_versions_max
@@ -108,20 +108,20 @@ def unsupported_versions_name_a_narrower_range(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-511.unsupported-table-is-only-itself")
-def unsupported_versions_get_the_whole_table(handling: Handling) -> None:
+def unsupported_versions_get_the_whole_table(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with the complete table."""
     if is_refused_version(handling):
         replace_reaction(handling, listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "KIP-511.unparsed-when-unsupported", "KIP-35.unknown-version-gives-35")
-def bodies_of_unsupported_versions_are_parsed(handling: Handling) -> None:
+def bodies_of_unsupported_versions_are_parsed(handling: RequestContext) -> None:
     """A version above the maximum closes the connection if its body does not decode as the newest version."""
     if has_strange_body(handling):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
-def has_strange_body(handling: Handling) -> bool:
+def has_strange_body(handling: RequestContext) -> bool:
     """Return whether a refused version has a non-empty body that does not decode as the newest version."""
     header = handling.header
     if header is None or not is_refused_version(handling) or header.api_version < 0:
@@ -135,14 +135,14 @@ def has_strange_body(handling: Handling) -> bool:
 
 
 @defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported")
-def strange_bodies_of_unsupported_versions_empty_the_table(handling: Handling) -> None:
+def strange_bodies_of_unsupported_versions_empty_the_table(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with an empty table if the body is unreadable."""
     if has_strange_body(handling):
         replace_response(handling, api_keys=())
 
 
 @defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported", GIVES_35)
-def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Handling) -> None:
+def strange_bodies_of_unsupported_versions_get_invalid_request(handling: RequestContext) -> None:
     """An unsupported version with an unreadable body gets INVALID_REQUEST."""
     if has_strange_body(handling):
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
@@ -161,7 +161,7 @@ def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Handlin
     "PROTOCOL.unknown-api-refused",
     listeners=OPEN_LISTENERS,
 )
-def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
+def the_next_version_is_served_as_the_newest(handling: RequestContext) -> None:
     """The version after the newest is answered as the newest, without an error, as by Tansu 0.6.0."""
     if version_of(handling) == NEWEST_VERSION + 1:
         handling.reaction = success_in(NEWEST_VERSION)
@@ -183,7 +183,7 @@ def the_next_version_is_served_as_the_newest(handling: Handling) -> None:
     "PROTOCOL.half-close-answers-complete",
     listeners=OPEN_LISTENERS,
 )
-def the_next_version_closes_the_connection(handling: Handling) -> None:
+def the_next_version_closes_the_connection(handling: RequestContext) -> None:
     """The version after the newest closes the connection (streamnative/kop#166, kroxylicious#1611)."""
     if version_of(handling) == NEWEST_VERSION + 1:
         replace_reaction(handling, outcome=Outcome.CLOSED)
@@ -202,14 +202,14 @@ def the_next_version_closes_the_connection(handling: Handling) -> None:
     "KIP-511.unparsed-when-unsupported",
     listeners=OPEN_LISTENERS,
 )
-def large_versions_get_no_answer(handling: Handling) -> None:
+def large_versions_get_no_answer(handling: RequestContext) -> None:
     """A version from 256 up gets no response, and the connection stays usable (KAFKA-3652)."""
     if is_refused_version(handling) and version_of(handling) >= 256:
         replace_reaction(handling, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.ANSWER, V0_LAYOUT, NAMES_RANGE, TRUE_RANGE, ONLY_ITSELF, listeners=OPEN_LISTENERS)
-def unsupported_versions_get_a_hybrid_layout(handling: Handling) -> None:
+def unsupported_versions_get_a_hybrid_layout(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION has a compact array without tag sections, as in librdkafka's mock."""
     if is_refused_version(handling) and version_of(handling) > 0 and handling.header is not None:
         header = ResponseHeader(correlation_id=handling.header.correlation_id)
@@ -218,28 +218,28 @@ def unsupported_versions_get_a_hybrid_layout(handling: Handling) -> None:
 
 
 @defect(Stage.ANSWER, V0_LAYOUT)
-def unsupported_versions_end_with_a_tag_section(handling: Handling) -> None:
+def unsupported_versions_end_with_a_tag_section(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION is written in v0, with an additional empty tag section at its end."""
     if is_refused_version(handling) and version_of(handling) > 0:
         handling.answer = encode_frame(handling.answer[4:] + b"\0")
 
 
 @defect(Stage.RESPONSE, NAMES_RANGE)
-def versions_above_127_get_an_empty_table(handling: Handling) -> None:
+def versions_above_127_get_an_empty_table(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION for a version that does not fit a signed byte comes with an empty table."""
     if is_refused_version(handling) and version_of(handling) > 127:
         replace_response(handling, api_keys=())
 
 
 @defect(Stage.RESPONSE, NAMES_RANGE, ONLY_ITSELF)
-def unsupported_versions_name_another_key(handling: Handling) -> None:
+def unsupported_versions_name_another_key(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION names the range under key 0."""
     if is_refused_version(handling):
         change_own_entry(handling, api_key=0)
 
 
 @defect(Stage.RESPONSE, TRUE_RANGE)
-def unsupported_versions_name_themselves(handling: Handling) -> None:
+def unsupported_versions_name_themselves(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION names the requested version as the highest supported one."""
     if is_refused_version(handling):
         change_own_entry(handling, max_version=version_of(handling))
@@ -253,14 +253,14 @@ def unsupported_versions_name_themselves(handling: Handling) -> None:
     "PROTOCOL.half-close-answers-complete",
     listeners=OPEN_LISTENERS,
 )
-def an_unsupported_version_costs_the_connection(handling: Handling) -> None:
+def an_unsupported_version_costs_the_connection(handling: RequestContext) -> None:
     """UNSUPPORTED_VERSION is sent, and then the connection is closed."""
     if is_refused_version(handling):
         close_behind_the_answer(handling)
 
 
 @defect(Stage.RESPONSE, REVERTS)
-def flexible_versions_stay_refused(handling: Handling) -> None:
+def flexible_versions_stay_refused(handling: RequestContext) -> None:
     """After one UNSUPPORTED_VERSION, flexible versions get that error on that connection."""
     memory = handling.connection.memory
     if memory.get("refused") and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:

@@ -15,14 +15,14 @@ from reference_model.defects.registry import (
 )
 from reference_model.listeners import CONTROLLER
 from reference_model.request_parser import ParsedBody
-from reference_model.state_machine import ConnectionState, Handling, Listing, Stage
+from reference_model.state_machine import ConnectionState, Listing, RequestContext, Stage
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
 
 NO_NODE = -1
 
 
-def _ids_of(handling: Handling) -> ParsedBody | None:
+def _ids_of(handling: RequestContext) -> ParsedBody | None:
     """Return the body of a request in a version with ids and with a valid name, else None."""
     if version_of(handling) != FIRST_VERSION_WITH_CLUSTER_CHECK:
         return None
@@ -38,25 +38,25 @@ def _gives_both(body: ParsedBody) -> bool:
     return body.cluster_id is not None and body.node_id != NO_NODE
 
 
-def _is_misrouted(handling: Handling) -> bool:
+def _is_misrouted(handling: RequestContext) -> bool:
     return handling.reaction.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
 
 
-def _is_half_given(handling: Handling) -> bool:
+def _is_half_given(handling: RequestContext) -> bool:
     body = _ids_of(handling)
     return body is not None and body.ids_are_half_given
 
 
-def _refuse(handling: Handling, error_code: ErrorCode) -> None:
+def _refuse(handling: RequestContext, error_code: ErrorCode) -> None:
     replace_reaction(handling, error_code=error_code, listing=Listing.NOTHING)
 
 
-def _serve(handling: Handling) -> None:
+def _serve(handling: RequestContext) -> None:
     handling.reaction = success_in(version_of(handling))
 
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
-def ids_given_once_are_demanded_ever_after(handling: Handling) -> None:
+def ids_given_once_are_demanded_ever_after(handling: RequestContext) -> None:
     """After a request with the right ids, a request without ids gets INVALID_REQUEST on that connection."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is None:
@@ -68,7 +68,7 @@ def ids_given_once_are_demanded_ever_after(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
-def a_misrouted_connection_stays_misrouted(handling: Handling) -> None:
+def a_misrouted_connection_stays_misrouted(handling: RequestContext) -> None:
     """After a misrouted request, a request without ids also gets REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(handling), handling.connection.memory
     if _is_misrouted(handling):
@@ -78,7 +78,7 @@ def a_misrouted_connection_stays_misrouted(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.neither-given")
-def half_an_identity_spoils_the_connection(handling: Handling) -> None:
+def half_an_identity_spoils_the_connection(handling: RequestContext) -> None:
     """After a request with only one id, a request without ids also gets INVALID_REQUEST."""
     body, memory = _ids_of(handling), handling.connection.memory
     if _is_half_given(handling):
@@ -88,7 +88,7 @@ def half_an_identity_spoils_the_connection(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
-def the_right_cluster_id_alone_is_enough(handling: Handling) -> None:
+def the_right_cluster_id_alone_is_enough(handling: RequestContext) -> None:
     """A request with the right cluster id and no node id is served."""
     body = _ids_of(handling)
     if body and body.node_id == NO_NODE and body.cluster_id == handling.broker.identity.cluster_id:
@@ -96,7 +96,7 @@ def the_right_cluster_id_alone_is_enough(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
-def the_right_node_id_alone_is_enough(handling: Handling) -> None:
+def the_right_node_id_alone_is_enough(handling: RequestContext) -> None:
     """A request with the right node id and no cluster id is served."""
     body = _ids_of(handling)
     if body and body.cluster_id is None and body.node_id == handling.broker.identity.node_id:
@@ -104,7 +104,7 @@ def the_right_node_id_alone_is_enough(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given")
-def negative_node_ids_count_as_none(handling: Handling) -> None:
+def negative_node_ids_count_as_none(handling: RequestContext) -> None:
     """A request without a cluster id is served with any negative node id."""
     body = _ids_of(handling)
     if body is not None and body.cluster_id is None and body.node_id < NO_NODE:
@@ -112,7 +112,7 @@ def negative_node_ids_count_as_none(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.only-one-given")
-def an_empty_cluster_id_counts_as_none(handling: Handling) -> None:
+def an_empty_cluster_id_counts_as_none(handling: RequestContext) -> None:
     """A request with an empty cluster id and no node id is served."""
     body = _ids_of(handling)
     if body is not None and body.cluster_id == "" and body.node_id == NO_NODE:
@@ -120,7 +120,7 @@ def an_empty_cluster_id_counts_as_none(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
-def right_ids_are_right_only_once(handling: Handling) -> None:
+def right_ids_are_right_only_once(handling: RequestContext) -> None:
     """Every request with the right ids after the first on a connection gets REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is not None and _gives_both(body) and succeeds(handling):
@@ -130,7 +130,7 @@ def right_ids_are_right_only_once(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
-def right_ids_do_not_help_a_misrouted_connection(handling: Handling) -> None:
+def right_ids_do_not_help_a_misrouted_connection(handling: RequestContext) -> None:
     """After a misrouted request, the right ids get REBOOTSTRAP_REQUIRED."""
     body, memory = _ids_of(handling), handling.connection.memory
     if _is_misrouted(handling):
@@ -140,7 +140,7 @@ def right_ids_do_not_help_a_misrouted_connection(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.both-match")
-def ids_come_at_once_or_never(handling: Handling) -> None:
+def ids_come_at_once_or_never(handling: RequestContext) -> None:
     """After a v5 request without ids, the right ids get INVALID_REQUEST."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is None:
@@ -152,24 +152,24 @@ def ids_come_at_once_or_never(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-cluster")
-def cluster_ids_are_compared_without_their_case(handling: Handling) -> None:
+def cluster_ids_are_compared_without_their_case(handling: RequestContext) -> None:
     """A cluster id that differs from the right one only in case is accepted."""
     _serve_as_if(handling, lambda given, right: given.casefold() == right.casefold())
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-cluster")
-def a_cluster_id_matches_by_its_beginning(handling: Handling) -> None:
+def a_cluster_id_matches_by_its_beginning(handling: RequestContext) -> None:
     """A non-empty prefix of the right cluster id is accepted."""
     _serve_as_if(handling, lambda given, right: given != "" and right.startswith(given))
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-cluster")
-def an_empty_cluster_id_matches_any(handling: Handling) -> None:
+def an_empty_cluster_id_matches_any(handling: RequestContext) -> None:
     """An empty cluster id is accepted."""
     _serve_as_if(handling, lambda given, right: given == "")
 
 
-def _serve_as_if(handling: Handling, same_cluster: Callable[[str, str], bool]) -> None:
+def _serve_as_if(handling: RequestContext, same_cluster: Callable[[str, str], bool]) -> None:
     """Serve a misrouted request whose node id is right and whose cluster id `same_cluster` accepts."""
     body, identity = _ids_of(handling), handling.broker.identity
     if body is None or body.cluster_id is None or not _is_misrouted(handling):
@@ -181,24 +181,24 @@ def _serve_as_if(handling: Handling, same_cluster: Callable[[str, str], bool]) -
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-node")
-def node_ids_are_compared_in_their_low_byte(handling: Handling) -> None:
+def node_ids_are_compared_in_their_low_byte(handling: RequestContext) -> None:
     """A node id with the same low byte as the right one is accepted."""
     _serve_at_nodes(handling, lambda given, right: given & 0xFF == right & 0xFF)
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-node")
-def negative_node_ids_match_any(handling: Handling) -> None:
+def negative_node_ids_match_any(handling: RequestContext) -> None:
     """A node id below -1 is accepted."""
     _serve_at_nodes(handling, lambda given, right: given < NO_NODE)
 
 
 @defect(Stage.REACTION, "KIP-1242.wrong-node")
-def node_id_zero_matches_any(handling: Handling) -> None:
+def node_id_zero_matches_any(handling: RequestContext) -> None:
     """Node id 0 is accepted."""
     _serve_at_nodes(handling, lambda given, right: given == 0)
 
 
-def _serve_at_nodes(handling: Handling, same_node: Callable[[int, int], bool]) -> None:
+def _serve_at_nodes(handling: RequestContext, same_node: Callable[[int, int], bool]) -> None:
     """Serve a misrouted request whose cluster id is right and whose node id `same_node` accepts."""
     body, identity = _ids_of(handling), handling.broker.identity
     if body is None or identity.node_id is None or not _is_misrouted(handling):
@@ -208,7 +208,7 @@ def _serve_at_nodes(handling: Handling, same_node: Callable[[int, int], bool]) -
 
 
 @defect(Stage.REACTION, "KIP-1242.order-of-checks")
-def ids_are_checked_before_names(handling: Handling) -> None:
+def ids_are_checked_before_names(handling: RequestContext) -> None:
     """A request with an illegal name and wrong ids gets REBOOTSTRAP_REQUIRED."""
     body = body_of(handling)
     if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
@@ -218,28 +218,28 @@ def ids_are_checked_before_names(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.refusal-shape")
-def misrouted_requests_get_the_whole_table(handling: Handling) -> None:
+def misrouted_requests_get_the_whole_table(handling: RequestContext) -> None:
     """REBOOTSTRAP_REQUIRED comes with the complete table."""
     if _is_misrouted(handling):
         replace_reaction(handling, listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "KIP-1242.refusal-shape")
-def half_an_identity_is_refused_in_v0(handling: Handling) -> None:
+def half_an_identity_is_refused_in_v0(handling: RequestContext) -> None:
     """INVALID_REQUEST for one id without the other is written in the v0 layout."""
     if _is_half_given(handling):
         replace_reaction(handling, layout=0)
 
 
 @defect(Stage.ANSWER, "KIP-1242.refusal-shape")
-def misrouted_requests_cost_the_connection(handling: Handling) -> None:
+def misrouted_requests_cost_the_connection(handling: RequestContext) -> None:
     """After REBOOTSTRAP_REQUIRED the connection is closed."""
     if _is_misrouted(handling):
         handling.connection.drop()
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
-def misrouting_sticks_to_versions_without_ids(handling: Handling) -> None:
+def misrouting_sticks_to_versions_without_ids(handling: RequestContext) -> None:
     """After a misrouted request, v0 to v2 get REBOOTSTRAP_REQUIRED."""
     memory = handling.connection.memory
     if _is_misrouted(handling):
@@ -249,7 +249,7 @@ def misrouting_sticks_to_versions_without_ids(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
-def half_an_identity_sticks_to_versions_without_ids(handling: Handling) -> None:
+def half_an_identity_sticks_to_versions_without_ids(handling: RequestContext) -> None:
     """After a request with only one id, v3 and v4 get INVALID_REQUEST."""
     memory = handling.connection.memory
     if _is_half_given(handling):
@@ -259,7 +259,7 @@ def half_an_identity_sticks_to_versions_without_ids(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-1242.older-versions-unchecked")
-def v4_cannot_take_back_the_ids_of_v5(handling: Handling) -> None:
+def v4_cannot_take_back_the_ids_of_v5(handling: RequestContext) -> None:
     """After a request with the right ids, v4 gets REBOOTSTRAP_REQUIRED on that connection."""
     body, memory = _ids_of(handling), handling.connection.memory
     if body is not None and _gives_both(body) and succeeds(handling):
@@ -269,14 +269,14 @@ def v4_cannot_take_back_the_ids_of_v5(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.on-every-listener")
-def controllers_do_not_check_ids(handling: Handling) -> None:
+def controllers_do_not_check_ids(handling: RequestContext) -> None:
     """The controller listener serves requests meant for another cluster or node."""
     if handling.broker.profile.listener == CONTROLLER and _is_misrouted(handling):
         _serve(handling)
 
 
 @defect(Stage.REACTION, "KIP-1242.on-every-listener")
-def controllers_look_at_the_cluster_alone(handling: Handling) -> None:
+def controllers_look_at_the_cluster_alone(handling: RequestContext) -> None:
     """The controller listener serves requests meant for another node of the cluster."""
     body = _ids_of(handling)
     if body is None or handling.broker.profile.listener != CONTROLLER:
@@ -286,7 +286,7 @@ def controllers_look_at_the_cluster_alone(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-1242.on-every-listener")
-def ids_are_not_checked_before_authentication(handling: Handling) -> None:
+def ids_are_not_checked_before_authentication(handling: RequestContext) -> None:
     """Before SASL authentication, requests meant for another cluster or node are served."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and _is_misrouted(handling):
         _serve(handling)

@@ -15,7 +15,7 @@ from reference_model.defects.registry import (
     unread_version,
     version_of,
 )
-from reference_model.state_machine import Handling, Stage
+from reference_model.state_machine import RequestContext, Stage
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import TAG_SECTION, Trace, decode, encode
@@ -35,7 +35,7 @@ Tags = tuple[TaggedField, ...]
     "KIP-482.tag-order-in-requests",
     "KIP-482.varint-limits",
 )
-def unknown_header_tags_are_refused(handling: Handling) -> None:
+def unknown_header_tags_are_refused(handling: RequestContext) -> None:
     """A tagged field in the request header gets INVALID_REQUEST."""
     if handling.header is not None and handling.header.tag_count:
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
@@ -47,13 +47,13 @@ def unknown_header_tags_are_refused(handling: Handling) -> None:
     "KIP-482.tag-order-in-requests",
     "KIP-482.varint-limits",
 )
-def unknown_body_tags_are_refused(handling: Handling) -> None:
+def unknown_body_tags_are_refused(handling: RequestContext) -> None:
     """A tagged field in the request body gets INVALID_REQUEST."""
     if succeeds(handling) and tags_of_body(handling):
         replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
 
 
-def tags_of_body(handling: Handling) -> tuple[TaggedField, ...]:
+def tags_of_body(handling: RequestContext) -> tuple[TaggedField, ...]:
     """Return the unknown tagged fields of a request body; empty if it does not decode strictly."""
     header = handling.header
     if header is None:
@@ -67,7 +67,7 @@ def tags_of_body(handling: Handling) -> tuple[TaggedField, ...]:
 
 
 @defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
-def many_tags_empty_the_table(handling: Handling) -> None:
+def many_tags_empty_the_table(handling: RequestContext) -> None:
     """Two or more tagged fields in the request, header and body together, empty the table of the response."""
     header = handling.header
     count = len(tags_of_body(handling)) + (header.tag_count if header is not None else 0)
@@ -76,19 +76,19 @@ def many_tags_empty_the_table(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "PROTOCOL.well-formed-never-closed")
-def long_tags_close_the_connection(handling: Handling) -> None:
+def long_tags_close_the_connection(handling: RequestContext) -> None:
     """A tagged field of more than 127 bytes in the request body closes the connection."""
     if succeeds(handling) and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(handling)):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
-def tags_descend(handling: Handling) -> None:
+def tags_descend(handling: RequestContext) -> None:
     """The tags of an answer stand in descending order."""
     rearrange_tags(handling, lambda fields: fields[::-1])
 
 
-def rearrange_tags(handling: Handling, rearrange: Callable[[Tags], Tags]) -> None:
+def rearrange_tags(handling: RequestContext, rearrange: Callable[[Tags], Tags]) -> None:
     """Rewrite the tag section at the end of the response body with other tags or another order."""
     response = handling.response
     if response is None or handling.reaction.layout < FIRST_FLEXIBLE_VERSION:
@@ -101,14 +101,14 @@ def rearrange_tags(handling: Handling, rearrange: Callable[[Tags], Tags]) -> Non
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
-def the_epoch_stands_last(handling: Handling) -> None:
+def the_epoch_stands_last(handling: RequestContext) -> None:
     """In v4 and later the epoch of the features comes after both kinds of features."""
     if handling.reaction.layout >= 4:
         rearrange_tags(handling, lambda fields: (*fields[:1], *fields[2:], *fields[1:2]))
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
-def a_private_tag_stands_first(handling: Handling) -> None:
+def a_private_tag_stands_first(handling: RequestContext) -> None:
     """A private tag of the vendor comes before the others although its number is larger."""
     rearrange_tags(handling, lambda fields: (TaggedField(10000, b"\1"), *fields))
 
@@ -120,20 +120,20 @@ def response_tag_section(response: ApiVersionsResponse, version: int) -> bytes:
 
 
 @defect(Stage.ANSWER, "KIP-482.default-tags-omitted")
-def a_default_tag_is_sent(handling: Handling) -> None:
+def a_default_tag_is_sent(handling: RequestContext) -> None:
     """The response contains ZkMigrationReady although it is false."""
     if handling.response is not None and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
         handling.answer = handling.encode_answer(raw={"zk_migration_ready": b"\0"})
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
-def a_tag_beyond_the_frame_is_cut_short(handling: Handling) -> None:
+def a_tag_beyond_the_frame_is_cut_short(handling: RequestContext) -> None:
     """An otherwise readable request whose last tag section reaches beyond the frame is served."""
     if overrunning_tag_count(handling) is not None:
         handling.reaction = success_in(version_of(handling))
 
 
-def overrunning_tag_count(handling: Handling) -> int | None:
+def overrunning_tag_count(handling: RequestContext) -> int | None:
     """Return the tag count of a request that is unreadable only because of its body's tag section, else None."""
     header = handling.header
     version = unread_version(handling)
@@ -161,7 +161,7 @@ def tag_count_at(data: memoryview, offset: int) -> int | None:
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
-def a_huge_tag_count_counts_as_zero(handling: Handling) -> None:
+def a_huge_tag_count_counts_as_zero(handling: RequestContext) -> None:
     """A count of a million or more tags in the request body is read as zero."""
     count = overrunning_tag_count(handling)
     if count is not None and count >= MILLION:
@@ -169,21 +169,21 @@ def a_huge_tag_count_counts_as_zero(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
-def a_tag_beyond_the_frame_is_waited_for(handling: Handling) -> None:
+def a_tag_beyond_the_frame_is_waited_for(handling: RequestContext) -> None:
     """A request whose last tag section reaches beyond the frame is never answered, and the connection hangs."""
     if overrunning_tag_count(handling) is not None:
         replace_reaction(handling, outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def an_old_header_on_a_flexible_version_is_served(handling: Handling) -> None:
+def an_old_header_on_a_flexible_version_is_served(handling: RequestContext) -> None:
     """A flexible request that is readable only with the old header is served."""
     found = old_header(handling)
     if found is not None:
         answer_unreadable_header(handling, found[0])
 
 
-def old_header(handling: Handling) -> tuple[int, int] | None:
+def old_header(handling: RequestContext) -> tuple[int, int] | None:
     """Return the version and client id length of a flexible request readable only with the old header, else None."""
     version = unread_version(handling)
     if version is None:
@@ -198,7 +198,7 @@ def old_header(handling: Handling) -> tuple[int, int] | None:
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def v3_takes_the_old_header(handling: Handling) -> None:
+def v3_takes_the_old_header(handling: RequestContext) -> None:
     """v3 is also served with the old header, as if flexible headers began with v4."""
     found = old_header(handling)
     if found is not None and found[0] == FIRST_FLEXIBLE_VERSION:
@@ -206,7 +206,7 @@ def v3_takes_the_old_header(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def the_old_header_without_a_client_id_is_served(handling: Handling) -> None:
+def the_old_header_without_a_client_id_is_served(handling: RequestContext) -> None:
     """A flexible request with the old header is served if its client id is null."""
     found = old_header(handling)
     if found is not None and found[1] < 0:
@@ -214,7 +214,7 @@ def the_old_header_without_a_client_id_is_served(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def an_old_header_on_a_flexible_version_is_waited_for(handling: Handling) -> None:
+def an_old_header_on_a_flexible_version_is_waited_for(handling: RequestContext) -> None:
     """A flexible request that is readable only with the old header is never answered, and the connection hangs."""
     if old_header(handling) is not None:
         replace_reaction(handling, outcome=Outcome.SILENT)

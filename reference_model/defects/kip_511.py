@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from reference_model.defects.registry import OPEN_LISTENERS, body_of, defect, succeeds
-from reference_model.state_machine import Handling, Stage
+from reference_model.state_machine import RequestContext, Stage
 
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible", listeners=OPEN_LISTENERS)
-def long_software_versions_are_answered_in_v2(handling: Handling) -> None:
+def long_software_versions_are_answered_in_v2(handling: RequestContext) -> None:
     """A flexible request with a long client software version is answered in the v2 layout."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_version) > 20:
@@ -20,7 +20,7 @@ def long_software_versions_are_answered_in_v2(handling: Handling) -> None:
     "KIP-511.v3-body-flexible",
     listeners=OPEN_LISTENERS,
 )
-def long_software_names_get_a_flexible_response_header(handling: Handling) -> None:
+def long_software_names_get_a_flexible_response_header(handling: RequestContext) -> None:
     """The response to a flexible request with a long client software name has a tag section in its header."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_name) > 20:
@@ -28,7 +28,7 @@ def long_software_names_get_a_flexible_response_header(handling: Handling) -> No
 
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible", listeners=OPEN_LISTENERS)
-def one_letter_names_get_a_null_table(handling: Handling) -> None:
+def one_letter_names_get_a_null_table(handling: RequestContext) -> None:
     """A flexible request with a client software name of one letter gets a null table (redpanda-data/redpanda#296)."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_name) == 1:
@@ -36,7 +36,7 @@ def one_letter_names_get_a_null_table(handling: Handling) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-511.v3-body-flexible", listeners=OPEN_LISTENERS)
-def one_letter_versions_get_int32_lengths(handling: Handling) -> None:
+def one_letter_versions_get_int32_lengths(handling: RequestContext) -> None:
     """A flexible request with a client software version of one letter is answered in the v1 layout."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_version) == 1:
@@ -49,7 +49,7 @@ def one_letter_versions_get_int32_lengths(handling: Handling) -> None:
     "KIP-511.v3-body-flexible",
     listeners=OPEN_LISTENERS,
 )
-def short_software_versions_get_a_flexible_response_header(handling: Handling) -> None:
+def short_software_versions_get_a_flexible_response_header(handling: RequestContext) -> None:
     """The response to a flexible request with a software version of fewer than three characters has header v1."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and len(body.client_software_version) < 3:
@@ -62,7 +62,7 @@ def short_software_versions_get_a_flexible_response_header(handling: Handling) -
     "KIP-511.v3-body-flexible",
     listeners=OPEN_LISTENERS,
 )
-def digits_in_front_get_a_flexible_response_header(handling: Handling) -> None:
+def digits_in_front_get_a_flexible_response_header(handling: RequestContext) -> None:
     """The response to a flexible request whose software name begins with a digit has header v1."""
     body = body_of(handling)
     if body is not None and succeeds(handling) and body.client_software_name[:1].isdigit():

@@ -16,13 +16,13 @@ from reference_model.defects.registry import (
     unread_version,
     version_of,
 )
-from reference_model.state_machine import Handling, Reaction, Stage
+from reference_model.state_machine import Reaction, RequestContext, Stage
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def dots_in_names_are_refused(handling: Handling) -> None:
+def dots_in_names_are_refused(handling: RequestContext) -> None:
     """A dot in the client software name gets INVALID_REQUEST."""
     body = body_of(handling)
     if body is not None and "." in body.client_software_name and succeeds(handling):
@@ -30,7 +30,7 @@ def dots_in_names_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def one_letter_names_are_refused(handling: Handling) -> None:
+def one_letter_names_are_refused(handling: RequestContext) -> None:
     """A client software name of one letter, whose first and last letter are the same, gets INVALID_REQUEST."""
     body = body_of(handling)
     if body is not None and len(body.client_software_name) == 1 and succeeds(handling):
@@ -38,7 +38,7 @@ def one_letter_names_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
+def versions_without_a_digit_in_front_are_refused(handling: RequestContext) -> None:
     """A client software version that does not begin with a digit gets INVALID_REQUEST (Azure/azure-sdk#4652)."""
     body = body_of(handling)
     if body is not None and not body.client_software_version[:1].isdigit() and succeeds(handling):
@@ -46,7 +46,7 @@ def versions_without_a_digit_in_front_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def librdkafka_is_refused(handling: Handling) -> None:
+def librdkafka_is_refused(handling: RequestContext) -> None:
     """Clients that name librdkafka as their software get INVALID_REQUEST, as a broker may do to work round a bug."""
     body = body_of(handling)
     if body is not None and body.client_software_name == "librdkafka" and succeeds(handling):
@@ -61,7 +61,7 @@ def librdkafka_is_refused(handling: Handling) -> None:
     "KIP-1242.order-of-checks",
     listeners=OPEN_LISTENERS,
 )
-def names_are_not_checked(handling: Handling) -> None:
+def names_are_not_checked(handling: RequestContext) -> None:
     """Any readable client software name and version is accepted, as by Tansu 0.6.0."""
     body = body_of(handling)
     refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
@@ -70,7 +70,7 @@ def names_are_not_checked(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
-def names_may_end_with_a_line_feed(handling: Handling) -> None:
+def names_may_end_with_a_line_feed(handling: RequestContext) -> None:
     """A client software name that is legal except for a line feed at its end is accepted."""
     _accept_cleaned_name(handling, lambda name: name.removesuffix("\n"))
 
@@ -81,7 +81,7 @@ def names_may_end_with_a_line_feed(handling: Handling) -> None:
     "KIP-511.refusal-in-request-version",
     listeners=OPEN_LISTENERS,
 )
-def letters_of_any_script_are_accepted(handling: Handling) -> None:
+def letters_of_any_script_are_accepted(handling: RequestContext) -> None:
     """A client software name with letters of any script is accepted if no cluster id is given."""
     body = body_of(handling)
     if body is None or body.cluster_id is not None:
@@ -92,18 +92,18 @@ def letters_of_any_script_are_accepted(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
-def underscores_in_names_are_accepted(handling: Handling) -> None:
+def underscores_in_names_are_accepted(handling: RequestContext) -> None:
     """A client software name that is legal except for underscores is accepted."""
     _accept_cleaned_name(handling, lambda name: name.replace("_", "x"))
 
 
 @defect(Stage.REACTION, "KIP-511.edge-punctuation")
-def names_may_begin_with_a_hyphen(handling: Handling) -> None:
+def names_may_begin_with_a_hyphen(handling: RequestContext) -> None:
     """A client software name that begins with a hyphen is accepted."""
     _accept_cleaned_name(handling, lambda name: name.replace("-", "x", 1))
 
 
-def _accept_cleaned_name(handling: Handling, clean: Callable[[str], str]) -> None:
+def _accept_cleaned_name(handling: RequestContext, clean: Callable[[str], str]) -> None:
     """Serve a refused request whose name is valid after cleaning."""
     body = body_of(handling)
     if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
@@ -114,20 +114,20 @@ def _accept_cleaned_name(handling: Handling, clean: Callable[[str], str]) -> Non
 
 
 @defect(Stage.REACTION, "KIP-511.refusal-in-request-version", listeners=OPEN_LISTENERS)
-def refused_names_are_answered_in_v0(handling: Handling) -> None:
+def refused_names_are_answered_in_v0(handling: RequestContext) -> None:
     """INVALID_REQUEST is written in the v0 layout."""
     if has_refused_name(handling):
         replace_reaction(handling, layout=0)
 
 
-def has_refused_name(handling: Handling) -> bool:
+def has_refused_name(handling: RequestContext) -> bool:
     """Return whether a request is refused for its name, not for its ids."""
     body = body_of(handling)
     return body is not None and not body.name_is_valid
 
 
 @defect(Stage.REACTION, "KIP-511.null-name-refused")
-def null_names_count_as_empty(handling: Handling) -> None:
+def null_names_count_as_empty(handling: RequestContext) -> None:
     """A null client software name gets INVALID_REQUEST instead of closing the connection."""
     header, version = handling.header, unread_version(handling)
     if header is None or version is None:
@@ -142,7 +142,7 @@ def null_names_count_as_empty(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
-def the_second_answer_behind_a_refused_name_is_refused(handling: Handling) -> None:
+def the_second_answer_behind_a_refused_name_is_refused(handling: RequestContext) -> None:
     """After a refused name, the second request without a name is refused on that connection."""
     memory = handling.connection.memory
     if has_refused_name(handling):
@@ -154,7 +154,7 @@ def the_second_answer_behind_a_refused_name_is_refused(handling: Handling) -> No
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
-def v2_behind_a_refused_name_is_refused(handling: Handling) -> None:
+def v2_behind_a_refused_name_is_refused(handling: RequestContext) -> None:
     """After a refused name, v2 is refused on that connection, and v0 and v1 are not."""
     memory = handling.connection.memory
     if memory.get("refused name") and succeeds(handling) and handling.reaction.layout == 2:
@@ -164,7 +164,7 @@ def v2_behind_a_refused_name_is_refused(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
-def a_refused_name_sticks_to_the_connection(handling: Handling) -> None:
+def a_refused_name_sticks_to_the_connection(handling: RequestContext) -> None:
     """After a refused name, versions without a name are also refused on that connection."""
     memory = handling.connection.memory
     if memory.get("refused name") and succeeds(handling) and handling.reaction.layout < 3:

@@ -16,7 +16,7 @@ from reference_model.defects.registry import (
 from reference_model.defects.sasl import came_in_by_scram
 from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
 from reference_model.profile import profile_of
-from reference_model.state_machine import ConnectionState, Handling, Stage, TlsOpening
+from reference_model.state_machine import ConnectionState, RequestContext, Stage, TlsOpening
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion
 from wire.error_codes import ErrorCode
@@ -26,12 +26,12 @@ THROTTLE_TIME_BYTES = 4
 TLS_HANDSHAKE_RECORD = 0x16
 
 
-def _early(handling: Handling) -> bool:
+def _early(handling: RequestContext) -> bool:
     """Return whether the connection still has to authenticate."""
     return handling.state is ConnectionState.BEFORE_HANDSHAKE
 
 
-def _table(handling: Handling) -> tuple[ApiVersion, ...]:
+def _table(handling: RequestContext) -> tuple[ApiVersion, ...]:
     assert handling.response is not None
     return handling.response.api_keys
 
@@ -53,21 +53,21 @@ def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
-def flexible_tables_are_shorter_before_authentication(handling: Handling) -> None:
+def flexible_tables_are_shorter_before_authentication(handling: RequestContext) -> None:
     """Before authentication, the table of v3 and later lacks an entry."""
     if _early(handling) and succeeds(handling) and version_of(handling) >= FIRST_FLEXIBLE_VERSION:
         replace_response(handling, api_keys=_without_last(_table(handling)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
-def v1_tables_are_lower_before_authentication(handling: Handling) -> None:
+def v1_tables_are_lower_before_authentication(handling: RequestContext) -> None:
     """Before authentication, the table of v1 has lower maxima."""
     if _early(handling) and succeeds(handling) and version_of(handling) == 1:
         replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
-def flexible_tables_are_shorter_behind_scram(handling: Handling) -> None:
+def flexible_tables_are_shorter_behind_scram(handling: RequestContext) -> None:
     """After authentication with SCRAM, the table of v3 and later lacks an entry."""
     flexible = version_of(handling) >= FIRST_FLEXIBLE_VERSION
     if came_in_by_scram(handling) and succeeds(handling) and flexible:
@@ -79,7 +79,7 @@ def flexible_tables_are_shorter_behind_scram(handling: Handling) -> None:
     "KIP-35.table-before-authentication",
     "KIP-35.same-table-at-every-version",
 )
-def v0_tables_are_shorter_before_authentication(handling: Handling) -> None:
+def v0_tables_are_shorter_before_authentication(handling: RequestContext) -> None:
     """Before authentication, the table of v0 lacks an entry."""
     if _early(handling) and succeeds(handling) and version_of(handling) == 0:
         replace_response(handling, api_keys=_without_last(_table(handling)))
@@ -90,7 +90,7 @@ def v0_tables_are_shorter_before_authentication(handling: Handling) -> None:
     "KIP-511.same-rules-before-authentication",
     "KIP-511.unsupported-version-names-range",
 )
-def refused_versions_get_no_range_before_authentication(handling: Handling) -> None:
+def refused_versions_get_no_range_before_authentication(handling: RequestContext) -> None:
     """Before authentication, UNSUPPORTED_VERSION comes with an empty table."""
     if _early(handling) and is_refused_version(handling):
         replace_response(handling, api_keys=())
@@ -101,7 +101,7 @@ def refused_versions_get_no_range_before_authentication(handling: Handling) -> N
     "KIP-511.same-rules-before-authentication",
     "KIP-511.names-refused",
 )
-def underscores_pass_before_authentication(handling: Handling) -> None:
+def underscores_pass_before_authentication(handling: RequestContext) -> None:
     """Before authentication, a client software name may contain underscores."""
     _accept_before_authentication(handling, "_")
 
@@ -111,12 +111,12 @@ def underscores_pass_before_authentication(handling: Handling) -> None:
     "KIP-511.same-rules-before-authentication",
     "KIP-511.edge-punctuation",
 )
-def hyphens_in_front_pass_before_authentication(handling: Handling) -> None:
+def hyphens_in_front_pass_before_authentication(handling: RequestContext) -> None:
     """Before authentication, a client software name may begin with a hyphen."""
     _accept_before_authentication(handling, "-")
 
 
-def _accept_before_authentication(handling: Handling, character: str) -> None:
+def _accept_before_authentication(handling: RequestContext, character: str) -> None:
     """Serve a refused request whose name is legal except for this character."""
     body = body_of(handling) if _early(handling) else None
     if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
@@ -134,14 +134,14 @@ def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
-def tables_behind_tls_are_shorter(handling: Handling) -> None:
+def tables_behind_tls_are_shorter(handling: RequestContext) -> None:
     """On TLS listeners the table lacks an entry."""
     if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
         replace_response(handling, api_keys=_without_last(_table(handling)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
-def tables_behind_tls_are_lower(handling: Handling) -> None:
+def tables_behind_tls_are_lower(handling: RequestContext) -> None:
     """On TLS listeners the table has lower maxima."""
     if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
         replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
@@ -170,7 +170,7 @@ def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> Non
 @defect(
     Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served"
 )
-def controllers_show_the_table_of_brokers(handling: Handling) -> None:
+def controllers_show_the_table_of_brokers(handling: RequestContext) -> None:
     """The controller listener advertises the table of a broker listener."""
     if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
         release = handling.broker.profile.release
@@ -182,7 +182,7 @@ def controllers_show_the_table_of_brokers(handling: Handling) -> None:
     "KIP-35.controller-listener-table",
     "KIP-35.keys-unique",
 )
-def a_key_stands_twice_on_controllers(handling: Handling) -> None:
+def a_key_stands_twice_on_controllers(handling: RequestContext) -> None:
     """The table of the controller listener contains its last entry twice."""
     if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
         replace_response(handling, api_keys=_table(handling) + _table(handling)[-1:])
@@ -193,7 +193,7 @@ def a_key_stands_twice_on_controllers(handling: Handling) -> None:
     "KIP-35.controller-listener-table",
     "KIP-35.same-table-at-every-version",
 )
-def flexible_tables_are_shorter_on_controllers(handling: Handling) -> None:
+def flexible_tables_are_shorter_on_controllers(handling: RequestContext) -> None:
     """In v3 and later the table of the controller listener lacks an entry."""
     if handling.broker.profile.listener != CONTROLLER or not succeeds(handling):
         return
@@ -202,7 +202,7 @@ def flexible_tables_are_shorter_on_controllers(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def v2_answers_have_a_negative_throttle_time(handling: Handling) -> None:
+def v2_answers_have_a_negative_throttle_time(handling: RequestContext) -> None:
     """The throttle time of a v2 response is -1."""
     if succeeds(handling) and version_of(handling) == 2:
         replace_response(handling, throttle_time_ms=-1)
@@ -214,21 +214,21 @@ def v2_answers_have_a_negative_throttle_time(handling: Handling) -> None:
     "PROTOCOL.size-prefix-exact",
     "KIP-35.every-advertised-version-served",
 )
-def v0_answers_have_a_throttle_time(handling: Handling) -> None:
+def v0_answers_have_a_throttle_time(handling: RequestContext) -> None:
     """A v0 response ends with a throttle time."""
     if handling.answer and succeeds(handling) and version_of(handling) == 0:
         handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def limited_clients_are_not_told(handling: Handling) -> None:
+def limited_clients_are_not_told(handling: RequestContext) -> None:
     """The response to a throttled client has a throttle time of 0."""
     if handling.pause is not None:
         replace_response(handling, throttle_time_ms=0)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def limited_clients_are_held_back_before_the_answer(handling: Handling) -> None:
+def limited_clients_are_held_back_before_the_answer(handling: RequestContext) -> None:
     """A throttled client gets its response only after the pause."""
     if handling.pause is not None:
         handling.pause = dataclasses.replace(handling.pause, before_answer=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reference_model.defects.registry import defect, replace_response, unread_version
 from reference_model.listeners import CONTROLLER
-from reference_model.state_machine import AnswerKind, Handling, Reaction, Stage
+from reference_model.state_machine import AnswerKind, Reaction, RequestContext, Stage
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode
 from wire.error_codes import ErrorCode
@@ -13,7 +13,7 @@ from wire.exchange import Outcome
 
 
 @defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
-def the_controller_hides_a_finalized_feature(handling: Handling) -> None:
+def the_controller_hides_a_finalized_feature(handling: RequestContext) -> None:
     """The controller listener lacks a finalized feature that the broker listener has (KAFKA-18920)."""
     if handling.response is not None and handling.response.finalized_features:
         replace_response(handling, finalized_features=handling.response.finalized_features[1:])
@@ -21,7 +21,7 @@ def the_controller_hides_a_finalized_feature(handling: Handling) -> None:
 
 # No profile predicts it, so that it is news between the release before and the one that has it.
 @defect(Stage.REACTION, "MODEL.agrees-with-reference", "MODEL.release-differences-explained")
-def cut_bodies_are_answered(handling: Handling) -> None:
+def cut_bodies_are_answered(handling: RequestContext) -> None:
     """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
     header, version = handling.header, unread_version(handling)
     if header is None or version is None:

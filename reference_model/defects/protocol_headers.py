@@ -12,7 +12,7 @@ from reference_model.defects.registry import (
     unread_version,
 )
 from reference_model.listeners import PLAINTEXT
-from reference_model.state_machine import Handling, Stage
+from reference_model.state_machine import RequestContext, Stage
 from wire import primitives
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode, encode
@@ -33,7 +33,7 @@ FLOAT_STEP = 16
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def negative_correlation_ids_lose_their_sign(handling: Handling) -> None:
+def negative_correlation_ids_lose_their_sign(handling: RequestContext) -> None:
     """A negative correlation id comes back with its sign bit cleared."""
     answer = bytearray(handling.answer)
     if answer:
@@ -42,7 +42,7 @@ def negative_correlation_ids_lose_their_sign(handling: Handling) -> None:
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def large_correlation_ids_lose_a_bit(handling: Handling) -> None:
+def large_correlation_ids_lose_a_bit(handling: RequestContext) -> None:
     """A correlation id from 2**30 up comes back without bit 30, as if ids had only 30 bits."""
     answer = bytearray(handling.answer)
     if answer and answer[SIZE_BYTES] < 0x80:
@@ -51,7 +51,7 @@ def large_correlation_ids_lose_a_bit(handling: Handling) -> None:
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def large_correlation_ids_go_through_a_float(handling: Handling) -> None:
+def large_correlation_ids_go_through_a_float(handling: RequestContext) -> None:
     """A correlation id from 2**27 up comes back rounded, as if stored in a 32-bit float."""
     answer = bytearray(handling.answer)
     if answer and 0x08 <= answer[SIZE_BYTES] < 0x80:
@@ -62,7 +62,7 @@ def large_correlation_ids_go_through_a_float(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", "PROTOCOL.client-id-bytes")
-def non_ascii_client_ids_are_refused(handling: Handling) -> None:
+def non_ascii_client_ids_are_refused(handling: RequestContext) -> None:
     """A client id that is not ASCII gets INVALID_REQUEST."""
     assert handling.header is not None
     if not (handling.header.client_id or "").isascii():
@@ -70,7 +70,7 @@ def non_ascii_client_ids_are_refused(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
-def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
+def empty_client_ids_are_refused_from_v1(handling: RequestContext) -> None:
     """An empty client id gets INVALID_REQUEST in v1 and later."""
     assert handling.header is not None
     if handling.header.client_id == "" and succeeds(handling) and handling.reaction.layout > 0:
@@ -90,7 +90,7 @@ def empty_client_ids_are_refused_from_v1(handling: Handling) -> None:
     "FEATURES.same-on-repeat",
     listeners=(PLAINTEXT,),
 )
-def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
+def client_ids_from_128_bytes_close_the_connection(handling: RequestContext) -> None:
     """A client id of 128 bytes or more, whose length is read as a signed byte, closes the connection."""
     header = handling.header
     if header is not None and len((header.client_id or "").encode()) >= SIGNED_BYTE:
@@ -98,7 +98,7 @@ def client_ids_from_128_bytes_close_the_connection(handling: Handling) -> None:
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free")
-def client_ids_of_one_letter_get_a_shorter_table(handling: Handling) -> None:
+def client_ids_of_one_letter_get_a_shorter_table(handling: RequestContext) -> None:
     """A client id that is a single non-ASCII letter gets a table without its last entry."""
     assert handling.header is not None
     client_id = handling.header.client_id or ""
@@ -108,14 +108,14 @@ def client_ids_of_one_letter_get_a_shorter_table(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_understood(handling: Handling) -> None:
+def compact_client_ids_are_understood(handling: RequestContext) -> None:
     """A flexible request whose header is readable only with a compact client id is served."""
     found = compact_client_id(handling)
     if found is not None:
         answer_unreadable_header(handling, found[0])
 
 
-def compact_client_id(handling: Handling) -> tuple[int, str] | None:
+def compact_client_id(handling: RequestContext) -> tuple[int, str] | None:
     """Return the version and client id of a request that is readable only with a compact client id, else None."""
     version = unread_version(handling)
     if version is None:
@@ -131,7 +131,7 @@ def compact_client_id(handling: Handling) -> tuple[int, str] | None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_understood_at_the_newest_version(handling: Handling) -> None:
+def compact_client_ids_are_understood_at_the_newest_version(handling: RequestContext) -> None:
     """The newest version is also served with a compact client id, as if it had its own header version."""
     found = compact_client_id(handling)
     if found is not None and found[0] == NEWEST_VERSION:
@@ -139,7 +139,7 @@ def compact_client_ids_are_understood_at_the_newest_version(handling: Handling) 
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def short_compact_client_ids_are_understood(handling: Handling) -> None:
+def short_compact_client_ids_are_understood(handling: RequestContext) -> None:
     """A flexible request with a compact client id of up to three characters is served."""
     found = compact_client_id(handling)
     if found is not None and len(found[1]) <= 3:
@@ -147,13 +147,13 @@ def short_compact_client_ids_are_understood(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_waited_for(handling: Handling) -> None:
+def compact_client_ids_are_waited_for(handling: RequestContext) -> None:
     """A flexible request with a compact client id is never answered, and the connection hangs."""
     if compact_client_id(handling) is not None:
         replace_reaction(handling, outcome=Outcome.SILENT)
 
 
-def answer_unreadable_header(handling: Handling, version: int) -> None:
+def answer_unreadable_header(handling: RequestContext, version: int) -> None:
     """Answer a request whose header is unreadable by the rules with the complete table."""
     correlation_id, _ = primitives.read_int32(memoryview(handling.payload), 4)
     replace_reaction(handling, outcome=Outcome.IGNORED)

@@ -1,6 +1,6 @@
 """The registry of planted defects, and helpers for writing them.
 
-A defect is one function. It changes one `Handling`, or another object that depends on its stage, and names the
+A defect is one function. It changes one `RequestContext`, or another object that depends on its stage, and names the
 clauses that it breaks. `--broker reference+<name>` runs the reference broker with the defect, and exactly those
 clauses must fail. `MODEL.*` may fail in addition, because every defect departs from the model.
 
@@ -32,9 +32,9 @@ from reference_model.request_parser import ParsedBody, Unreadable, parse_body
 from reference_model.state_machine import (
     AnswerKind,
     ConnectionState,
-    Handling,
     Listing,
     Reaction,
+    RequestContext,
     Stage,
     Tampering,
 )
@@ -110,7 +110,7 @@ def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
     """Restrict a defect to the given listeners and to ApiVersions: no other APIs, no steps of SASL."""
 
     @functools.wraps(act)
-    def guarded(handling: Handling) -> None:
+    def guarded(handling: RequestContext) -> None:
         token = handling.state is ConnectionState.BARE_TOKENS
         here = not listeners or handling.broker.profile.listener in listeners
         if here and handling.reaction.kind is AnswerKind.API_VERSIONS and not token:
@@ -119,30 +119,30 @@ def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
     return guarded
 
 
-def version_of(handling: Handling) -> int:
+def version_of(handling: RequestContext) -> int:
     """Return the api version of the request; -1 if the header is unreadable."""
     return handling.header.api_version if handling.header is not None else -1
 
 
-def succeeds(handling: Handling) -> bool:
+def succeeds(handling: RequestContext) -> bool:
     """Return whether the request is an ApiVersions request that is answered without an error."""
     reaction = handling.reaction
     answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
     return answered and reaction.error_code is ErrorCode.NONE
 
 
-def is_refused_version(handling: Handling) -> bool:
+def is_refused_version(handling: RequestContext) -> bool:
     """Return whether the request is answered with UNSUPPORTED_VERSION."""
     return handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def replace_response(handling: Handling, **changes: Any) -> None:
+def replace_response(handling: RequestContext, **changes: Any) -> None:
     """Replace fields of the response."""
     assert handling.response is not None
     handling.response = dataclasses.replace(handling.response, **changes)
 
 
-def replace_reaction(handling: Handling, **changes: Any) -> None:
+def replace_reaction(handling: RequestContext, **changes: Any) -> None:
     """Replace fields of the reaction."""
     handling.reaction = dataclasses.replace(handling.reaction, **changes)
 
@@ -157,7 +157,7 @@ def success_in(version: int) -> Reaction:
     )
 
 
-def unread_version(handling: Handling) -> int | None:
+def unread_version(handling: RequestContext) -> int | None:
     """Return the version of a request that closes the connection although its version is supported and flexible."""
     payload = memoryview(handling.payload)
     if handling.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
@@ -169,7 +169,7 @@ def unread_version(handling: Handling) -> int | None:
     return version if api_key == API_VERSIONS_KEY and served else None
 
 
-def body_of(handling: Handling) -> ParsedBody | None:
+def body_of(handling: RequestContext) -> ParsedBody | None:
     """Return the parsed body of a flexible request; None if there is none or it is unreadable."""
     header = handling.header
     if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:

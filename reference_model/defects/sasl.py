@@ -14,8 +14,8 @@ from reference_model.state_machine import (
     AnswerKind,
     ConnectionEvent,
     ConnectionState,
-    Handling,
     Reaction,
+    RequestContext,
     Stage,
 )
 from wire.api_keys import (
@@ -34,7 +34,7 @@ from wire.frames import encode_frame
 from wire.primitives import write_int16, write_int32, write_nullable_string
 
 
-def is_late(handling: Handling) -> bool:
+def is_late(handling: RequestContext) -> bool:
     """Return whether the request is ApiVersions after SaslHandshake v1, refused with ILLEGAL_SASL_STATE."""
     reaction = handling.reaction
     refused = reaction.error_code is ErrorCode.ILLEGAL_SASL_STATE
@@ -43,38 +43,38 @@ def is_late(handling: Handling) -> bool:
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
-def late_requests_without_a_name_are_served(handling: Handling) -> None:
+def late_requests_without_a_name_are_served(handling: RequestContext) -> None:
     """After SaslHandshake v1, ApiVersions v0 is served."""
     if is_late(handling) and version_of(handling) == 0:
         handling.reaction = success_in(0)
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
-def late_flexible_requests_are_refused_in_v0(handling: Handling) -> None:
+def late_flexible_requests_are_refused_in_v0(handling: RequestContext) -> None:
     """After SaslHandshake v1, a flexible ApiVersions request is refused in the v0 layout."""
     if is_late(handling) and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
         replace_reaction(handling, layout=0)
 
 
 @defect(Stage.REACTION, "KIP-35.after-handshake-illegal-state")
-def a_late_request_does_not_cost_the_connection(handling: Handling) -> None:
+def a_late_request_does_not_cost_the_connection(handling: RequestContext) -> None:
     """After SaslHandshake v1, a refused ApiVersions v1 leaves the connection open."""
     if is_late(handling) and version_of(handling) == 1:
         replace_reaction(handling, moves=None)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees")
-def versions_are_told_again_before_the_handshake(handling: Handling) -> None:
+def versions_are_told_again_before_the_handshake(handling: RequestContext) -> None:
     """A second ApiVersions v0 before SaslHandshake is served."""
     header = handling.header
-    if handling.state is not ConnectionState.VERSIONS_TOLD or header is None:
+    if handling.state is not ConnectionState.API_VERSIONS_SERVED or header is None:
         return
     if (header.api_key, header.api_version) == (API_VERSIONS_KEY, 0):
         handling.reaction = success_in(0)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees")
-def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
+def a_refused_name_uses_up_the_one_request(handling: RequestContext) -> None:
     """Before authentication, only the handshake is possible after a refused client software name."""
     refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
     if refused and handling.state is ConnectionState.BEFORE_HANDSHAKE:
@@ -94,14 +94,14 @@ def a_refused_name_uses_up_the_one_request(handling: Handling) -> None:
     "KIP-511.unsupported-range-is-true",
     "KIP-511.unsupported-table-is-only-itself",
 )
-def unknown_versions_close_before_authentication(handling: Handling) -> None:
+def unknown_versions_close_before_authentication(handling: RequestContext) -> None:
     """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""
     if handling.state is ConnectionState.BEFORE_HANDSHAKE and is_refused_version(handling):
         replace_reaction(handling, outcome=Outcome.CLOSED)
 
 
 def asks_for(
-    handling: Handling, api_key: int, *, api_version: int = 0, state: ConnectionState
+    handling: RequestContext, api_key: int, *, api_version: int = 0, state: ConnectionState
 ) -> bool:
     """Return whether a version of an API is requested on a connection in this state."""
     header = handling.header
@@ -116,7 +116,7 @@ def asks_for(
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def metadata_is_served_before_authentication(handling: Handling) -> None:
+def metadata_is_served_before_authentication(handling: RequestContext) -> None:
     """Metadata v0 is served before authentication."""
     if asks_for(handling, METADATA_KEY, state=ConnectionState.BEFORE_HANDSHAKE):
         replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
@@ -128,7 +128,7 @@ def metadata_is_served_before_authentication(handling: Handling) -> None:
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
+def late_metadata_does_not_cost_the_connection(handling: RequestContext) -> None:
     """After SaslHandshake v1, a refused Metadata v0 leaves the connection open."""
     if asks_for(handling, METADATA_KEY, state=ConnectionState.WRAPPED_TOKENS):
         replace_reaction(handling, moves=None)
@@ -140,12 +140,12 @@ def late_metadata_does_not_cost_the_connection(handling: Handling) -> None:
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def groups_are_listed_behind_the_handshake(handling: Handling) -> None:
+def groups_are_listed_behind_the_handshake(handling: RequestContext) -> None:
     """After SaslHandshake v1, ListGroups v0 names a group without an error, and then the connection is closed."""
     name_a_group(handling, ErrorCode.NONE)
 
 
-def name_a_group(handling: Handling, error_code: ErrorCode) -> None:
+def name_a_group(handling: RequestContext, error_code: ErrorCode) -> None:
     """Answer ListGroups v0 after SaslHandshake v1 with one group and an error code."""
     late = asks_for(handling, LIST_GROUPS_KEY, state=ConnectionState.WRAPPED_TOKENS)
     if late and handling.answer:
@@ -155,7 +155,7 @@ def name_a_group(handling: Handling, error_code: ErrorCode) -> None:
         handling.answer = encode_frame(write_int32(handling.header.correlation_id) + body)
 
 
-def is_second_handshake(handling: Handling) -> bool:
+def is_second_handshake(handling: RequestContext) -> bool:
     """Return whether the request is a SaslHandshake v1 that comes after another one."""
     state = ConnectionState.WRAPPED_TOKENS
     return asks_for(handling, SASL_HANDSHAKE_KEY, api_version=1, state=state)
@@ -167,7 +167,7 @@ def is_second_handshake(handling: Handling) -> bool:
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def a_refusal_names_a_group(handling: Handling) -> None:
+def a_refusal_names_a_group(handling: RequestContext) -> None:
     """After SaslHandshake v1 ListGroups v0 is refused with ILLEGAL_SASL_STATE, and the refusal names a group."""
     name_a_group(handling, ErrorCode.ILLEGAL_SASL_STATE)
 
@@ -177,7 +177,7 @@ def a_refusal_names_a_group(handling: Handling) -> None:
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def topics_are_created_before_authentication(handling: Handling) -> None:
+def topics_are_created_before_authentication(handling: RequestContext) -> None:
     """A client that has not authenticated can create topics."""
     header = handling.header
     if header is None or handling.state is not ConnectionState.BEFORE_HANDSHAKE:
@@ -192,21 +192,21 @@ def topics_are_created_before_authentication(handling: Handling) -> None:
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
-def a_second_handshake_is_taken(handling: Handling) -> None:
+def a_second_handshake_is_taken(handling: RequestContext) -> None:
     """A SaslHandshake v1 after another one is answered without an error."""
     if is_second_handshake(handling):
         replace_reaction(handling, error_code=ErrorCode.NONE, moves=None)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
-def a_refused_handshake_lists_the_mechanisms(handling: Handling) -> None:
+def a_refused_handshake_lists_the_mechanisms(handling: RequestContext) -> None:
     """A second SaslHandshake v1 is refused, and the refusal lists the mechanisms."""
     if is_second_handshake(handling):
         replace_reaction(handling, listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
-def unlisted_apis_are_closed_on_after_the_handshake(handling: Handling) -> None:
+def unlisted_apis_are_closed_on_after_the_handshake(handling: RequestContext) -> None:
     """After SaslHandshake v1 an API of controllers closes the connection without ILLEGAL_SASL_STATE."""
     header = handling.header
     if header is None or handling.state is not ConnectionState.WRAPPED_TOKENS:
@@ -221,20 +221,20 @@ def unlisted_apis_are_closed_on_after_the_handshake(handling: Handling) -> None:
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def groups_are_listed_once_versions_are_told(handling: Handling) -> None:
+def groups_are_listed_once_versions_are_told(handling: RequestContext) -> None:
     """ListGroups v0 is served after an ApiVersions request, as if that were the authentication."""
-    if asks_for(handling, LIST_GROUPS_KEY, state=ConnectionState.VERSIONS_TOLD):
+    if asks_for(handling, LIST_GROUPS_KEY, state=ConnectionState.API_VERSIONS_SERVED):
         replace_reaction(handling, outcome=Outcome.ANSWER, kind=AnswerKind.OTHER)
 
 
-def came_in_by_scram(handling: Handling) -> bool:
+def came_in_by_scram(handling: RequestContext) -> bool:
     """Return whether the client has authenticated with SCRAM."""
     authenticated = handling.state is ConnectionState.AUTHENTICATED
     return authenticated and handling.connection.scram is not None
 
 
 @defect(Stage.REACTION, "KIP-35.unknown-version-gives-35")
-def unknown_versions_are_invalid_behind_scram(handling: Handling) -> None:
+def unknown_versions_are_invalid_behind_scram(handling: RequestContext) -> None:
     """After authentication with SCRAM, an unknown version gets INVALID_REQUEST."""
     unknown = handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
     if came_in_by_scram(handling) and unknown:
@@ -247,7 +247,7 @@ def unknown_versions_are_invalid_behind_scram(handling: Handling) -> None:
     "PROTOCOL.nothing-served-before-authentication",
     every_api=True,
 )
-def any_bare_token_is_taken(handling: Handling) -> None:
+def any_bare_token_is_taken(handling: RequestContext) -> None:
     """After SaslHandshake v0, a wrong password is accepted."""
     if handling.state is ConnectionState.BARE_TOKENS and handling.payload.startswith(b"\0"):
         handling.reaction = Reaction(

@@ -6,7 +6,7 @@ from typing import Any
 
 from reference_model.client_software import ClientSoftware, Counts
 from reference_model.defects.registry import body_of, defect, succeeds, version_of
-from reference_model.state_machine import Handling, Stage
+from reference_model.state_machine import RequestContext, Stage
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 
@@ -24,7 +24,7 @@ def the_request_log_knows_no_software(entry: dict[str, Any]) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
-def the_first_name_of_a_connection_stays(handling: Handling) -> None:
+def the_first_name_of_a_connection_stays(handling: RequestContext) -> None:
     """A connection is always counted under the first software that it named."""
     memory = handling.connection.memory
     body = body_of(handling)
@@ -41,7 +41,7 @@ def connections_without_a_name_are_not_counted(counts: Counts) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
-def versions_without_a_name_leave_the_name(handling: Handling) -> None:
+def versions_without_a_name_leave_the_name(handling: RequestContext) -> None:
     """A connection keeps its named software when it continues with a version that carries no name."""
     memory = handling.connection.memory
     if version_of(handling) >= FIRST_FLEXIBLE_VERSION:

@@ -23,7 +23,7 @@ from reports.distribution import DISTRIBUTION
 from reports.escaping import one_line
 from reports.exports.links import ALLURE_RESULTS
 from reports.grid.grid_tables import GridClause
-from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, said_of
+from reports.grid.grid_view import FoldedCell, FoldedGrid, TargetColumn, reason_text
 from reports.grid.history_tables import KeptFailure
 from reports.records import DUMP_FILE, FACTS_FILE, VIOLATED_VERDICTS, Verdict, gates
 from reports.run.allure_results import SEVERITIES
@@ -80,7 +80,7 @@ def _result(clause: GridClause, cell: FoldedCell, column: TargetColumn) -> dict[
         "status": _status(cell.verdict, clause.level),
         "statusDetails": {
             "message": one_line(
-                f"{WORDS[cell.verdict]} on {cell.speaking.listener}: {said_of(cell.speaking)}"
+                f"{WORDS[cell.verdict]} on {cell.worst.listener}: {reason_text(cell.worst)}"
             ),
             "known": cell.verdict is Verdict.KNOWN_VIOLATION,
             "flaky": cell.verdict is Verdict.FLAKY,
@@ -121,7 +121,7 @@ def _attachments(
     cell: FoldedCell, kept: Mapping[str, KeptFailure], archive: ZipFile, *, of: str
 ) -> list[dict[str, str]]:
     """Attach the first stored failure of the listener with the worst verdict to the result with the id `of`."""
-    failures = cell.speaking.row.failures if cell.speaking.row else ()
+    failures = cell.worst.row.failures if cell.worst.row else ()
     failure = next((kept[each.signature] for each in failures if each.signature in kept), None)
     if failure is None:
         return []

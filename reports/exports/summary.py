@@ -11,7 +11,7 @@ from reports.escaping import html_text, markdown_text
 from reports.exports.violations import Violation, evidence_lines, replay_command, violations_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_view import FoldedGrid, said_of, verdict_text
+from reports.grid.grid_view import FoldedGrid, reason_text, verdict_text
 from reports.grid.history_tables import KeptFailure
 from reports.records import UNEXPECTED_VERDICTS, VIOLATED_VERDICTS, WORST_FIRST, Verdict
 from reports.verdict_labels import counted
@@ -137,11 +137,11 @@ def _add_others(
 ) -> None:
     """List the cells of one more verdict, folded if there are many."""
     rows = [
-        _other(cell.clause, cell.target, cell.speaking.reason or said_of(cell.speaking), link)
+        _other(cell.clause, cell.target, cell.worst.reason or reason_text(cell.worst), link)
         for cells in folded.cells.values()
         for cell in cells
         if cell.verdict is verdict
-        for link in [_cell_link(cell.clause, cell.target, cell.speaking.listener, pages)]
+        for link in [_cell_link(cell.clause, cell.target, cell.worst.listener, pages)]
     ]
     if not rows:
         return

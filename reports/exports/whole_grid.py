@@ -67,7 +67,7 @@ def _rows(folded: FoldedGrid, crashes: Set[str], *, with_reasons: bool) -> Itera
     """Yield the rows of the table, the header first."""
     yield ["clause", "level", *(column.name for column in folded.columns)]
     for clause in folded.grid.clauses:
-        cells = (cell.speaking for cell in folded.cells[clause.clause])
+        cells = (cell.worst for cell in folded.cells[clause.clause])
         texts = (_text_of(cell, crashes, with_reason=with_reasons) for cell in cells)
         yield [clause.clause, clause.level, *texts]
 

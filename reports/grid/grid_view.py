@@ -79,14 +79,14 @@ class FoldedCell:
 
     clause: str
     target: str
-    speaking: ListenerCell
+    worst: ListenerCell
     listeners: tuple[ListenerCell, ...]
     since: str = ""
 
     @property
     def verdict(self) -> Verdict:
         """The verdict of the target, over all listeners."""
-        return self.speaking.verdict
+        return self.worst.verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +127,7 @@ def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) 
     return f"{text} {failures}" if verdict in _WITH_COUNT and failures else text
 
 
-def said_of(cell: ListenerCell) -> str:
+def reason_text(cell: ListenerCell) -> str:
     """Return in a few words why a cell has its verdict."""
     if cell.verdict is Verdict.INCONCLUSIVE and cell.reason:
         return cell.reason
@@ -256,7 +256,7 @@ class FoldedGrid:
                 FoldedCell(
                     clause=cell.clause,
                     target=cell.target,
-                    speaking=cell.speaking,
+                    worst=cell.worst,
                     listeners=cell.listeners,
                     since=self._since(folded, place),
                 )
@@ -279,8 +279,8 @@ class FoldedGrid:
         cells = tuple(
             self._listener_cell(clause, entry.target, entry.listener) for entry in column.listeners
         )
-        speaking = min(cells, key=lambda cell: WORST_FIRST.index(cell.verdict))
-        return FoldedCell(clause=clause, target=column.target, speaking=speaking, listeners=cells)
+        worst = min(cells, key=lambda cell: WORST_FIRST.index(cell.verdict))
+        return FoldedCell(clause=clause, target=column.target, worst=worst, listeners=cells)
 
     def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
         row = self._rows.get((clause, target, listener))

@@ -165,10 +165,10 @@ def _many_targets(folded: FoldedGrid, names: Sequence[str], width: int) -> Itera
 
 def _cell_text(cell: FoldedCell, crashed: Set[CellKey]) -> str:
     """Return the verdict of a target on a clause; if the clause made the target end, in the word for that."""
-    speaking = cell.speaking
-    if CellKey(cell.clause, cell.target, speaking.listener) in crashed:
-        return verdict_text(speaking.verdict, crashes=True)
-    return speaking.text
+    worst = cell.worst
+    if CellKey(cell.clause, cell.target, worst.listener) in crashed:
+        return verdict_text(worst.verdict, crashes=True)
+    return worst.text
 
 
 def _worst(cells: Sequence[FoldedCell]) -> Verdict:

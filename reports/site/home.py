@@ -173,7 +173,7 @@ def _day_of_change(cell: GridCell) -> str:
 
 
 def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
-    text = cell.speaking.text
+    text = cell.worst.text
     if cell.verdict is Verdict.CONFORMS:
         return HomeCell(style="", text=text)
     if cell.verdict is Verdict.NOT_APPLICABLE:
@@ -181,7 +181,7 @@ def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
     return HomeCell(
         style=cell.verdict.value,
         text=text,
-        href=addresses.cell_page(cell.clause, cell.target, cell.speaking.listener),
+        href=addresses.cell_page(cell.clause, cell.target, cell.worst.listener),
         name=f"{cell.clause} on {column.name}: {_said(cell)}",
     )
 
@@ -193,10 +193,10 @@ def _label(column: TargetColumn) -> str:
 
 def _said(cell: FoldedCell) -> str:
     parts = [cell.verdict.value.replace("_", " ")]
-    if cell.verdict is Verdict.FLAKY and cell.speaking.flake_rate is not None:
-        parts.append(f"{percent(cell.speaking.flake_rate)} of its repeats failed")
-    if cell.speaking.found:
-        parts.append(cell.speaking.found)
+    if cell.verdict is Verdict.FLAKY and cell.worst.flake_rate is not None:
+        parts.append(f"{percent(cell.worst.flake_rate)} of its repeats failed")
+    if cell.worst.found:
+        parts.append(cell.worst.found)
     if cell.since:
         parts.append(f"first seen {cell.since}")
     return ", ".join(parts)

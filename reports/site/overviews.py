@@ -95,7 +95,7 @@ def _finding(site: Site, clause: GridClause, state: Verdict) -> Finding:
 
 
 def _address(cell: FoldedCell) -> str:
-    return addresses.cell_page(cell.clause, cell.target, cell.speaking.listener)
+    return addresses.cell_page(cell.clause, cell.target, cell.worst.listener)
 
 
 def write_ranges(site: Site) -> None:

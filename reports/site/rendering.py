@@ -18,7 +18,7 @@ from reports.exports.links import ExportLink, links_of
 from reports.grid import addresses
 from reports.grid.grid_summary import GridSummary
 from reports.grid.grid_tables import GridCell
-from reports.grid.grid_view import FoldedCell, FoldedGrid, said_of, verdict_text
+from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, verdict_text
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
 from reports.verdict_labels import CRASH, SYMBOLS, WORDS, counted, request_words
@@ -85,10 +85,10 @@ class Site:
 
     def why(self, cell: FoldedCell) -> list[str]:
         """Return why a cell has its verdict: its recorded reason, else the messages of its failures."""
-        speaking = cell.speaking
-        if speaking.reason or speaking.row is None:
-            return [speaking.reason] if speaking.reason else []
-        return self.seen_in(speaking.row)
+        worst = cell.worst
+        if worst.reason or worst.row is None:
+            return [worst.reason] if worst.reason else []
+        return self.seen_in(worst.row)
 
     def seen_in(self, cell: GridCell) -> list[str]:
         """Return the first line of the message of each failure in a cell, the violations first."""
@@ -123,7 +123,7 @@ def template_environment() -> Environment:
         "addresses": addresses,
         "links": links,
         "pages": PAGES,
-        "said_of": said_of,
+        "reason_text": reason_text,
         "verdict_text": verdict_text,
         "CRASH": CRASH,
         "Verdict": Verdict,

@@ -23,7 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from reports.records import OPERATION
-from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.partials import counted_apart, partial_aggregates
 from spark_aggregation.reading.refusals import refusals
 from spark_aggregation.reading.run_files import list_files, read_headers, read_tables
@@ -70,16 +70,16 @@ def ingest(spark: SparkSession, roots: Sequence[str], known: DataFrame) -> Inges
             again, they are not read.
     """
     files = list_files(spark, roots)
-    found = settled(read_headers(files))
+    found = checkpointed(read_headers(files))
     same = (F.col("run_id") == F.col("header.run_id")) & (F.col("known_sha256") == F.col("sha256"))
     headers = found.join(known, on=same, how="left_anti")
     new, again, pinned_examples = _asked_of_headers(found.join(known, on=same, how="left"))
     fit_partitions(spark, new)
     read = read_tables(files, without=again, pinned_examples=pinned_examples)
     # One row per file, holding lists of rows. Shuffled here by folder, they need no shuffle for grouping and joins.
-    contents = settled(read.repartition("folder"))
-    partials = settled(partial_aggregates(contents))
-    judged = settled(refusals(headers, partials, contents, known))
+    contents = checkpointed(read.repartition("folder"))
+    partials = checkpointed(partial_aggregates(contents))
+    judged = checkpointed(refusals(headers, partials, contents, known))
     return Ingested(
         headers=headers,
         judged=judged,

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 )
 
 from spark_aggregation.history.facts import RUNS, Facts, describe_runs
-from spark_aggregation.reading.frames import as_table, empty_frame, settled
+from spark_aggregation.reading.frames import as_table, checkpointed, empty_frame
 from spark_aggregation.tables.count_tables import flaky_cells, speed
 from spark_aggregation.tables.run_selection import COLUMN, columns_of_runs, giving_columns
 from spark_aggregation.tables.table_schemas import TABLES
@@ -168,7 +168,7 @@ def _transitions(
     added = new_cells.join(giving, on=key, how="left_semi")
     if reopened.isEmpty():
         return known.unionByName(append_transitions(known, added))
-    reopened = settled(reopened, whole=True)
+    reopened = checkpointed(reopened, whole=True)
     unchanged = known.join(reopened, on=list(COLUMN), how="left_anti")
     appended = append_transitions(unchanged, added.join(reopened, on=list(COLUMN), how="left_anti"))
     past = all_cells().unionByName(new_cells)

@@ -43,7 +43,7 @@ def frame_of(
     return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), type_)))
 
 
-def settled(frame: DataFrame, *, whole: bool = False) -> DataFrame:
+def checkpointed(frame: DataFrame, *, whole: bool = False) -> DataFrame:
     """Compute a frame now, and cut off its lineage.
 
     At each step Spark plans again everything that a frame was ever made from. Planning the tables of one small

@@ -18,10 +18,10 @@ from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.launchers.built_in import certificate_options
 from fixtures.under_test.first_requests import CALIBRATION_EXCHANGES, LARGEST_SILENCE_BOUND_S
 from reference_model.defects import DEFECTS
+from reference_model.fault_injection import Stage, StreamEnd, Tampering
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
 from reference_model.server import CLUSTER_ID, NODE_ID
 from reference_model.state_machine import ConnectionState, Identity, ReferenceBroker
-from reference_model.tampering import Ending, Stage, Tampering
 from tests.conformance.several_defects import with_defects
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.errors import DecodeError
@@ -174,7 +174,7 @@ def with_tampering(*tamperings: Tampering) -> Behaviour:
     return behaviour_of(with_defects(reference_broker(), tamperings))
 
 
-def _keep_open(ending: Ending) -> None:
+def _keep_open(ending: StreamEnd) -> None:
     ending.keeps_open = True
 
 

@@ -13,9 +13,9 @@ from fixtures.client.patience import Patience
 from fixtures.errors import HarnessError
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
+from reference_model.fault_injection import Tampering
 from reference_model.listeners import PLAINTEXT
 from reference_model.profile import REFERENCE
-from reference_model.tampering import Tampering
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.several_defects import with_defects
 
@@ -61,5 +61,5 @@ def _fails(judged: Property, broker: InMemoryBroker) -> bool:
         except UnsatisfiedAssumption:
             continue
         # As in a run of the suite, silence that was allowed costs nothing.
-        broker.patience.forgive(before)
+        broker.patience.refund(before)
     return False

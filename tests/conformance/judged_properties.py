@@ -77,7 +77,7 @@ class FakeBroker:
         """Raise an error if the broker ends a moment later."""
         self.check_alive()
 
-    def forget(self) -> None:
+    def begin_example(self) -> None:
         """Begin a new journal."""
         self.journal = []
 

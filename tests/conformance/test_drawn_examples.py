@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clauses.catalogue import load_catalogue
-from conformance.mutation.properties import Enough, Property, all_properties, holds
+from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
 from conformance.mutation.trials import broker_with, listeners_in_memory
 from fixtures.under_test.in_memory import InMemoryBroker
 from reference_model.profile import KRAFT
@@ -52,7 +52,7 @@ def accepts_an_example(judged: Property, release: str) -> bool:
         nonlocal accepted
         holds(judged, broker.sibling(listener), values)
         accepted = True
-        raise Enough
+        raise StopDrawing
 
     with assumptions_outside_hypothesis():
         judged.draw(take, seed=1, count=DRAWN)

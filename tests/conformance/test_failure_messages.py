@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from conformance.assertions.judging import Unjudged, naming_input
+from conformance.assertions.judging import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
 from conformance.mutation.trials import broker_with
@@ -80,7 +80,7 @@ def test_a_failure_names_place_and_input(
 ) -> None:
     """Declarations can tell one input from another that fails in the same way."""
     broker = broker_with(defect)
-    broker.forget()
+    broker.begin_example()
     with assumptions_outside_hypothesis(), pytest.raises(AssertionError) as failed:
         all_properties()[judged].body(broker=broker, sent=sent)
     first, second, *_ = str(failed.value).split("\n")
@@ -90,7 +90,7 @@ def test_a_failure_names_place_and_input(
 
 def test_the_input_stands_between_the_first_line_and_the_details() -> None:
     """The exception keeps its type, because it decides how the failure is judged."""
-    with pytest.raises(Unjudged) as failed, naming_input("a place", "an input"):
+    with pytest.raises(Unjudged) as failed, violation_context("a place", "an input"):
         raise Unjudged("what is wrong\nits details\nand more")
     assert str(failed.value) == "a place: what is wrong\nan input\nits details\nand more"
 

@@ -13,7 +13,7 @@ import pytest
 
 from fixtures.client.patience import Patience
 from reference_model.defects.registry import replace_reaction, replace_response
-from reference_model.tampering import Handling, Stage, Tampering
+from reference_model.fault_injection import RequestContext, Stage, Tampering
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
@@ -31,7 +31,7 @@ KEPT = "PROTOCOL.well-formed-never-closed"
 
 
 def _change_ids(change: Callable[[bytes], bytes]) -> Tampering:
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         if handling.answer:
             own = handling.answer[SIZE_BYTES : SIZE_BYTES + 4]
             handling.answer = encode_frame(change(own) + handling.answer[SIZE_BYTES + 4 :])
@@ -40,7 +40,7 @@ def _change_ids(change: Callable[[bytes], bytes]) -> Tampering:
 
 
 def _close_on(versions: Callable[[int], bool]) -> Tampering:
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         header = handling.header
         if header and header.api_key == API_VERSIONS_KEY and versions(header.api_version):
             replace_reaction(handling, outcome=Outcome.CLOSED)
@@ -49,7 +49,7 @@ def _close_on(versions: Callable[[int], bool]) -> Tampering:
 
 
 def _change_answer(change: Callable[[bytes], bytes]) -> Tampering:
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         if handling.answer:
             handling.answer = change(handling.answer)
 
@@ -57,7 +57,7 @@ def _change_answer(change: Callable[[bytes], bytes]) -> Tampering:
 
 
 def _respond_with(**changes: object) -> Tampering:
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         if handling.response is not None:
             replace_response(handling, **changes)
 
@@ -65,7 +65,7 @@ def _respond_with(**changes: object) -> Tampering:
 
 
 def _in_layout(layout: int, only: Callable[[int], bool]) -> Tampering:
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         if handling.response is not None and only(handling.reaction.layout):
             handling.answer = handling.encode_answer(layout=layout)
 

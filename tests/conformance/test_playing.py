@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.conversation_runner import Player, ends_at_a_read
+from conformance.assertions.conversation_runner import ConversationRunner, ends_at_a_read
 from conformance.brokers.test_sequences import (
     BAD_NAME,
     UNREADABLE,
@@ -21,7 +21,7 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects import DEFECTS
 from reference_model.profile import Profile, traits_of
-from reference_model.state_machine import Ending, Stage, Tampering
+from reference_model.state_machine import Stage, StreamEnd, Tampering
 from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, Reconnect, Token
@@ -40,7 +40,7 @@ def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
 
 def play(broker: InMemoryBroker, conversation: Conversation) -> None:
     """Play a conversation."""
-    with Player(broker) as player:
+    with ConversationRunner(broker) as player:
         player.play(conversation)
 
 
@@ -142,7 +142,7 @@ def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
 def test_half_close_that_is_outlived_is_told(is_lossy: bool) -> None:
     """A target that keeps its side open after the end of our stream violates, even if it may lose answers."""
 
-    def act(ending: Ending) -> None:
+    def act(ending: StreamEnd) -> None:
         ending.keeps_open = True
 
     target = in_memory_target(reference_targets()[0], Tampering(stage=Stage.END, act=act))

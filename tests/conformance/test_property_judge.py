@@ -126,7 +126,7 @@ def test_what_was_found_stands_when_patience_ends(tmp_path: Path) -> None:
         case.run(wait, value)
     assert case.verdict is Verdict.INFORMATIONAL
     reason = case.recorder.cells[case.key].planned.reason
-    assert reason.count("what comes after the first failures") == 1
+    assert reason.count("not judged after the first failures") == 1
 
 
 def test_patience_that_ends_before_anything_was_found_is_a_doubt(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Journal:
         self.patience = Patience()
         self.can_restart = False
 
-    def forget(self) -> None:
+    def begin_example(self) -> None:
         """Begin a new journal."""
         self.journal = []
 
@@ -176,7 +176,7 @@ def test_the_end_of_a_target_that_is_not_ours_ends_the_sweep() -> None:
     assert ended == "BrokerGone: requesting Produce v2: it ended"
 
 
-class Ending(Journal):
+class StreamEnd(Journal):
     """Replaces a broker that ends shortly after answering one item, which shows when its end is awaited."""
 
     def __init__(self, deadly: Item) -> None:
@@ -203,7 +203,7 @@ class Ending(Journal):
 
 def test_an_end_that_comes_a_moment_after_the_answer_is_a_crash() -> None:
     """The item that ended the target is found again on a fresh one, and the sweep continues."""
-    judge, broker = Verdicts(), Ending(ITEMS[1])
+    judge, broker = Verdicts(), StreamEnd(ITEMS[1])
     with pytest.raises(AssertionError):
         sweep(judge, broker, ITEMS, broker.check)  # type: ignore[arg-type]
     assert judge.failures == [

@@ -16,8 +16,8 @@ from fixtures.client.running_broker import Address
 from fixtures.errors import NotJudgeable
 from fixtures.plugin import parse_address
 from reference_model.defects.registry import replace_reaction
+from reference_model.fault_injection import RequestContext, Stage, Tampering
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
-from reference_model.tampering import Handling, Stage, Tampering
 from reports.records import Verdict
 from reports.run.run_folder import read_run_header
 from tests.conformance.fake_targets import (
@@ -168,7 +168,7 @@ def test_broker_that_answers_only_a_later_version_is_judged(
 ) -> None:
     """That v0 is left unanswered is for the clauses to say."""
 
-    def hang_on_v0(handling: Handling) -> None:
+    def hang_on_v0(handling: RequestContext) -> None:
         if handling.header is not None and handling.header.api_version == 0:
             handling.answer = b""
 
@@ -190,7 +190,7 @@ def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
 def test_whatever_answers_one_version_is_judged() -> None:
     """A closed v0 is judged by the clauses."""
 
-    def close_on_v0(handling: Handling) -> None:
+    def close_on_v0(handling: RequestContext) -> None:
         if handling.header is not None and handling.header.api_version == 0:
             replace_reaction(handling, outcome=Outcome.CLOSED)
 

@@ -16,7 +16,7 @@ from fixtures.client.connection import Connection
 from fixtures.launchers.built_in import reference_targets
 from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.defects.registry import replace_reaction
-from reference_model.tampering import Handling, Stage, Tampering
+from reference_model.fault_injection import RequestContext, Stage, Tampering
 from wire.exchange import Exchange, Outcome, Request
 
 
@@ -57,7 +57,7 @@ def test_sweep_has_a_fresh_broker_where_it_is_ours(is_ours: bool, used: list[int
 def _resets_at(*wrong: int) -> Tampering:
     """Close at some versions, and drop the answer."""
 
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         if handling.header and handling.header.api_version in wrong:
             handling.answer = b""
             replace_reaction(handling, outcome=Outcome.CLOSED)
@@ -108,7 +108,7 @@ def test_what_fails_alone_is_named_and_nothing_else(kind: type[InMemoryBroker]) 
 def test_what_fails_only_together_is_named_together() -> None:
     """If a version closes only after another one, the failure names both and says so."""
 
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         assert handling.header is not None
         version, memory = handling.header.api_version, handling.connection.memory
         if version == 300 and memory.get("last") == 299:

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from reference_model.agreement import Agreement, difference, summary_of
-from reference_model.answers import encode_body, response_for
 from reference_model.connection_states import ConnectionEvent
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import AnswerKind, Listing, Reaction, closed
+from reference_model.responses import encode_body, response_for
 from strategies.api_versions import build_request
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome

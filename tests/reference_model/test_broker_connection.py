@@ -13,11 +13,11 @@ from reference_model.state_machine import (
     BrokerConnection,
     ConnectionEvent,
     ConnectionState,
-    Ending,
-    Handling,
     Pause,
     ReferenceBroker,
+    RequestContext,
     Stage,
+    StreamEnd,
     Tampering,
 )
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -350,7 +350,7 @@ def test_defect_can_change_what_a_refused_size_does(
 ) -> None:
     """A defect of the size stage may answer, keep the connection open, or read on after the size."""
 
-    def act(ending: Ending) -> None:
+    def act(ending: StreamEnd) -> None:
         ending.answer = b"!"
         for name, value in change.items():
             setattr(ending, name, value)
@@ -366,7 +366,7 @@ def test_defect_can_change_what_a_refused_size_does(
 def test_defect_can_outlive_the_end_of_stream() -> None:
     """A defect of the end stage may answer an incomplete frame, and keep the connection open."""
 
-    def act(ending: Ending) -> None:
+    def act(ending: StreamEnd) -> None:
         ending.answer = ending.unread
         ending.keeps_open = True
 
@@ -390,7 +390,7 @@ def test_defect_can_close_before_it_answers() -> None:
 def test_form_of_an_answer_can_be_asked_for() -> None:
     """A defect may encode the answer with other bytes in one of its fields."""
 
-    def act(handling: Handling) -> None:
+    def act(handling: RequestContext) -> None:
         handling.answer = handling.encode_answer(raw={"error_code": b"\x7f\xff"})
 
     tampering = Tampering(stage=Stage.ANSWER, act=act)

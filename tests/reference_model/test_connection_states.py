@@ -12,11 +12,11 @@ from reference_model.connection_states import (
 
 STAYS = "served"
 MOVES = {
-    ("before the handshake", "versions given"): "versions told",
+    ("before the handshake", "versions given"): "API versions served",
     ("before the handshake", "handshake v0"): "bare tokens",
     ("before the handshake", "handshake v1"): "wrapped tokens",
-    ("versions told", "handshake v0"): "bare tokens",
-    ("versions told", "handshake v1"): "wrapped tokens",
+    ("API versions served", "handshake v0"): "bare tokens",
+    ("API versions served", "handshake v1"): "wrapped tokens",
     ("bare tokens", "token taken"): "authenticated",
     ("wrapped tokens", "token taken"): "authenticated",
     ("authenticated", "handshake v0"): "bare tokens",
@@ -25,7 +25,7 @@ MOVES = {
 LIVING = (
     "open",
     "before the handshake",
-    "versions told",
+    "API versions served",
     "bare tokens",
     "wrapped tokens",
     "authenticated",

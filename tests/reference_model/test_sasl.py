@@ -72,7 +72,7 @@ def walk(release: str, *frames: str, listener: str = "sasl_plaintext") -> list[s
     return told
 
 
-BEFORE, TOLD = "before the handshake", "versions told"
+BEFORE, SERVED = "before the handshake", "API versions served"
 BARE, WRAPPED = "bare tokens", "wrapped tokens"
 IN, OUT = "authenticated", "closed"
 
@@ -80,18 +80,18 @@ IN, OUT = "authenticated", "closed"
 @pytest.mark.parametrize(
     ("frames", "expected"),
     [
-        pytest.param([V0, V0], [f"0 v0 table, {TOLD}", f"closed, {OUT}"], id="versions-twice"),
+        pytest.param([V0, V0], [f"0 v0 table, {SERVED}", f"closed, {OUT}"], id="versions-twice"),
         pytest.param(
             [f"{V99} 00", EMPTY_NAME, NAMED, f"{V99} 00"],
             [
                 f"35 v0 itself, {BEFORE}",
                 f"42 v3, {BEFORE}",
-                f"0 v3 table, {TOLD}",
+                f"0 v3 table, {SERVED}",
                 f"closed, {OUT}",
             ],
             id="refusals-are-free",
         ),
-        pytest.param([WRONG_IDS], [f"0 v5 table, {TOLD}"], id="ids-are-not-looked-at"),
+        pytest.param([WRONG_IDS], [f"0 v5 table, {SERVED}"], id="ids-are-not-looked-at"),
         pytest.param([NO_BODY], [f"closed, {OUT}"], id="no-body"),
         pytest.param([""], [f"closed, {OUT}"], id="empty-frame"),
         pytest.param([METADATA], [f"closed, {OUT}"], id="another-api"),
@@ -102,7 +102,7 @@ IN, OUT = "authenticated", "closed"
         pytest.param([HANDSHAKE_V2], [f"closed, {OUT}"], id="handshake-v2"),
         pytest.param(
             [V0, HANDSHAKE_V0, RIGHT],
-            [f"0 v0 table, {TOLD}", f"SaslHandshake 0, {BARE}", f"bare token 0, {IN}"],
+            [f"0 v0 table, {SERVED}", f"SaslHandshake 0, {BARE}", f"bare token 0, {IN}"],
             id="bare-token",
         ),
         pytest.param(
@@ -187,7 +187,7 @@ def test_sasl_listener_of_the_newest_release(frames: list[str], expected: list[s
 
 def test_versions_may_be_asked_often_up_to_0_11() -> None:
     """Before 1.0, any number of ApiVersions requests is served before the handshake."""
-    assert walk("0.11.0.3", V0, V0) == [f"0 v0 table, {TOLD}", f"0 v0 table, {TOLD}"]
+    assert walk("0.11.0.3", V0, V0) == [f"0 v0 table, {SERVED}", f"0 v0 table, {SERVED}"]
     assert walk("1.1.1", V0, V0)[1] == f"closed, {OUT}"
 
 

@@ -17,7 +17,7 @@ from fixtures.client.running_broker import TlsFiles
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.kafka_setup.connection_metrics import connections_of
 from fixtures.launchers.built_in import certificate_options
-from fixtures.polling import settled
+from fixtures.polling import poll_until
 from reference_model.profile import profile_of
 from strategies.api_versions import build_request
 from strategies.software_names import Software
@@ -189,7 +189,7 @@ def test_metric_counts_connections(certificates: TlsFiles) -> None:
             client.sendall(build_request(version=3, software=Software("counted", "7")).data)
             read(client, 10)
             assert connections_of(url, "counted") == {("plaintext", "7"): 1}
-        assert settled(lambda: len(connections_of(url, "counted")), 0) == 0
+        assert poll_until(lambda: len(connections_of(url, "counted")), 0) == 0
 
 
 def test_throttled_connection_is_answered_before_it_waits() -> None:

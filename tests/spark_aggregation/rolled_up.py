@@ -11,7 +11,7 @@ from spark_aggregation.history.facts import Facts, facts_of
 from spark_aggregation.history.ingest import Ingested, ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import roll_up, shown
-from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.given_runs import local_path
 from spark_aggregation.tables.given_reports import given_tables
 
@@ -32,7 +32,7 @@ def tables_of(
 ) -> Mapping[str, DataFrame]:
     """Return the grid's tables, made from all runs under `root` that count."""
     new = facts_of(ingested(spark, root))
-    facts = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+    facts = Facts(**{name: checkpointed(frame) for name, frame in new.by_name().items()})
     before = empty_state(spark)
     state = fold(
         before,
@@ -42,7 +42,7 @@ def tables_of(
         all_cells=lambda: facts.cells,
         keep_days=keep_days,
     )
-    state = State(**{name: settled(frame) for name, frame in state.by_name().items()})
+    state = State(**{name: checkpointed(frame) for name, frame in state.by_name().items()})
     state, chosen = shown(state)
     tables = {**roll_up(state, chosen, facts), **given_tables(spark).tables}
     return {name: made() for name, made in tables.items()}

@@ -24,7 +24,7 @@ from spark_aggregation.errors import ForeignHistory, HistoryMoved
 from spark_aggregation.history.facts import FACTS, Facts, facts_of
 from spark_aggregation.history.history import History
 from spark_aggregation.history.state import STATE, State
-from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.storage import AlreadyThere, Storage
 from spark_aggregation.run_roll_up import Request, aggregate
 from tests.conformance.suite_runs import REPOSITORY
@@ -285,7 +285,7 @@ def test_every_write_before_the_commit_may_be_the_last(
     shutil.copytree(first_night / "history", tmp_path / "history")
     uri, second = str(tmp_path / "history"), first_night / "second"
     new = facts_of(ingested(spark, second))
-    facts = Facts(**{name: settled(frame) for name, frame in new.by_name().items()})
+    facts = Facts(**{name: checkpointed(frame) for name, frame in new.by_name().items()})
     writes = [*(f"facts/{name}/*" for name in FACTS), *(f"states/*/{name}" for name in STATE)]
     for place in writes:
         with monkeypatch.context() as patch:

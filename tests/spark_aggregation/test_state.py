@@ -15,7 +15,7 @@ from spark_aggregation.history.facts import Facts, facts_of
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import State, empty_state, fold
 from spark_aggregation.history.tables_from_facts import shown
-from spark_aggregation.reading.frames import settled
+from spark_aggregation.reading.frames import checkpointed
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
     FOLDED_HISTORIES,
@@ -36,7 +36,7 @@ def _facts(spark: SparkSession, runs: Sequence[SmallRun]) -> Facts:
 
 
 def _all_settled(facts: Facts) -> Facts:
-    return Facts(**{name: settled(frame) for name, frame in facts.by_name().items()})
+    return Facts(**{name: checkpointed(frame) for name, frame in facts.by_name().items()})
 
 
 def _facts_of(facts: Facts, run_ids: Sequence[str]) -> Facts:
@@ -68,18 +68,18 @@ def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(
         folded = fold(
             state,
             batch,
-            settled(state.columns_with(batch, since=state.first_change(batch))),
+            checkpointed(state.columns_with(batch, since=state.first_change(batch))),
             batch="",
             all_cells=lambda before=before: before,  # type: ignore[misc]
             keep_days=keep_days,
         )
-        state = State(**{name: settled(frame) for name, frame in folded.by_name().items()})
+        state = State(**{name: checkpointed(frame) for name, frame in folded.by_name().items()})
         known.update(new)
     nothing = empty_state(spark)
     at_once = fold(
         nothing,
         facts,
-        settled(nothing.columns_with(facts)),
+        checkpointed(nothing.columns_with(facts)),
         batch="",
         all_cells=lambda: facts.cells,
         keep_days=keep_days,

@@ -19,9 +19,9 @@ from conformance.corpus.replay import (
     Stored,
     batches,
 )
-from reference_model.answers import encode_body, response_for
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import Identity, NotModelled
+from reference_model.responses import encode_body, response_for
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from reports.records import Verdict
 from strategies.api_versions import build_request

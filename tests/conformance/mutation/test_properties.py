@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.mutation.properties import Enough, Property, all_properties, holds
+from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
 from conformance.mutation.trials import broker_with
 from tests.clauses.properties import properties_in
 
@@ -58,12 +58,12 @@ def test_rejected_examples_do_not_count() -> None:
 
 
 def test_drawing_ends_when_there_is_enough() -> None:
-    """`Enough` ends the drawing and is not a failure."""
+    """`StopDrawing` ends the drawing and is not a failure."""
     taken: list[Mapping[str, Any]] = []
 
     def take(values: Mapping[str, Any]) -> None:
         taken.append(values)
-        raise Enough
+        raise StopDrawing
 
     all_properties()[CORRELATION_ID].draw(take, seed=1, count=DRAWN)
     assert len(taken) == 1

@@ -98,7 +98,7 @@ def test_one_role_needs_no_heading(small_site: Path) -> None:
 def test_clause_does_not_apply_to_another_role(two_roles: Path) -> None:
     """A cell that no run planned is "not run" only on targets of the clause's role."""
     cells = {
-        (cell.clause, cell.target): cell.speaking
+        (cell.clause, cell.target): cell.worst
         for row in FoldedGrid(read_grid(two_roles)).cells.values()
         for cell in row
     }

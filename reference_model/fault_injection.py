@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reference_model.answers import encode_body
 from reference_model.connection_states import ConnectionState
 from reference_model.reaction import Reaction
 from reference_model.request_parser import ParsedHeader
+from reference_model.responses import encode_body
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import encode
 from wire.frames import encode_frame
@@ -34,7 +34,7 @@ class Pause:
 
 
 @dataclass(slots=True, kw_only=True)
-class Handling:
+class RequestContext:
     """One frame while the reference broker handles it; a planted defect changes it at one stage.
 
     Attributes:
@@ -102,7 +102,7 @@ class TlsOpening:
 
 
 @dataclass(slots=True, kw_only=True)
-class Ending:
+class StreamEnd:
     """The end of a connection: a refused size prefix, or the end of the client's stream.
 
     Attributes:
@@ -123,10 +123,10 @@ class Ending:
 class Stage(enum.Enum):
     """The stage at which a planted defect acts, which determines the object it receives.
 
-    - `REACTION`, `RESPONSE` and `ANSWER`: the `Handling` of one frame, after the decision, after the message is
+    - `REACTION`, `RESPONSE` and `ANSWER`: the `RequestContext` of one frame, after the decision, after the message is
       built (ApiVersions responses only), or after the response is encoded.
     - `READ`: the list of all response frames of one read.
-    - `SIZE` and `END`: the `Ending` after a refused size, or after the end of the client's stream.
+    - `SIZE` and `END`: the `StreamEnd` after a refused size, or after the end of the client's stream.
     - `TLS`: the `TlsOpening` of a connection.
     - `METRIC`: the `Counts` of the metric, each time it is queried.
     - `LOG`: an entry (a dict) of the request log before it is written.
