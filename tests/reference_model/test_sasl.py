@@ -249,7 +249,7 @@ def test_mechanisms_are_listed_with_a_refusal_up_to_1_0() -> None:
 def test_other_apis_are_not_modelled_after_the_handshake_of_an_unrecorded_release() -> None:
     """The model states nothing about another API if there is no record of what a release decodes."""
     profile = replace(profile_of("4.4.0", listener="sasl_plaintext"), readable_keys=())
-    with pytest.raises(NotModelled, match="reads"):
+    with pytest.raises(NotModelled, match="decodes"):
         reactions(
             bytes.fromhex(LIST_GROUPS_V0), profile, IDENTITY, state=ConnectionState.WRAPPED_TOKENS
         )
