@@ -89,7 +89,7 @@ def _assert_tells_defect_from_health(folder: Path, target: str, healthy_address:
     with launch_built_in(TARGETS[target]) as running:
         again = run_script(script, str(running.addresses["plaintext"]))
     assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr
-    assert "The failure shows." in again.stdout
+    assert "The failure appears again." in again.stdout
     healthy = run_script(script, healthy_address)
     assert healthy.returncode == FAILURE_DOES_NOT_SHOW, healthy.stdout + healthy.stderr
     assert "The target does not do what was recorded." in healthy.stdout

@@ -111,12 +111,12 @@ def test_without_a_recorded_table_the_error_code_counts() -> None:
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (Outcome.SILENT, "the target: silent"),
+        (Outcome.SILENT, "the target fell silent"),
         ("", "the target answered with an empty frame"),
         ("00000007", "the target answered 00000007"),
         (
             f"{ID} 0023",
-            "the target answered UNSUPPORTED_VERSION (35), and the next request was answered",
+            "the target answered UNSUPPORTED_VERSION (35); the next request was answered",
         ),
     ],
 )

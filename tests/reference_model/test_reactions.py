@@ -105,7 +105,7 @@ def test_requests_that_older_code_cannot_read_are_skipped(release: str, skipped:
 def test_without_a_recorded_table_other_apis_are_not_modelled() -> None:
     """Without a table it is unknown which APIs a release has; an unreadable request still closes."""
     profile = dataclasses.replace(profile_at("4.4.0"), api_keys=(), served_keys=())
-    with pytest.raises(NotModelled, match="no table of"):
+    with pytest.raises(NotModelled, match="no recorded table of"):
         reactions(bytes.fromhex("03e7 0000 00000007 ffff"), profile, IDENTITY)
     (reaction,) = reactions(bytes.fromhex("03e7"), profile, IDENTITY)
     assert in_words(reaction) == "closed"

@@ -282,7 +282,7 @@ def test_another_reason_is_another_entry(tmp_path: Path) -> None:
     again = _list(tmp_path / "again", refused | {"reason": "4 rows"})
     assert _sentences(differing_lists(published, again, of_last_roll_up=False)) == [
         "refused.json: r1: row_count_differs: 3 rows is published, but does not follow from the runs",
-        "refused.json: r1: row_count_differs: 4 rows is not published, and the runs make it so",
+        "refused.json: r1: row_count_differs: 4 rows is not published, but follows from the runs",
     ]
 
 

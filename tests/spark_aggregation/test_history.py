@@ -405,7 +405,7 @@ def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     history = str(tmp_path / "history")
     storage, commit = Storage(spark, history), "commits/00000001.json"
     storage.write_text(commit, storage.read_text(commit).replace('"layout": 2, ', ""))
-    with pytest.raises(ForeignHistory, match=r"layout 1, and 2 .* --rebuild"):
+    with pytest.raises(ForeignHistory, match=r"layout 1, but .* only 2: .* --rebuild"):
         roll_up_into(spark, tmp_path / "out", second, history=history)
     rebuilt = roll_up_into(spark, tmp_path / "out", first, second, history=history, rebuild=True)
     assert rebuilt == never_killed

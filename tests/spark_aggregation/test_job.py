@@ -93,11 +93,11 @@ def test_nothing_valid_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture
     assert _run(tmp_path / "run", "--out", tmp_path / "out") == 1
     assert not (tmp_path / "out" / "tables").exists()
     assert len(json.loads((tmp_path / "out" / "refused.json").read_text())) == 1
-    assert "no valid run" in capsys.readouterr().err
+    assert "none of the given runs is valid" in capsys.readouterr().err
 
 
 def test_empty_folder_is_an_error(tmp_path: Path) -> None:
-    """A folder without any run has no valid run."""
+    """A folder without any run has none of the given runs is valid."""
     (tmp_path / "empty").mkdir()
     assert _run(tmp_path / "empty", "--out", tmp_path / "out") == 1
 

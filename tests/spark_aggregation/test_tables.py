@@ -198,15 +198,15 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        pytest.param(None, "is no file", id="missing"),
+        pytest.param(None, "is not a file", id="missing"),
         pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
-        pytest.param('{"seeds": 30}', "is not what", id="without kills"),
-        pytest.param('{"seeds": 30, "kills": {}}', "is not what", id="no list"),
-        pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "is not what", id="half"),
-        pytest.param('{"changes": []}', "is not what", id="another report"),
-        pytest.param('{"kills": [{"clause": 7}]}', "is not what", id="a number for a text"),
-        pytest.param('{"seeds": 30, "kills": null}', "is not what", id="null for a list"),
-        pytest.param("[]", "is not what", id="a list"),
+        pytest.param('{"seeds": 30}', "was not written by", id="without kills"),
+        pytest.param('{"seeds": 30, "kills": {}}', "was not written by", id="no list"),
+        pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "was not written by", id="half"),
+        pytest.param('{"changes": []}', "was not written by", id="another report"),
+        pytest.param('{"kills": [{"clause": 7}]}', "was not written by", id="a number for a text"),
+        pytest.param('{"seeds": 30, "kills": null}', "was not written by", id="null for a list"),
+        pytest.param("[]", "was not written by", id="a list"),
     ],
 )
 def test_a_report_that_is_none_is_refused(
@@ -223,5 +223,5 @@ def test_a_report_that_is_none_is_refused(
 
 def test_folder_of_a_report_is_no_report(spark: SparkSession, tmp_path: Path) -> None:
     """The other command's `--out` takes a folder, but the roll-up needs the file in it."""
-    with pytest.raises(UnreadableReport, match="is no file"):
+    with pytest.raises(UnreadableReport, match="is not a file"):
         given_tables(spark, changes=str(tmp_path))

@@ -140,8 +140,8 @@ def test_groups_that_releases_leave_out_alike_are_one_line() -> None:
     ] + [LeftOut(listener="ssl", release="2", reason="otherwise", inputs=("i0",))]
     assert left_out_lines(left_out) == [
         "Not compared everywhere: 7 inputs.",
-        "- on ssl, 2 releases from 1 to 2: 7 inputs, as so (i0, i1, i2, i3, i4 and 2 more)",
-        "- on ssl, 2: 1 input, as otherwise (i0)",
+        "- on ssl, 2 releases from 1 to 2: 7 inputs, because so (i0, i1, i2, i3, i4 and 2 more)",
+        "- on ssl, 2: 1 input, because otherwise (i0)",
     ]
 
 

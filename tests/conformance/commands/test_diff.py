@@ -71,8 +71,8 @@ def _write_failure(place: Path) -> None:
             1,
             "✕ 1 binding clause regressed on 1 target (cells: 1 regressed).",
         ),
-        (["conforms"], ["inconclusive"], 10, "could not be judged any more"),
-        (["conforms"], [], 10, "could not be judged any more"),
+        (["conforms"], ["inconclusive"], 10, "can no longer be judged"),
+        (["conforms"], [], 10, "can no longer be judged"),
         ([], ["inconclusive"], 0, "✓ No binding clause regressed (cells: 1 otherwise changed)."),
     ],
 )

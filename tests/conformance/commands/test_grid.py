@@ -27,7 +27,7 @@ def _write_violation(root: Path) -> None:
     ("arguments", "said"),
     [
         pytest.param((), "give run folders", id="no runs"),
-        pytest.param(("runs", "--rebuild"), "--rebuild is about a --history", id="no history"),
+        pytest.param(("runs", "--rebuild"), "--rebuild needs --history", id="no history"),
         pytest.param(("--history", "h", "--rebuild"), "give run folders", id="nothing to rebuild"),
     ],
 )

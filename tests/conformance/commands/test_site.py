@@ -49,7 +49,7 @@ def test_what_is_missing_is_named(copied: Path) -> None:
     ended = _site(copied)
     assert ended.exit_code == 4
     assert (
-        "lacks tables/cells.parquet, tables/flakes.parquet, refused.json, notices.json"
+        "is not a complete roll-up; missing: tables/cells.parquet, tables/flakes.parquet, refused.json, notices.json"
         in ended.output
     )
     assert not (copied / "index.html").exists()

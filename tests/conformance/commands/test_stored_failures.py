@@ -66,7 +66,7 @@ def failure_of(run: SuiteRun) -> Path:
         pytest.param(["--broker", "nobody"], 4, "no target is named", id="unknown"),
         pytest.param(["--broker", "reference+tags-*"], 2, "targets; give one", id="several"),
         pytest.param(["--bootstrap-server", "here"], 2, "'here' is not HOST:PORT", id="no-address"),
-        pytest.param(["--bootstrap-server", "192.0.2.1:9092"], 2, "not on loopback", id="remote"),
+        pytest.param(["--bootstrap-server", "192.0.2.1:9092"], 2, "not on the loopback interface", id="remote"),
     ],
 )
 def test_stored_failure_is_judged_again(
@@ -160,7 +160,7 @@ def test_folder_without_a_failure_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoStoredFailure, match="contains no failure"):
         read_failure(tmp_path)
     (tmp_path / "failure.json").write_text("[]")
-    with pytest.raises(NoStoredFailure, match="not that of a failure"):
+    with pytest.raises(NoStoredFailure, match="does not describe a failure"):
         read_failure(tmp_path)
 
 

@@ -122,4 +122,4 @@ def test_folder_that_is_no_grid_is_refused(tmp_path: Path) -> None:
     """A folder without a table of cells is wrong input, not an untrue grid."""
     ended = _kafka_conformance("verify", tmp_path, tmp_path)
     assert ended.exit_code == 4
-    assert "is no folder that `grid` wrote" in ended.output
+    assert "was not written by `grid`" in ended.output
