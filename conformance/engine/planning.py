@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
+from clauses import marks
 from clauses.catalogue import Clause, Role, catalogue
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
@@ -24,9 +25,9 @@ def is_judged(item: pytest.Item) -> bool:
 
 def is_left_out(item: pytest.Item, tier: str) -> bool:
     """Return whether a tier excludes a property."""
-    if tier == "gentle" and item.get_closest_marker("malformed"):
+    if tier == "gentle" and item.get_closest_marker(marks.MALFORMED):
         return True
-    return tier != "deep" and any(map(item.get_closest_marker, ("stored", "deep")))
+    return tier != "deep" and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 
 
 def listener_of(item: pytest.Item) -> ListenerOfTarget:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis.errors import Flaky
 
+from clauses import marks
 from clauses.catalogue import catalogue
 from conformance.engine.budgets import examples_on
 from conformance.engine.expectations import unmatched_expectations
@@ -126,7 +127,7 @@ def _seed(config: pytest.Config) -> int | None:
 
 def _judge_examples(item: pytest.Item) -> None:
     """Insert the judge between Hypothesis and the test's body, once per test function."""
-    if any(map(item.get_closest_marker, ("stored", "swept"))):
+    if any(map(item.get_closest_marker, (marks.STORED, marks.SWEPT))):
         # Such a test passes its examples to the judge itself.
         return
     test = item.obj  # type: ignore[attr-defined]
@@ -159,7 +160,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
     _note_target(recorder, broker)
     broker.begin_property(*(clause.id for clause in clauses))
-    needs = [need for mark in item.iter_markers("needs") for need in mark.args]
+    needs = [need for mark in item.iter_markers(marks.NEEDS) for need in mark.args]
     for clause in clauses:
         reason = why_not_applicable(clause, needs, broker)
         if reason is not None:
@@ -177,7 +178,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     )
     JUDGE.set(judge)
     overlap = Overlap(judge.judge)
-    in_order = item.get_closest_marker("in_order") is not None
+    in_order = item.get_closest_marker(marks.IN_ORDER) is not None
     JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
         with _fewer_examples(item, broker) if is_secondary else nullcontext():
@@ -248,7 +249,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _is_on_secondary_listener(item: pytest.Item, broker: Broker) -> bool:
     """Return whether a property runs fewer examples because the listener is not the target's first."""
     first = broker.listener == broker.target.listeners[0]
-    return not first and item.get_closest_marker("exhaustive") is None
+    return not first and item.get_closest_marker(marks.EXHAUSTIVE) is None
 
 
 def _fewer_examples(item: pytest.Item, broker: Broker) -> AbstractContextManager[None]:

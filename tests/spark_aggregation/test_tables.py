@@ -202,7 +202,9 @@ def test_reports_of_other_commands_become_tables(spark: SparkSession, tmp_path: 
         pytest.param('{"seeds": 30, "kills"', "is not JSON", id="cut off"),
         pytest.param('{"seeds": 30}', "was not written by", id="without kills"),
         pytest.param('{"seeds": 30, "kills": {}}', "was not written by", id="no list"),
-        pytest.param('{"seeds": 30, "kills": [{"clause": "C.a"}]}', "was not written by", id="half"),
+        pytest.param(
+            '{"seeds": 30, "kills": [{"clause": "C.a"}]}', "was not written by", id="half"
+        ),
         pytest.param('{"changes": []}', "was not written by", id="another report"),
         pytest.param('{"kills": [{"clause": 7}]}', "was not written by", id="a number for a text"),
         pytest.param('{"seeds": 30, "kills": null}', "was not written by", id="null for a list"),

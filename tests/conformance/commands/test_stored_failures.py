@@ -66,7 +66,12 @@ def failure_of(run: SuiteRun) -> Path:
         pytest.param(["--broker", "nobody"], 4, "no target is named", id="unknown"),
         pytest.param(["--broker", "reference+tags-*"], 2, "targets; give one", id="several"),
         pytest.param(["--bootstrap-server", "here"], 2, "'here' is not HOST:PORT", id="no-address"),
-        pytest.param(["--bootstrap-server", "192.0.2.1:9092"], 2, "not on the loopback interface", id="remote"),
+        pytest.param(
+            ["--bootstrap-server", "192.0.2.1:9092"],
+            2,
+            "not on the loopback interface",
+            id="remote",
+        ),
     ],
 )
 def test_stored_failure_is_judged_again(
