@@ -12,7 +12,6 @@ nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests", "lint", "types", "layers"]
 
 DEVELOPMENT = "requirements/dev.txt"
-PURE_CORE = ("wire", "clauses", "reference_model")
 
 
 def install(session: nox.Session) -> None:
@@ -27,13 +26,11 @@ def install(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the project's own tests, in random order, with branch coverage of the pure core."""
     install(session)
-    coverage = [f"--cov={package}" for package in PURE_CORE]
     session.run(
         "pytest",
         "tests",
         *("-p", "randomly", "-n", "auto", "--dist", "loadfile"),
-        *coverage,
-        "--cov-report=term:skip-covered",
+        *("--cov", "--cov-report=term-missing:skip-covered"),
         *session.posargs,
     )
 

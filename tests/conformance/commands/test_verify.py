@@ -83,7 +83,7 @@ def test_what_was_tampered_with_is_named(published: Path, tmp_path: Path) -> Non
     for line in (
         "has changed since the grid was written",
         "run: r1 is not among the given runs",
-        "cells: KIP-35.keys-unique / apache-kafka-4.4.0 / plaintext: is published, and",
+        "cells: KIP-35.keys-unique / apache-kafka-4.4.0 / plaintext: is published, but",
         "cells: KIP-35.keys-unique / apache-kafka-3.9.2 / plaintext: conforms is 1, but the runs give 2",
     ):
         assert line in ended.output
