@@ -98,20 +98,23 @@ class Agreement:
             return reaction.error_code is ErrorCode.NONE or refuses(
                 exchange, reaction.error_code, self._find_api
             )
-        at = 1 if reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE else 0
+        at = 1 if reaction.response_version >= FIRST_FLEXIBLE_AUTHENTICATE else 0
         return body[at : at + ERROR_CODE_BYTES] == reaction.error_code.to_bytes(ERROR_CODE_BYTES)
 
     def _is_table_of(self, reaction: Reaction, body: bytes) -> bool:
         if reaction not in self._expected:
             self._expected[reaction] = stable_part(response_for(reaction, self._profile))
-        seen, expected = stable_part_of_body(body, reaction.layout), self._expected[reaction]
+        seen, expected = (
+            stable_part_of_body(body, reaction.response_version),
+            self._expected[reaction],
+        )
         if not self._profile.api_keys:
             # No table of this release and listener is recorded.
             return seen.error_code is expected.error_code
         return seen == expected
 
     def _is_handshake_of(self, reaction: Reaction, body: bytes) -> bool:
-        response = decode(SaslHandshakeResponse, body, version=reaction.layout)
+        response = decode(SaslHandshakeResponse, body, version=reaction.response_version)
         if response.error_code is not reaction.error_code:
             return False
         if reaction.listing is Listing.NOTHING:

@@ -42,7 +42,7 @@ def _answer(
         outcome=Outcome.ANSWER,
         clause=clause,
         error_code=error_code,
-        layout=layout,
+        response_version=layout,
         listing=listing,
         reason=reason,
     )
@@ -92,7 +92,7 @@ def _answer_of_other_api(header: ParsedHeader) -> Reaction:
         outcome=Outcome.ANSWER,
         clause="KIP-35.every-advertised-version-served",
         kind=AnswerKind.OTHER,
-        layout=header.api_version,
+        response_version=header.api_version,
     )
 
 

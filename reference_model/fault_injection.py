@@ -74,7 +74,7 @@ class RequestContext:
         assert self.header is not None
         assert self.response is not None
         header = ResponseHeader(correlation_id=self.header.correlation_id)
-        version = self.reaction.layout if layout is None else layout
+        version = self.reaction.response_version if layout is None else layout
         if raw:
             body = encode(self.response, version=version, raw=raw)
         else:

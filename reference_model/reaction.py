@@ -68,7 +68,7 @@ class Reaction:
         clause: id of the clause that the reaction follows from.
         error_code: the error code of the response.
         kind: the kind of request that the response answers.
-        layout: the version whose layout the response's body uses.
+        response_version: the version of the response's body, which is not always that of the request.
         listing: the entries in the response's version table; in a SaslHandshake response, the mechanisms.
         before_authentication: whether the SASL authenticator answers, not the broker itself.
         moves: the event that a response causes on the connection; None if the state does not change.
@@ -79,17 +79,17 @@ class Reaction:
     clause: str
     error_code: ErrorCode = ErrorCode.NONE
     kind: AnswerKind = AnswerKind.API_VERSIONS
-    layout: int = 0
+    response_version: int = 0
     listing: Listing = Listing.NOTHING
     before_authentication: bool = False
-    moves: ConnectionEvent | None = None
+    next_event: ConnectionEvent | None = None
     reason: Choice | None = None
 
     @property
     def event(self) -> ConnectionEvent:
         """The event that the reaction causes on the connection."""
-        if self.outcome is Outcome.ANSWER and self.moves is not None:
-            return self.moves
+        if self.outcome is Outcome.ANSWER and self.next_event is not None:
+            return self.next_event
         return _EVENT_OF[self.outcome]
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Reaction:
             return f"{self.error_code!r} to {self.kind.value} listing {listing}{closes} ({why})"
         if self.kind is not AnswerKind.API_VERSIONS:
             return f"{self.error_code!r} to {self.kind.value}{closes} ({why})"
-        return f"{self.error_code!r} in v{self.layout} listing {listing}{closes} ({why})"
+        return f"{self.error_code!r} in v{self.response_version} listing {listing}{closes} ({why})"
 
 
 def closed(clause: str) -> Reaction:

@@ -28,9 +28,12 @@ def response_for(reaction: Reaction, profile: Profile) -> ApiVersionsResponse:
         table = profile.api_keys
     else:
         table = ()
-    if reaction.listing is not Listing.EVERYTHING or reaction.layout < FIRST_FLEXIBLE_VERSION:
+    if (
+        reaction.listing is not Listing.EVERYTHING
+        or reaction.response_version < FIRST_FLEXIBLE_VERSION
+    ):
         return ApiVersionsResponse(error_code=reaction.error_code, api_keys=table)
-    zero_allowed = reaction.layout >= FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
+    zero_allowed = reaction.response_version >= FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
     traits = profile.traits
     early = reaction.before_authentication
     epoch_sent = traits.epoch_sent_before_authentication if early else traits.epoch_sent
@@ -75,8 +78,8 @@ def encode_step(
     if reaction.kind is AnswerKind.SASL_HANDSHAKE:
         listed = mechanisms if reaction.listing is Listing.EVERYTHING else ()
         listing = SaslHandshakeResponse(error_code=reaction.error_code, mechanisms=listed)
-        parts.append(encode(listing, version=reaction.layout))
-    elif reaction.layout >= FIRST_FLEXIBLE_AUTHENTICATE:
+        parts.append(encode(listing, version=reaction.response_version))
+    elif reaction.response_version >= FIRST_FLEXIBLE_AUTHENTICATE:
         parts += [_NO_TAGS, primitives.write_int16(reaction.error_code), _COMPACT_NULL]
         parts += [primitives.write_unsigned_varint(len(token) + 1), token]
         parts += [primitives.write_int64(0), _NO_TAGS]
@@ -85,7 +88,7 @@ def encode_step(
             error_code=reaction.error_code, error_message=None, auth_bytes=token
         )
         parts.append(encode(result, version=0))
-        if reaction.layout >= FIRST_AUTHENTICATE_WITH_LIFETIME:
+        if reaction.response_version >= FIRST_AUTHENTICATE_WITH_LIFETIME:
             parts.append(primitives.write_int64(0))
     return encode_frame(b"".join(parts))
 

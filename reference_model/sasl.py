@@ -102,7 +102,7 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
 def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
     """Return the reaction to a right token; `is_last` means that it completes the authentication."""
     taken = _token_taken(token.kind, token.layout)
-    return taken if is_last else replace(taken, moves=None)
+    return taken if is_last else replace(taken, next_event=None)
 
 
 def refusal_of_token(token: Token) -> Reaction:
@@ -125,7 +125,7 @@ def illegal_state(kind: AnswerKind, layout: int, *, listing: Listing = Listing.N
         clause=CLAUSE,
         error_code=ErrorCode.ILLEGAL_SASL_STATE,
         kind=kind,
-        layout=layout,
+        response_version=layout,
         listing=listing,
     )
 
@@ -198,8 +198,8 @@ def _as_served(reaction: Reaction, state: ConnectionState) -> Reaction:
     if reaction.listing is not Listing.EVERYTHING:
         return reaction
     first = state is ConnectionState.BEFORE_HANDSHAKE
-    moves = ConnectionEvent.VERSIONS_GIVEN if first else None
-    return replace(reaction, before_authentication=True, moves=moves)
+    next_event = ConnectionEvent.VERSIONS_GIVEN if first else None
+    return replace(reaction, before_authentication=True, next_event=next_event)
 
 
 def _to_handshake(
@@ -216,18 +216,18 @@ def _to_handshake(
         outcome=Outcome.ANSWER,
         clause=CLAUSE,
         kind=AnswerKind.SASL_HANDSHAKE,
-        layout=version,
+        response_version=version,
         listing=Listing.EVERYTHING,
     )
     if mechanism not in authentication.mechanisms:
         refused = replace(
             answer,
             error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM,
-            moves=ConnectionEvent.REFUSED,
+            next_event=ConnectionEvent.REFUSED,
         )
         return (refused,)
-    moves = ConnectionEvent.HANDSHAKE_V1 if version else ConnectionEvent.HANDSHAKE_V0
-    return (replace(answer, moves=moves),)
+    next_event = ConnectionEvent.HANDSHAKE_V1 if version else ConnectionEvent.HANDSHAKE_V0
+    return (replace(answer, next_event=next_event),)
 
 
 def _after_handshake(
@@ -290,8 +290,8 @@ def _refused_by_answer(clause: str, kind: AnswerKind, error: ErrorCode, layout: 
         clause=clause,
         error_code=error,
         kind=kind,
-        layout=layout,
-        moves=ConnectionEvent.REFUSED,
+        response_version=layout,
+        next_event=ConnectionEvent.REFUSED,
     )
 
 
@@ -300,6 +300,6 @@ def _token_taken(kind: AnswerKind, layout: int) -> Reaction:
         outcome=Outcome.ANSWER,
         clause=CLAUSE,
         kind=kind,
-        layout=layout,
-        moves=ConnectionEvent.TOKEN_TAKEN,
+        response_version=layout,
+        next_event=ConnectionEvent.TOKEN_TAKEN,
     )

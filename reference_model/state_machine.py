@@ -140,7 +140,7 @@ class ReferenceBroker:
             outcome=Outcome.ANSWER if known else Outcome.CLOSED,
             clause=clause,
             kind=AnswerKind.OTHER,
-            layout=header.api_version,
+            response_version=header.api_version,
         )
 
     def counts(self) -> Counts:
@@ -257,7 +257,7 @@ class BrokerConnection:
 
     def _handle(self, payload: bytes) -> bytes:
         broker = self._broker
-        handling = RequestContext(
+        context = RequestContext(
             broker=broker,
             connection=self,
             state=self.state,
@@ -267,34 +267,34 @@ class BrokerConnection:
             reaction=broker.preferred(payload, self.state),
         )
         if self.scram is not None:
-            self._go_on_with(self.scram, handling)
-        broker.tamper(Stage.REACTION, handling)
-        if handling.reaction.outcome is Outcome.ANSWER:
-            self._answer(handling)
-        broker.tamper(Stage.ANSWER, handling)
-        if handling.reaction.event in HANDSHAKES:
-            self._begin_authentication(handling)
-        self.pause = handling.pause
+            self._go_on_with(self.scram, context)
+        broker.tamper(Stage.REACTION, context)
+        if context.reaction.outcome is Outcome.ANSWER:
+            self._answer(context)
+        broker.tamper(Stage.ANSWER, context)
+        if context.reaction.event in HANDSHAKES:
+            self._begin_authentication(context)
+        self.pause = context.pause
         if self.state is not ConnectionState.CLOSED:
-            self._move(handling.reaction.event)
-        return handling.answer
+            self._move(context.reaction.event)
+        return context.answer
 
-    def _begin_authentication(self, handling: RequestContext) -> None:
-        assert handling.header is not None
-        mechanism = read_mechanism(memoryview(handling.payload), handling.header)
+    def _begin_authentication(self, context: RequestContext) -> None:
+        assert context.header is not None
+        mechanism = read_mechanism(memoryview(context.payload), context.header)
         credentials = self._broker.authentication.credentials
         self.scram = ScramExchange(credentials) if mechanism == SCRAM else None
 
-    def _go_on_with(self, scram: ScramExchange, handling: RequestContext) -> None:
+    def _go_on_with(self, scram: ScramExchange, context: RequestContext) -> None:
         """Process a token with SCRAM, because the oracle has judged it as a token of PLAIN."""
-        token = token_in(handling.payload, self._broker.profile, handling.state)
+        token = token_in(context.payload, self._broker.profile, context.state)
         if token is None:
             return
         try:
-            handling.token = scram.answer_to(token.data)
-            handling.reaction = answer_to_token(token, is_last=scram.is_over)
+            context.token = scram.answer_to(token.data)
+            context.reaction = answer_to_token(token, is_last=scram.is_over)
         except ScramRefused:
-            handling.reaction = refusal_of_token(token)
+            context.reaction = refusal_of_token(token)
 
     def _header_of(self, payload: bytes) -> ParsedHeader | None:
         if self.state is ConnectionState.BARE_TOKENS:
@@ -304,36 +304,36 @@ class BrokerConnection:
         except Unreadable:
             return None
 
-    def _answer(self, handling: RequestContext) -> None:
+    def _answer(self, context: RequestContext) -> None:
         """Build the response, write the request log and record the client's software."""
-        reaction, header, broker = handling.reaction, handling.header, self._broker
+        reaction, header, broker = context.reaction, context.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
             assert header is not None
             known = refusal_of_other_api(header.api_key, header.api_version, reaction.error_code)
             correlation_id = primitives.write_int32(header.correlation_id)
-            handling.answer = encode_frame(correlation_id + known)
+            context.answer = encode_frame(correlation_id + known)
         elif reaction.kind is not AnswerKind.API_VERSIONS:
-            handling.answer = encode_step(
-                reaction, header, broker.authentication.mechanisms, token=handling.token
+            context.answer = encode_step(
+                reaction, header, broker.authentication.mechanisms, token=context.token
             )
         else:
-            self._answer_api_versions(handling)
+            self._answer_api_versions(context)
         if header is not None:
-            if handling.state in SERVING and broker.log is not None:
+            if context.state in SERVING and broker.log is not None:
                 entry = log_entry(header, broker.profile.listener, self.software)
                 broker.tamper(Stage.LOG, entry)
                 broker.log(entry)
-            told = software_named(handling.payload, header, broker.profile.traits)
+            told = software_named(context.payload, header, broker.profile.traits)
             self.software = self.software if told is None else told
 
-    def _answer_api_versions(self, handling: RequestContext) -> None:
-        response = response_for(handling.reaction, self._broker.profile)
-        header = handling.header
+    def _answer_api_versions(self, context: RequestContext) -> None:
+        response = response_for(context.reaction, self._broker.profile)
+        header = context.header
         client_id = "" if header is None else header.client_id or ""
-        if handling.state in SERVING and client_id.startswith(THROTTLED_CLIENT_IDS):
-            handling.pause = Pause(milliseconds=THROTTLE_TIME_MS)
-            if handling.reaction.layout > 0:
+        if context.state in SERVING and client_id.startswith(THROTTLED_CLIENT_IDS):
+            context.pause = Pause(milliseconds=THROTTLE_TIME_MS)
+            if context.reaction.response_version > 0:
                 response = replace(response, throttle_time_ms=THROTTLE_TIME_MS)
-        handling.response = response
-        self._broker.tamper(Stage.RESPONSE, handling)
-        handling.answer = handling.encode_answer()
+        context.response = response
+        self._broker.tamper(Stage.RESPONSE, context)
+        context.answer = context.encode_answer()

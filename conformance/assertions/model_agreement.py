@@ -55,4 +55,4 @@ def _assert_decodable(exchange: Exchange, allowed: Sequence[Reaction]) -> None:
     for reaction in allowed:
         is_table = reaction.kind is AnswerKind.API_VERSIONS and reaction.outcome is Outcome.ANSWER
         if is_table and exchange.payload is not None:
-            decode_answer(exchange, api_version=reaction.layout, exactly=True)
+            decode_answer(exchange, api_version=reaction.response_version, exactly=True)

@@ -225,7 +225,7 @@ class Observer:
             return reaction.outcome.value
         profile = self._oracle.profile
         table = frozenset(profile.api_keys)
-        words = _words_of(response_for(reaction, profile), reaction.layout, table)
+        words = _words_of(response_for(reaction, profile), reaction.response_version, table)
         kept = ", closed" if reaction.event is ConnectionEvent.REFUSED else ", kept"
         return words + kept if single else words
 

@@ -1,4 +1,4 @@
-"""Defects at the ends of frames and streams, and in clauses that pin Apache Kafka's handling of odd requests."""
+"""Defects at the ends of frames and streams, and in clauses that pin Apache Kafka's treatment of odd requests."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def sizes_of_gigabytes_are_awaited(ending: StreamEnd) -> None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.short-frame-refused", every_api=True)
-def empty_frames_are_skipped(handling: RequestContext) -> None:
+def empty_frames_are_skipped(context: RequestContext) -> None:
     """A frame of no bytes is skipped."""
-    if not handling.payload and handling.state is not ConnectionState.BARE_TOKENS:
-        replace_reaction(handling, outcome=Outcome.IGNORED)
+    if not context.payload and context.state is not ConnectionState.BARE_TOKENS:
+        replace_reaction(context, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.END, "PROTOCOL.half-close-answers-complete", "KIP-511.connections-metric")
@@ -59,53 +59,53 @@ def an_unfinished_frame_is_answered(ending: StreamEnd) -> None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
-def client_id_lengths_below_null_are_refused(handling: RequestContext) -> None:
+def client_id_lengths_below_null_are_refused(context: RequestContext) -> None:
     """A client id whose length is below -1 closes the connection."""
-    length = handling.payload[CLIENT_ID_OFFSET:][:LENGTH_BYTES]
+    length = context.payload[CLIENT_ID_OFFSET:][:LENGTH_BYTES]
     if len(length) == LENGTH_BYTES and int.from_bytes(length, signed=True) < -1:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-bytes")
-def client_ids_have_to_be_utf_8(handling: RequestContext) -> None:
+def client_ids_have_to_be_utf_8(context: RequestContext) -> None:
     """A client id that is not UTF-8 closes the connection."""
-    end = _client_id_end(handling)
+    end = _client_id_end(context)
     if end is None:
         return
     try:
-        handling.payload[CLIENT_ID_OFFSET + LENGTH_BYTES : end].decode()
+        context.payload[CLIENT_ID_OFFSET + LENGTH_BYTES : end].decode()
     except UnicodeDecodeError:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
-def _client_id_end(handling: RequestContext) -> int | None:
+def _client_id_end(context: RequestContext) -> int | None:
     """Return the offset where the client id ends and, in a flexible header, the tag section begins."""
-    if handling.header is None:
+    if context.header is None:
         return None
-    length, start = primitives.read_int16(memoryview(handling.payload), CLIENT_ID_OFFSET)
+    length, start = primitives.read_int16(memoryview(context.payload), CLIENT_ID_OFFSET)
     return start + max(length, 0)
 
 
-def _header_tag_section(handling: RequestContext) -> bytes:
+def _header_tag_section(context: RequestContext) -> bytes:
     """Return the tag section of the header; empty if it has none or is unreadable."""
-    start = _client_id_end(handling)
-    if start is None or handling.header is None or version_of(handling) < FIRST_FLEXIBLE_VERSION:
+    start = _client_id_end(context)
+    if start is None or context.header is None or version_of(context) < FIRST_FLEXIBLE_VERSION:
         return b""
-    return handling.payload[start : handling.header.body_offset]
+    return context.payload[start : context.header.body_offset]
 
 
 @defect(Stage.REACTION, "KIP-482.varint-limits")
-def long_zeros_are_refused(handling: RequestContext) -> None:
+def long_zeros_are_refused(context: RequestContext) -> None:
     """A header whose tag count of zero takes more than one byte closes the connection."""
-    header, section = handling.header, _header_tag_section(handling)
+    header, section = context.header, _header_tag_section(context)
     if header is not None and header.tag_count == 0 and len(section) > 1:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.REACTION, "KIP-482.tag-order-in-requests")
-def tags_in_headers_have_to_ascend(handling: RequestContext) -> None:
+def tags_in_headers_have_to_ascend(context: RequestContext) -> None:
     """A header whose tags are duplicated or do not ascend closes the connection."""
-    section = _header_tag_section(handling)
+    section = _header_tag_section(context)
     if not section:
         return
     try:
@@ -115,4 +115,4 @@ def tags_in_headers_have_to_ascend(handling: RequestContext) -> None:
         # Another clause covers varints that break the strict rules.
         ascends = "twice" not in str(error)
     if not ascends:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+        replace_reaction(context, outcome=Outcome.CLOSED)

@@ -30,57 +30,57 @@ from wire.exchange import Outcome
     "PROTOCOL.partial-frame-waits",
     listeners=OPEN_LISTENERS,
 )
-def v0_as_first_request_gets_an_error(handling: RequestContext) -> None:
+def v0_as_first_request_gets_an_error(context: RequestContext) -> None:
     """v0 gets an error along with its table if it is the first request on a connection."""
-    first = not handling.connection.memory.setdefault("asked", False)
-    handling.connection.memory["asked"] = True
-    if first and version_of(handling) == 0:
-        replace_response(handling, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
+    first = not context.connection.memory.setdefault("asked", False)
+    context.connection.memory["asked"] = True
+    if first and version_of(context) == 0:
+        replace_response(context, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 @defect(
     Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
 )
-def v0_without_a_client_id_gets_an_empty_table(handling: RequestContext) -> None:
+def v0_without_a_client_id_gets_an_empty_table(context: RequestContext) -> None:
     """v0 with a null client id gets an empty table."""
-    header = handling.header
-    null = handling.payload[CLIENT_ID_OFFSET : CLIENT_ID_OFFSET + 2] == b"\xff\xff"
-    if header is not None and null and version_of(handling) == 0:
-        replace_response(handling, api_keys=())
+    header = context.header
+    null = context.payload[CLIENT_ID_OFFSET : CLIENT_ID_OFFSET + 2] == b"\xff\xff"
+    if header is not None and null and version_of(context) == 0:
+        replace_response(context, api_keys=())
 
 
 @defect(
     Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
 )
-def v0_with_a_long_client_id_gets_an_error(handling: RequestContext) -> None:
+def v0_with_a_long_client_id_gets_an_error(context: RequestContext) -> None:
     """v0 with a client id of more than 23 characters, a limit of other protocols, gets an error with its table."""
-    header = handling.header
-    if header is not None and len(header.client_id or "") > 23 and version_of(handling) == 0:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    header = context.header
+    if header is not None and len(header.client_id or "") > 23 and version_of(context) == 0:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
-def v0_is_not_listed(handling: RequestContext) -> None:
+def v0_is_not_listed(context: RequestContext) -> None:
     """The table lists ApiVersions from v1 instead of v0."""
-    change_own_entry(handling, min_version=1)
+    change_own_entry(context, min_version=1)
 
 
-def change_own_entry(handling: RequestContext, **changes: Any) -> None:
+def change_own_entry(context: RequestContext, **changes: Any) -> None:
     """Change the entry of ApiVersions itself in the table of the response."""
-    assert handling.response is not None
+    assert context.response is not None
     replace_response(
-        handling,
+        context,
         api_keys=tuple(
             dataclasses.replace(entry, **changes) if entry.api_key == API_VERSIONS_KEY else entry
-            for entry in handling.response.api_keys
+            for entry in context.response.api_keys
         ),
     )
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-lists-itself", listeners=OPEN_LISTENERS)
-def only_the_newest_version_is_listed(handling: RequestContext) -> None:
+def only_the_newest_version_is_listed(context: RequestContext) -> None:
     """The table lists only the newest version of ApiVersions, as nafka 0.1 does."""
-    change_own_entry(handling, min_version=NEWEST_VERSION)
+    change_own_entry(context, min_version=NEWEST_VERSION)
 
 
 @defect(
@@ -89,70 +89,70 @@ def only_the_newest_version_is_listed(handling: RequestContext) -> None:
     "KIP-511.unsupported-range-is-true",
     listeners=OPEN_LISTENERS,
 )
-def the_table_leaves_itself_out(handling: RequestContext) -> None:
+def the_table_leaves_itself_out(context: RequestContext) -> None:
     """The table has no entry for ApiVersions, except in error responses."""
-    if succeeds(handling) and handling.response is not None:
-        others = tuple(e for e in handling.response.api_keys if e.api_key != API_VERSIONS_KEY)
-        replace_response(handling, api_keys=others)
+    if succeeds(context) and context.response is not None:
+        others = tuple(e for e in context.response.api_keys if e.api_key != API_VERSIONS_KEY)
+        replace_response(context, api_keys=others)
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
-def the_first_range_is_reversed(handling: RequestContext) -> None:
+def the_first_range_is_reversed(context: RequestContext) -> None:
     """The first entry of the table has its minimum above its maximum."""
-    if succeeds(handling) and handling.response is not None and handling.response.api_keys:
-        first, *others = handling.response.api_keys
+    if succeeds(context) and context.response is not None and context.response.api_keys:
+        first, *others = context.response.api_keys
         wrong = dataclasses.replace(first, min_version=first.max_version + 1)
-        replace_response(handling, api_keys=(wrong, *others))
+        replace_response(context, api_keys=(wrong, *others))
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
-def a_removed_api_has_an_empty_range(handling: RequestContext) -> None:
+def a_removed_api_has_an_empty_range(context: RequestContext) -> None:
     """An API that is no longer served is still listed, with the range 0 to -1."""
-    add_entries(handling, ApiVersion(api_key=4, min_version=0, max_version=-1))
+    add_entries(context, ApiVersion(api_key=4, min_version=0, max_version=-1))
 
 
-def add_entries(handling: RequestContext, *entries: ApiVersion) -> None:
+def add_entries(context: RequestContext, *entries: ApiVersion) -> None:
     """Append entries to a complete table."""
-    if succeeds(handling) and handling.response is not None:
-        replace_response(handling, api_keys=(*handling.response.api_keys, *entries))
+    if succeeds(context) and context.response is not None:
+        replace_response(context, api_keys=(*context.response.api_keys, *entries))
 
 
 @defect(Stage.RESPONSE, "KIP-35.ranges-ordered", listeners=OPEN_LISTENERS)
-def an_unstable_api_begins_at_minus_one(handling: RequestContext) -> None:
+def an_unstable_api_begins_at_minus_one(context: RequestContext) -> None:
     """A private API without a stable version is listed from version -1."""
-    add_entries(handling, ApiVersion(api_key=10000, min_version=-1, max_version=0))
+    add_entries(context, ApiVersion(api_key=10000, min_version=-1, max_version=0))
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
-def a_private_key_stands_twice(handling: RequestContext) -> None:
+def a_private_key_stands_twice(context: RequestContext) -> None:
     """A private key is listed twice, once for each of its two version ranges."""
     add_entries(
-        handling,
+        context,
         ApiVersion(api_key=10000, min_version=0, max_version=1),
         ApiVersion(api_key=10000, min_version=3, max_version=4),
     )
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
-def v4_repeats_its_last_entry(handling: RequestContext) -> None:
+def v4_repeats_its_last_entry(context: RequestContext) -> None:
     """In v4 and later the table contains its last entry twice."""
-    if handling.response is not None and handling.reaction.layout >= 4:
-        add_entries(handling, *handling.response.api_keys[-1:])
+    if context.response is not None and context.reaction.response_version >= 4:
+        add_entries(context, *context.response.api_keys[-1:])
 
 
 @defect(Stage.RESPONSE, "KIP-35.keys-unique", listeners=OPEN_LISTENERS)
-def the_last_key_stands_twice(handling: RequestContext) -> None:
+def the_last_key_stands_twice(context: RequestContext) -> None:
     """The table contains its last entry twice."""
-    if succeeds(handling) and handling.response is not None:
-        table = handling.response.api_keys
-        replace_response(handling, api_keys=(*table, *table[-1:]))
+    if succeeds(context) and context.response is not None:
+        table = context.response.api_keys
+        replace_response(context, api_keys=(*table, *table[-1:]))
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
-def v1_lists_one_key_less(handling: RequestContext) -> None:
+def v1_lists_one_key_less(context: RequestContext) -> None:
     """The table of v1 lacks the last entry."""
-    if handling.response is not None and handling.reaction.layout == 1:
-        replace_response(handling, api_keys=handling.response.api_keys[:-1])
+    if context.response is not None and context.reaction.response_version == 1:
+        replace_response(context, api_keys=context.response.api_keys[:-1])
 
 
 @defect(
@@ -160,50 +160,54 @@ def v1_lists_one_key_less(handling: RequestContext) -> None:
     "KIP-35.same-table-at-every-version",
     "KIP-35.table-before-authentication",
 )
-def the_table_shrinks_on_repeat(handling: RequestContext) -> None:
+def the_table_shrinks_on_repeat(context: RequestContext) -> None:
     """Every table after the first on a connection lacks the last entry."""
-    memory = handling.connection.memory
-    if succeeds(handling) and handling.response is not None:
+    memory = context.connection.memory
+    if succeeds(context) and context.response is not None:
         if memory.get("listed"):
-            replace_response(handling, api_keys=handling.response.api_keys[:-1])
+            replace_response(context, api_keys=context.response.api_keys[:-1])
         memory["listed"] = True
 
 
 @defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
-def v4_promises_more_of_one_api(handling: RequestContext) -> None:
+def v4_promises_more_of_one_api(context: RequestContext) -> None:
     """The table of v4 lists one more version of its first API than the other tables."""
-    if succeeds(handling) and handling.response is not None and handling.reaction.layout == 4:
-        first, *others = handling.response.api_keys
+    if (
+        succeeds(context)
+        and context.response is not None
+        and context.reaction.response_version == 4
+    ):
+        first, *others = context.response.api_keys
         wider = dataclasses.replace(first, max_version=first.max_version + 1)
-        replace_response(handling, api_keys=(wider, *others))
+        replace_response(context, api_keys=(wider, *others))
 
 
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
-def a_refused_neighbour_empties_the_table(handling: RequestContext) -> None:
+def a_refused_neighbour_empties_the_table(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others get an empty table."""
-    if has_refused_neighbour(handling):
-        replace_response(handling, api_keys=())
+    if has_refused_neighbour(context):
+        replace_response(context, api_keys=())
 
 
-def has_refused_neighbour(handling: RequestContext) -> bool:
+def has_refused_neighbour(context: RequestContext) -> bool:
     """Record whether this response refuses a version; return whether another connection's last one did."""
-    handling.connection.memory["refused"] = is_refused_version(handling)
-    others = (c for c in handling.broker.connections if c is not handling.connection)
+    context.connection.memory["refused"] = is_refused_version(context)
+    others = (c for c in context.broker.connections if c is not context.connection)
     return any(connection.memory.get("refused") for connection in others)
 
 
 @defect(Stage.RESPONSE, "KIP-35.per-connection")
-def a_refused_neighbour_takes_an_entry(handling: RequestContext) -> None:
+def a_refused_neighbour_takes_an_entry(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, the table of all others lacks its first entry."""
-    if has_refused_neighbour(handling) and handling.response is not None:
-        replace_response(handling, api_keys=handling.response.api_keys[1:])
+    if has_refused_neighbour(context) and context.response is not None:
+        replace_response(context, api_keys=context.response.api_keys[1:])
 
 
 @defect(Stage.REACTION, "KIP-35.per-connection")
-def a_refused_neighbour_takes_all_back_to_v0(handling: RequestContext) -> None:
+def a_refused_neighbour_takes_all_back_to_v0(context: RequestContext) -> None:
     """If the last response on one connection was UNSUPPORTED_VERSION, all others are answered in the v0 layout."""
-    if has_refused_neighbour(handling) and succeeds(handling):
-        replace_reaction(handling, layout=0)
+    if has_refused_neighbour(context) and succeeds(context):
+        replace_reaction(context, response_version=0)
 
 
 @defect(
@@ -211,24 +215,24 @@ def a_refused_neighbour_takes_all_back_to_v0(handling: RequestContext) -> None:
     "KIP-35.trailing-bytes",
     listeners=OPEN_LISTENERS,
 )
-def trailing_bytes_are_refused(handling: RequestContext) -> None:
+def trailing_bytes_are_refused(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body closes the connection."""
-    header = handling.header
-    if header is None or not succeeds(handling):
+    header = context.header
+    if header is None or not succeeds(context):
         return
-    body = body_of(handling)
+    body = body_of(context)
     end = header.body_offset if body is None else body.end
-    if len(handling.payload) > end:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+    if len(context.payload) > end:
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
-def trailing_bytes_shorten_the_table(handling: RequestContext) -> None:
+def trailing_bytes_shorten_the_table(context: RequestContext) -> None:
     """A request in a supported version with bytes after its body gets a table without its last entry."""
-    header, response = handling.header, handling.response
-    if header is None or response is None or not succeeds(handling):
+    header, response = context.header, context.response
+    if header is None or response is None or not succeeds(context):
         return
-    body = body_of(handling)
+    body = body_of(context)
     end = header.body_offset if body is None else body.end
-    if len(handling.payload) > end:
-        replace_response(handling, api_keys=response.api_keys[:-1])
+    if len(context.payload) > end:
+        replace_response(context, api_keys=response.api_keys[:-1])

@@ -1,4 +1,4 @@
-"""Defects against KIP-35 and KIP-511: the handling of unsupported versions."""
+"""Defects against KIP-35 and KIP-511: the treatment of unsupported versions."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ KEPT = "PROTOCOL.well-formed-never-closed"
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_bare_header(handling: RequestContext) -> None:
+def negative_versions_get_a_bare_header(context: RequestContext) -> None:
     """The response to a negative version is the correlation id and nothing else."""
-    answer_bytes(handling, b"")
+    answer_bytes(context, b"")
 
 
-def answer_bytes(handling: RequestContext, body: bytes) -> None:
+def answer_bytes(context: RequestContext, body: bytes) -> None:
     """Answer a negative version with these bytes after the header."""
-    if handling.answer and handling.header is not None and handling.header.api_version < 0:
-        header = ResponseHeader(correlation_id=handling.header.correlation_id)
-        handling.answer = encode_frame(encode(header, version=0) + body)
+    if context.answer and context.header is not None and context.header.api_version < 0:
+        header = ResponseHeader(correlation_id=context.header.correlation_id)
+        context.answer = encode_frame(encode(header, version=0) + body)
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_one_byte_error(handling: RequestContext) -> None:
+def negative_versions_get_a_one_byte_error(context: RequestContext) -> None:
     """The response to a negative version has an error code of one byte."""
-    answer_bytes(handling, b"\x23")
+    answer_bytes(context, b"\x23")
 
 
 @defect(Stage.ANSWER, "KIP-35.error-code-first", "KIP-35.negative-version-gives-35")
-def negative_versions_get_a_little_endian_error(handling: RequestContext) -> None:
+def negative_versions_get_a_little_endian_error(context: RequestContext) -> None:
     """The error code for a negative version is written with its low byte first."""
-    answer_bytes(handling, b"\x23\x00" + bytes(4))
+    answer_bytes(context, b"\x23\x00" + bytes(4))
 
 
 @defect(
@@ -63,70 +63,70 @@ def negative_versions_get_a_little_endian_error(handling: RequestContext) -> Non
     "KIP-35.error-code-first",
     listeners=OPEN_LISTENERS,
 )
-def unknown_versions_get_another_error(handling: RequestContext) -> None:
+def unknown_versions_get_another_error(context: RequestContext) -> None:
     """A version above the maximum gets INVALID_REQUEST."""
-    if is_refused_version(handling) and version_of(handling) > 0:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    if is_refused_version(context) and version_of(context) > 0:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.REACTION, "KIP-35.negative-version-gives-35", "KIP-35.error-code-first")
-def negative_versions_are_served_as_v0(handling: RequestContext) -> None:
+def negative_versions_are_served_as_v0(context: RequestContext) -> None:
     """A negative version is served as if it were v0."""
-    if is_refused_version(handling) and version_of(handling) < 0:
-        handling.reaction = success_in(0)
+    if is_refused_version(context) and version_of(context) < 0:
+        context.reaction = success_in(0)
 
 
 @defect(Stage.RESPONSE, "KIP-35.revert-to-v0-on-same-connection")
-def a_connection_stays_refused(handling: RequestContext) -> None:
+def a_connection_stays_refused(context: RequestContext) -> None:
     """After one UNSUPPORTED_VERSION, every later response on the connection has the same error."""
-    memory = handling.connection.memory
+    memory = context.connection.memory
     if memory.get("refused"):
-        replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)
-    memory["refused"] = memory.get("refused") or is_refused_version(handling)
+        replace_response(context, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    memory["refused"] = memory.get("refused") or is_refused_version(context)
 
 
 @defect(Stage.ANSWER, "KIP-511.unsupported-version-answered-in-v0")
-def unsupported_versions_are_answered_in_v1(handling: RequestContext) -> None:
+def unsupported_versions_are_answered_in_v1(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION is written in the v1 layout, with a throttle time after the table."""
-    if is_refused_version(handling) and version_of(handling) > 0:
-        handling.answer = handling.encode_answer(layout=1)
+    if is_refused_version(context) and version_of(context) > 0:
+        context.answer = context.encode_answer(layout=1)
 
 
 @defect(Stage.RESPONSE, "KIP-511.unsupported-version-names-range")
-def unsupported_versions_get_an_empty_table(handling: RequestContext) -> None:
+def unsupported_versions_get_an_empty_table(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with an empty table."""
-    if is_refused_version(handling):
-        replace_response(handling, api_keys=())
+    if is_refused_version(context):
+        replace_response(context, api_keys=())
 
 
 @defect(Stage.RESPONSE, "KIP-511.unsupported-range-is-true")
-def unsupported_versions_name_a_narrower_range(handling: RequestContext) -> None:
+def unsupported_versions_name_a_narrower_range(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION names a maximum one below the true one."""
-    if is_refused_version(handling):
-        newest = handling.broker.profile.traits.api_versions_max
-        change_own_entry(handling, max_version=newest - 1)
+    if is_refused_version(context):
+        newest = context.broker.profile.traits.api_versions_max
+        change_own_entry(context, max_version=newest - 1)
 
 
 @defect(Stage.REACTION, "KIP-511.unsupported-table-is-only-itself")
-def unsupported_versions_get_the_whole_table(handling: RequestContext) -> None:
+def unsupported_versions_get_the_whole_table(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with the complete table."""
-    if is_refused_version(handling):
-        replace_reaction(handling, listing=Listing.EVERYTHING)
+    if is_refused_version(context):
+        replace_reaction(context, listing=Listing.EVERYTHING)
 
 
 @defect(Stage.REACTION, "KIP-511.unparsed-when-unsupported", "KIP-35.unknown-version-gives-35")
-def bodies_of_unsupported_versions_are_parsed(handling: RequestContext) -> None:
+def bodies_of_unsupported_versions_are_parsed(context: RequestContext) -> None:
     """A version above the maximum closes the connection if its body does not decode as the newest version."""
-    if has_strange_body(handling):
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+    if has_strange_body(context):
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
-def has_strange_body(handling: RequestContext) -> bool:
+def has_strange_body(context: RequestContext) -> bool:
     """Return whether a refused version has a non-empty body that does not decode as the newest version."""
-    header = handling.header
-    if header is None or not is_refused_version(handling) or header.api_version < 0:
+    header = context.header
+    if header is None or not is_refused_version(context) or header.api_version < 0:
         return False
-    body = handling.payload[header.body_offset :]
+    body = context.payload[header.body_offset :]
     try:
         decode(ApiVersionsRequest, body, version=NEWEST_VERSION)
     except DecodeError:
@@ -135,17 +135,17 @@ def has_strange_body(handling: RequestContext) -> bool:
 
 
 @defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported")
-def strange_bodies_of_unsupported_versions_empty_the_table(handling: RequestContext) -> None:
+def strange_bodies_of_unsupported_versions_empty_the_table(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION comes with an empty table if the body is unreadable."""
-    if has_strange_body(handling):
-        replace_response(handling, api_keys=())
+    if has_strange_body(context):
+        replace_response(context, api_keys=())
 
 
 @defect(Stage.RESPONSE, "KIP-511.unparsed-when-unsupported", GIVES_35)
-def strange_bodies_of_unsupported_versions_get_invalid_request(handling: RequestContext) -> None:
+def strange_bodies_of_unsupported_versions_get_invalid_request(context: RequestContext) -> None:
     """An unsupported version with an unreadable body gets INVALID_REQUEST."""
-    if has_strange_body(handling):
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    if has_strange_body(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(
@@ -161,10 +161,10 @@ def strange_bodies_of_unsupported_versions_get_invalid_request(handling: Request
     "PROTOCOL.unknown-api-refused",
     listeners=OPEN_LISTENERS,
 )
-def the_next_version_is_served_as_the_newest(handling: RequestContext) -> None:
+def the_next_version_is_served_as_the_newest(context: RequestContext) -> None:
     """The version after the newest is answered as the newest, without an error, as by Tansu 0.6.0."""
-    if version_of(handling) == NEWEST_VERSION + 1:
-        handling.reaction = success_in(NEWEST_VERSION)
+    if version_of(context) == NEWEST_VERSION + 1:
+        context.reaction = success_in(NEWEST_VERSION)
 
 
 @defect(
@@ -183,10 +183,10 @@ def the_next_version_is_served_as_the_newest(handling: RequestContext) -> None:
     "PROTOCOL.half-close-answers-complete",
     listeners=OPEN_LISTENERS,
 )
-def the_next_version_closes_the_connection(handling: RequestContext) -> None:
+def the_next_version_closes_the_connection(context: RequestContext) -> None:
     """The version after the newest closes the connection (streamnative/kop#166, kroxylicious#1611)."""
-    if version_of(handling) == NEWEST_VERSION + 1:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+    if version_of(context) == NEWEST_VERSION + 1:
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(
@@ -202,47 +202,47 @@ def the_next_version_closes_the_connection(handling: RequestContext) -> None:
     "KIP-511.unparsed-when-unsupported",
     listeners=OPEN_LISTENERS,
 )
-def large_versions_get_no_answer(handling: RequestContext) -> None:
+def large_versions_get_no_answer(context: RequestContext) -> None:
     """A version from 256 up gets no response, and the connection stays usable (KAFKA-3652)."""
-    if is_refused_version(handling) and version_of(handling) >= 256:
-        replace_reaction(handling, outcome=Outcome.IGNORED)
+    if is_refused_version(context) and version_of(context) >= 256:
+        replace_reaction(context, outcome=Outcome.IGNORED)
 
 
 @defect(Stage.ANSWER, V0_LAYOUT, NAMES_RANGE, TRUE_RANGE, ONLY_ITSELF, listeners=OPEN_LISTENERS)
-def unsupported_versions_get_a_hybrid_layout(handling: RequestContext) -> None:
+def unsupported_versions_get_a_hybrid_layout(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION has a compact array without tag sections, as in librdkafka's mock."""
-    if is_refused_version(handling) and version_of(handling) > 0 and handling.header is not None:
-        header = ResponseHeader(correlation_id=handling.header.correlation_id)
+    if is_refused_version(context) and version_of(context) > 0 and context.header is not None:
+        header = ResponseHeader(correlation_id=context.header.correlation_id)
         body = b"\x00\x23\x01\x00\x12\x00\x00\x00\x02" + bytes(4)
-        handling.answer = encode_frame(encode(header, version=0) + body)
+        context.answer = encode_frame(encode(header, version=0) + body)
 
 
 @defect(Stage.ANSWER, V0_LAYOUT)
-def unsupported_versions_end_with_a_tag_section(handling: RequestContext) -> None:
+def unsupported_versions_end_with_a_tag_section(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION is written in v0, with an additional empty tag section at its end."""
-    if is_refused_version(handling) and version_of(handling) > 0:
-        handling.answer = encode_frame(handling.answer[4:] + b"\0")
+    if is_refused_version(context) and version_of(context) > 0:
+        context.answer = encode_frame(context.answer[4:] + b"\0")
 
 
 @defect(Stage.RESPONSE, NAMES_RANGE)
-def versions_above_127_get_an_empty_table(handling: RequestContext) -> None:
+def versions_above_127_get_an_empty_table(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION for a version that does not fit a signed byte comes with an empty table."""
-    if is_refused_version(handling) and version_of(handling) > 127:
-        replace_response(handling, api_keys=())
+    if is_refused_version(context) and version_of(context) > 127:
+        replace_response(context, api_keys=())
 
 
 @defect(Stage.RESPONSE, NAMES_RANGE, ONLY_ITSELF)
-def unsupported_versions_name_another_key(handling: RequestContext) -> None:
+def unsupported_versions_name_another_key(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION names the range under key 0."""
-    if is_refused_version(handling):
-        change_own_entry(handling, api_key=0)
+    if is_refused_version(context):
+        change_own_entry(context, api_key=0)
 
 
 @defect(Stage.RESPONSE, TRUE_RANGE)
-def unsupported_versions_name_themselves(handling: RequestContext) -> None:
+def unsupported_versions_name_themselves(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION names the requested version as the highest supported one."""
-    if is_refused_version(handling):
-        change_own_entry(handling, max_version=version_of(handling))
+    if is_refused_version(context):
+        change_own_entry(context, max_version=version_of(context))
 
 
 @defect(
@@ -253,16 +253,16 @@ def unsupported_versions_name_themselves(handling: RequestContext) -> None:
     "PROTOCOL.half-close-answers-complete",
     listeners=OPEN_LISTENERS,
 )
-def an_unsupported_version_costs_the_connection(handling: RequestContext) -> None:
+def an_unsupported_version_costs_the_connection(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION is sent, and then the connection is closed."""
-    if is_refused_version(handling):
-        close_behind_the_answer(handling)
+    if is_refused_version(context):
+        close_behind_the_answer(context)
 
 
 @defect(Stage.RESPONSE, REVERTS)
-def flexible_versions_stay_refused(handling: RequestContext) -> None:
+def flexible_versions_stay_refused(context: RequestContext) -> None:
     """After one UNSUPPORTED_VERSION, flexible versions get that error on that connection."""
-    memory = handling.connection.memory
-    if memory.get("refused") and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
-        replace_response(handling, error_code=ErrorCode.UNSUPPORTED_VERSION)
-    memory["refused"] = memory.get("refused") or is_refused_version(handling)
+    memory = context.connection.memory
+    if memory.get("refused") and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, error_code=ErrorCode.UNSUPPORTED_VERSION)
+    memory["refused"] = memory.get("refused") or is_refused_version(context)

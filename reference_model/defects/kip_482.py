@@ -35,10 +35,10 @@ Tags = tuple[TaggedField, ...]
     "KIP-482.tag-order-in-requests",
     "KIP-482.varint-limits",
 )
-def unknown_header_tags_are_refused(handling: RequestContext) -> None:
+def unknown_header_tags_are_refused(context: RequestContext) -> None:
     """A tagged field in the request header gets INVALID_REQUEST."""
-    if handling.header is not None and handling.header.tag_count:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    if context.header is not None and context.header.tag_count:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(
@@ -47,18 +47,18 @@ def unknown_header_tags_are_refused(handling: RequestContext) -> None:
     "KIP-482.tag-order-in-requests",
     "KIP-482.varint-limits",
 )
-def unknown_body_tags_are_refused(handling: RequestContext) -> None:
+def unknown_body_tags_are_refused(context: RequestContext) -> None:
     """A tagged field in the request body gets INVALID_REQUEST."""
-    if succeeds(handling) and tags_of_body(handling):
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    if succeeds(context) and tags_of_body(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
-def tags_of_body(handling: RequestContext) -> tuple[TaggedField, ...]:
+def tags_of_body(context: RequestContext) -> tuple[TaggedField, ...]:
     """Return the unknown tagged fields of a request body; empty if it does not decode strictly."""
-    header = handling.header
+    header = context.header
     if header is None:
         return ()
-    body = handling.payload[header.body_offset :]
+    body = context.payload[header.body_offset :]
     try:
         message = decode(ApiVersionsRequest, body, version=header.api_version)
     except DecodeError:
@@ -67,50 +67,50 @@ def tags_of_body(handling: RequestContext) -> tuple[TaggedField, ...]:
 
 
 @defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
-def many_tags_empty_the_table(handling: RequestContext) -> None:
+def many_tags_empty_the_table(context: RequestContext) -> None:
     """Two or more tagged fields in the request, header and body together, empty the table of the response."""
-    header = handling.header
-    count = len(tags_of_body(handling)) + (header.tag_count if header is not None else 0)
-    if succeeds(handling) and count > 1:
-        replace_response(handling, api_keys=())
+    header = context.header
+    count = len(tags_of_body(context)) + (header.tag_count if header is not None else 0)
+    if succeeds(context) and count > 1:
+        replace_response(context, api_keys=())
 
 
 @defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "PROTOCOL.well-formed-never-closed")
-def long_tags_close_the_connection(handling: RequestContext) -> None:
+def long_tags_close_the_connection(context: RequestContext) -> None:
     """A tagged field of more than 127 bytes in the request body closes the connection."""
-    if succeeds(handling) and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(handling)):
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+    if succeeds(context) and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(context)):
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
-def tags_descend(handling: RequestContext) -> None:
+def tags_descend(context: RequestContext) -> None:
     """The tags of an answer stand in descending order."""
-    rearrange_tags(handling, lambda fields: fields[::-1])
+    rearrange_tags(context, lambda fields: fields[::-1])
 
 
-def rearrange_tags(handling: RequestContext, rearrange: Callable[[Tags], Tags]) -> None:
+def rearrange_tags(context: RequestContext, rearrange: Callable[[Tags], Tags]) -> None:
     """Rewrite the tag section at the end of the response body with other tags or another order."""
-    response = handling.response
-    if response is None or handling.reaction.layout < FIRST_FLEXIBLE_VERSION:
+    response = context.response
+    if response is None or context.reaction.response_version < FIRST_FLEXIBLE_VERSION:
         return
-    section = response_tag_section(response, handling.reaction.layout)
+    section = response_tag_section(response, context.reaction.response_version)
     fields, _ = primitives.read_raw_tagged_fields(memoryview(section), 0)
     tags = tuple(TaggedField(field.tag, section[field.start : field.end]) for field in fields)
     raw = {TAG_SECTION: primitives.write_raw_tagged_fields(rearrange(tags))}
-    handling.answer = handling.encode_answer(raw=raw)
+    context.answer = context.encode_answer(raw=raw)
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
-def the_epoch_stands_last(handling: RequestContext) -> None:
+def the_epoch_stands_last(context: RequestContext) -> None:
     """In v4 and later the epoch of the features comes after both kinds of features."""
-    if handling.reaction.layout >= 4:
-        rearrange_tags(handling, lambda fields: (*fields[:1], *fields[2:], *fields[1:2]))
+    if context.reaction.response_version >= 4:
+        rearrange_tags(context, lambda fields: (*fields[:1], *fields[2:], *fields[1:2]))
 
 
 @defect(Stage.ANSWER, "KIP-482.tags-ascending-in-answers")
-def a_private_tag_stands_first(handling: RequestContext) -> None:
+def a_private_tag_stands_first(context: RequestContext) -> None:
     """A private tag of the vendor comes before the others although its number is larger."""
-    rearrange_tags(handling, lambda fields: (TaggedField(10000, b"\1"), *fields))
+    rearrange_tags(context, lambda fields: (TaggedField(10000, b"\1"), *fields))
 
 
 def response_tag_section(response: ApiVersionsResponse, version: int) -> bytes:
@@ -120,26 +120,26 @@ def response_tag_section(response: ApiVersionsResponse, version: int) -> bytes:
 
 
 @defect(Stage.ANSWER, "KIP-482.default-tags-omitted")
-def a_default_tag_is_sent(handling: RequestContext) -> None:
+def a_default_tag_is_sent(context: RequestContext) -> None:
     """The response contains ZkMigrationReady although it is false."""
-    if handling.response is not None and handling.reaction.layout >= FIRST_FLEXIBLE_VERSION:
-        handling.answer = handling.encode_answer(raw={"zk_migration_ready": b"\0"})
+    if context.response is not None and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
+        context.answer = context.encode_answer(raw={"zk_migration_ready": b"\0"})
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
-def a_tag_beyond_the_frame_is_cut_short(handling: RequestContext) -> None:
+def a_tag_beyond_the_frame_is_cut_short(context: RequestContext) -> None:
     """An otherwise readable request whose last tag section reaches beyond the frame is served."""
-    if overrunning_tag_count(handling) is not None:
-        handling.reaction = success_in(version_of(handling))
+    if overrunning_tag_count(context) is not None:
+        context.reaction = success_in(version_of(context))
 
 
-def overrunning_tag_count(handling: RequestContext) -> int | None:
+def overrunning_tag_count(context: RequestContext) -> int | None:
     """Return the tag count of a request that is unreadable only because of its body's tag section, else None."""
-    header = handling.header
-    version = unread_version(handling)
+    header = context.header
+    version = unread_version(context)
     if header is None or version is None:
         return None
-    body = memoryview(handling.payload)[header.body_offset :]
+    body = memoryview(context.payload)[header.body_offset :]
     trace: Trace = []
     try:
         decode(ApiVersionsRequest, body, version=version, trace=trace)
@@ -161,34 +161,34 @@ def tag_count_at(data: memoryview, offset: int) -> int | None:
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
-def a_huge_tag_count_counts_as_zero(handling: RequestContext) -> None:
+def a_huge_tag_count_counts_as_zero(context: RequestContext) -> None:
     """A count of a million or more tags in the request body is read as zero."""
-    count = overrunning_tag_count(handling)
+    count = overrunning_tag_count(context)
     if count is not None and count >= MILLION:
-        handling.reaction = success_in(version_of(handling))
+        context.reaction = success_in(version_of(context))
 
 
 @defect(Stage.REACTION, "KIP-482.tag-overrun-refused")
-def a_tag_beyond_the_frame_is_waited_for(handling: RequestContext) -> None:
+def a_tag_beyond_the_frame_is_waited_for(context: RequestContext) -> None:
     """A request whose last tag section reaches beyond the frame is never answered, and the connection hangs."""
-    if overrunning_tag_count(handling) is not None:
-        replace_reaction(handling, outcome=Outcome.SILENT)
+    if overrunning_tag_count(context) is not None:
+        replace_reaction(context, outcome=Outcome.SILENT)
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def an_old_header_on_a_flexible_version_is_served(handling: RequestContext) -> None:
+def an_old_header_on_a_flexible_version_is_served(context: RequestContext) -> None:
     """A flexible request that is readable only with the old header is served."""
-    found = old_header(handling)
+    found = old_header(context)
     if found is not None:
-        answer_unreadable_header(handling, found[0])
+        answer_unreadable_header(context, found[0])
 
 
-def old_header(handling: RequestContext) -> tuple[int, int] | None:
+def old_header(context: RequestContext) -> tuple[int, int] | None:
     """Return the version and client id length of a flexible request readable only with the old header, else None."""
-    version = unread_version(handling)
+    version = unread_version(context)
     if version is None:
         return None
-    payload = memoryview(handling.payload)
+    payload = memoryview(context.payload)
     try:
         length, offset = primitives.read_int16(payload, CLIENT_ID_OFFSET)
         decode(ApiVersionsRequest, payload[offset + max(length, 0) :], version=version)
@@ -198,23 +198,23 @@ def old_header(handling: RequestContext) -> tuple[int, int] | None:
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def v3_takes_the_old_header(handling: RequestContext) -> None:
+def v3_takes_the_old_header(context: RequestContext) -> None:
     """v3 is also served with the old header, as if flexible headers began with v4."""
-    found = old_header(handling)
+    found = old_header(context)
     if found is not None and found[0] == FIRST_FLEXIBLE_VERSION:
-        answer_unreadable_header(handling, found[0])
+        answer_unreadable_header(context, found[0])
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def the_old_header_without_a_client_id_is_served(handling: RequestContext) -> None:
+def the_old_header_without_a_client_id_is_served(context: RequestContext) -> None:
     """A flexible request with the old header is served if its client id is null."""
-    found = old_header(handling)
+    found = old_header(context)
     if found is not None and found[1] < 0:
-        answer_unreadable_header(handling, found[0])
+        answer_unreadable_header(context, found[0])
 
 
 @defect(Stage.REACTION, "KIP-482.header-version-from-request-version")
-def an_old_header_on_a_flexible_version_is_waited_for(handling: RequestContext) -> None:
+def an_old_header_on_a_flexible_version_is_waited_for(context: RequestContext) -> None:
     """A flexible request that is readable only with the old header is never answered, and the connection hangs."""
-    if old_header(handling) is not None:
-        replace_reaction(handling, outcome=Outcome.SILENT)
+    if old_header(context) is not None:
+        replace_reaction(context, outcome=Outcome.SILENT)

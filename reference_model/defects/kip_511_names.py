@@ -22,35 +22,35 @@ from wire.exchange import Outcome
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def dots_in_names_are_refused(handling: RequestContext) -> None:
+def dots_in_names_are_refused(context: RequestContext) -> None:
     """A dot in the client software name gets INVALID_REQUEST."""
-    body = body_of(handling)
-    if body is not None and "." in body.client_software_name and succeeds(handling):
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    body = body_of(context)
+    if body is not None and "." in body.client_software_name and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def one_letter_names_are_refused(handling: RequestContext) -> None:
+def one_letter_names_are_refused(context: RequestContext) -> None:
     """A client software name of one letter, whose first and last letter are the same, gets INVALID_REQUEST."""
-    body = body_of(handling)
-    if body is not None and len(body.client_software_name) == 1 and succeeds(handling):
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    body = body_of(context)
+    if body is not None and len(body.client_software_name) == 1 and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def versions_without_a_digit_in_front_are_refused(handling: RequestContext) -> None:
+def versions_without_a_digit_in_front_are_refused(context: RequestContext) -> None:
     """A client software version that does not begin with a digit gets INVALID_REQUEST (Azure/azure-sdk#4652)."""
-    body = body_of(handling)
-    if body is not None and not body.client_software_version[:1].isdigit() and succeeds(handling):
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    body = body_of(context)
+    if body is not None and not body.client_software_version[:1].isdigit() and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
-def librdkafka_is_refused(handling: RequestContext) -> None:
+def librdkafka_is_refused(context: RequestContext) -> None:
     """Clients that name librdkafka as their software get INVALID_REQUEST, as a broker may do to work round a bug."""
-    body = body_of(handling)
-    if body is not None and body.client_software_name == "librdkafka" and succeeds(handling):
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    body = body_of(context)
+    if body is not None and body.client_software_name == "librdkafka" and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(
@@ -61,18 +61,18 @@ def librdkafka_is_refused(handling: RequestContext) -> None:
     "KIP-1242.order-of-checks",
     listeners=OPEN_LISTENERS,
 )
-def names_are_not_checked(handling: RequestContext) -> None:
+def names_are_not_checked(context: RequestContext) -> None:
     """Any readable client software name and version is accepted, as by Tansu 0.6.0."""
-    body = body_of(handling)
-    refused = handling.reaction.error_code is ErrorCode.INVALID_REQUEST
+    body = body_of(context)
+    refused = context.reaction.error_code is ErrorCode.INVALID_REQUEST
     if body is not None and refused and not body.ids_are_half_given:
-        handling.reaction = success_in(version_of(handling))
+        context.reaction = success_in(version_of(context))
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
-def names_may_end_with_a_line_feed(handling: RequestContext) -> None:
+def names_may_end_with_a_line_feed(context: RequestContext) -> None:
     """A client software name that is legal except for a line feed at its end is accepted."""
-    _accept_cleaned_name(handling, lambda name: name.removesuffix("\n"))
+    _accept_cleaned_name(context, lambda name: name.removesuffix("\n"))
 
 
 @defect(
@@ -81,93 +81,93 @@ def names_may_end_with_a_line_feed(handling: RequestContext) -> None:
     "KIP-511.refusal-in-request-version",
     listeners=OPEN_LISTENERS,
 )
-def letters_of_any_script_are_accepted(handling: RequestContext) -> None:
+def letters_of_any_script_are_accepted(context: RequestContext) -> None:
     """A client software name with letters of any script is accepted if no cluster id is given."""
-    body = body_of(handling)
+    body = body_of(context)
     if body is None or body.cluster_id is not None:
         return
     _accept_cleaned_name(
-        handling, lambda name: "".join("x" if each.isalpha() else each for each in name)
+        context, lambda name: "".join("x" if each.isalpha() else each for each in name)
     )
 
 
 @defect(Stage.REACTION, "KIP-511.names-refused")
-def underscores_in_names_are_accepted(handling: RequestContext) -> None:
+def underscores_in_names_are_accepted(context: RequestContext) -> None:
     """A client software name that is legal except for underscores is accepted."""
-    _accept_cleaned_name(handling, lambda name: name.replace("_", "x"))
+    _accept_cleaned_name(context, lambda name: name.replace("_", "x"))
 
 
 @defect(Stage.REACTION, "KIP-511.edge-punctuation")
-def names_may_begin_with_a_hyphen(handling: RequestContext) -> None:
+def names_may_begin_with_a_hyphen(context: RequestContext) -> None:
     """A client software name that begins with a hyphen is accepted."""
-    _accept_cleaned_name(handling, lambda name: name.replace("-", "x", 1))
+    _accept_cleaned_name(context, lambda name: name.replace("-", "x", 1))
 
 
-def _accept_cleaned_name(handling: RequestContext, clean: Callable[[str], str]) -> None:
+def _accept_cleaned_name(context: RequestContext, clean: Callable[[str], str]) -> None:
     """Serve a refused request whose name is valid after cleaning."""
-    body = body_of(handling)
-    if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+    body = body_of(context)
+    if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
     cleaned = dataclasses.replace(body, client_software_name=clean(body.client_software_name))
     if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
-        handling.reaction = success_in(version_of(handling))
+        context.reaction = success_in(version_of(context))
 
 
 @defect(Stage.REACTION, "KIP-511.refusal-in-request-version", listeners=OPEN_LISTENERS)
-def refused_names_are_answered_in_v0(handling: RequestContext) -> None:
+def refused_names_are_answered_in_v0(context: RequestContext) -> None:
     """INVALID_REQUEST is written in the v0 layout."""
-    if has_refused_name(handling):
-        replace_reaction(handling, layout=0)
+    if has_refused_name(context):
+        replace_reaction(context, response_version=0)
 
 
-def has_refused_name(handling: RequestContext) -> bool:
+def has_refused_name(context: RequestContext) -> bool:
     """Return whether a request is refused for its name, not for its ids."""
-    body = body_of(handling)
+    body = body_of(context)
     return body is not None and not body.name_is_valid
 
 
 @defect(Stage.REACTION, "KIP-511.null-name-refused")
-def null_names_count_as_empty(handling: RequestContext) -> None:
+def null_names_count_as_empty(context: RequestContext) -> None:
     """A null client software name gets INVALID_REQUEST instead of closing the connection."""
-    header, version = handling.header, unread_version(handling)
+    header, version = context.header, unread_version(context)
     if header is None or version is None:
         return
-    if handling.payload[header.body_offset : header.body_offset + 1] == b"\0":
-        handling.reaction = Reaction(
+    if context.payload[header.body_offset : header.body_offset + 1] == b"\0":
+        context.reaction = Reaction(
             outcome=Outcome.ANSWER,
             clause="KIP-511.refusal-in-request-version",
             error_code=ErrorCode.INVALID_REQUEST,
-            layout=version,
+            response_version=version,
         )
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
-def the_second_answer_behind_a_refused_name_is_refused(handling: RequestContext) -> None:
+def the_second_answer_behind_a_refused_name_is_refused(context: RequestContext) -> None:
     """After a refused name, the second request without a name is refused on that connection."""
-    memory = handling.connection.memory
-    if has_refused_name(handling):
+    memory = context.connection.memory
+    if has_refused_name(context):
         memory["nameless"] = 0
-    elif "nameless" in memory and handling.reaction.layout < 3:
+    elif "nameless" in memory and context.reaction.response_version < 3:
         memory["nameless"] += 1
         if memory["nameless"] == 2:
-            replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+            replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
-def v2_behind_a_refused_name_is_refused(handling: RequestContext) -> None:
+def v2_behind_a_refused_name_is_refused(context: RequestContext) -> None:
     """After a refused name, v2 is refused on that connection, and v0 and v1 are not."""
-    memory = handling.connection.memory
-    if memory.get("refused name") and succeeds(handling) and handling.reaction.layout == 2:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
-    if has_refused_name(handling):
+    memory = context.connection.memory
+    if memory.get("refused name") and succeeds(context) and context.reaction.response_version == 2:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if has_refused_name(context):
         memory["refused name"] = True
 
 
 @defect(Stage.RESPONSE, "KIP-511.older-versions-unchanged")
-def a_refused_name_sticks_to_the_connection(handling: RequestContext) -> None:
+def a_refused_name_sticks_to_the_connection(context: RequestContext) -> None:
     """After a refused name, versions without a name are also refused on that connection."""
-    memory = handling.connection.memory
-    if memory.get("refused name") and succeeds(handling) and handling.reaction.layout < 3:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
-    if has_refused_name(handling):
+    memory = context.connection.memory
+    if memory.get("refused name") and succeeds(context) and context.reaction.response_version < 3:
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+    if has_refused_name(context):
         memory["refused name"] = True

@@ -26,14 +26,14 @@ THROTTLE_TIME_BYTES = 4
 TLS_HANDSHAKE_RECORD = 0x16
 
 
-def _early(handling: RequestContext) -> bool:
+def _early(context: RequestContext) -> bool:
     """Return whether the connection still has to authenticate."""
-    return handling.state is ConnectionState.BEFORE_HANDSHAKE
+    return context.state is ConnectionState.BEFORE_HANDSHAKE
 
 
-def _table(handling: RequestContext) -> tuple[ApiVersion, ...]:
-    assert handling.response is not None
-    return handling.response.api_keys
+def _table(context: RequestContext) -> tuple[ApiVersion, ...]:
+    assert context.response is not None
+    return context.response.api_keys
 
 
 def _without_last(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]:
@@ -53,25 +53,25 @@ def _with_lower_maximum(table: tuple[ApiVersion, ...]) -> tuple[ApiVersion, ...]
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
-def flexible_tables_are_shorter_before_authentication(handling: RequestContext) -> None:
+def flexible_tables_are_shorter_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v3 and later lacks an entry."""
-    if _early(handling) and succeeds(handling) and version_of(handling) >= FIRST_FLEXIBLE_VERSION:
-        replace_response(handling, api_keys=_without_last(_table(handling)))
+    if _early(context) and succeeds(context) and version_of(context) >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, api_keys=_without_last(_table(context)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
-def v1_tables_are_lower_before_authentication(handling: RequestContext) -> None:
+def v1_tables_are_lower_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v1 has lower maxima."""
-    if _early(handling) and succeeds(handling) and version_of(handling) == 1:
-        replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
+    if _early(context) and succeeds(context) and version_of(context) == 1:
+        replace_response(context, api_keys=_with_lower_maximum(_table(context)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.table-before-authentication")
-def flexible_tables_are_shorter_behind_scram(handling: RequestContext) -> None:
+def flexible_tables_are_shorter_behind_scram(context: RequestContext) -> None:
     """After authentication with SCRAM, the table of v3 and later lacks an entry."""
-    flexible = version_of(handling) >= FIRST_FLEXIBLE_VERSION
-    if came_in_by_scram(handling) and succeeds(handling) and flexible:
-        replace_response(handling, api_keys=_without_last(_table(handling)))
+    flexible = version_of(context) >= FIRST_FLEXIBLE_VERSION
+    if came_in_by_scram(context) and succeeds(context) and flexible:
+        replace_response(context, api_keys=_without_last(_table(context)))
 
 
 @defect(
@@ -79,10 +79,10 @@ def flexible_tables_are_shorter_behind_scram(handling: RequestContext) -> None:
     "KIP-35.table-before-authentication",
     "KIP-35.same-table-at-every-version",
 )
-def v0_tables_are_shorter_before_authentication(handling: RequestContext) -> None:
+def v0_tables_are_shorter_before_authentication(context: RequestContext) -> None:
     """Before authentication, the table of v0 lacks an entry."""
-    if _early(handling) and succeeds(handling) and version_of(handling) == 0:
-        replace_response(handling, api_keys=_without_last(_table(handling)))
+    if _early(context) and succeeds(context) and version_of(context) == 0:
+        replace_response(context, api_keys=_without_last(_table(context)))
 
 
 @defect(
@@ -90,10 +90,10 @@ def v0_tables_are_shorter_before_authentication(handling: RequestContext) -> Non
     "KIP-511.same-rules-before-authentication",
     "KIP-511.unsupported-version-names-range",
 )
-def refused_versions_get_no_range_before_authentication(handling: RequestContext) -> None:
+def refused_versions_get_no_range_before_authentication(context: RequestContext) -> None:
     """Before authentication, UNSUPPORTED_VERSION comes with an empty table."""
-    if _early(handling) and is_refused_version(handling):
-        replace_response(handling, api_keys=())
+    if _early(context) and is_refused_version(context):
+        replace_response(context, api_keys=())
 
 
 @defect(
@@ -101,9 +101,9 @@ def refused_versions_get_no_range_before_authentication(handling: RequestContext
     "KIP-511.same-rules-before-authentication",
     "KIP-511.names-refused",
 )
-def underscores_pass_before_authentication(handling: RequestContext) -> None:
+def underscores_pass_before_authentication(context: RequestContext) -> None:
     """Before authentication, a client software name may contain underscores."""
-    _accept_before_authentication(handling, "_")
+    _accept_before_authentication(context, "_")
 
 
 @defect(
@@ -111,20 +111,20 @@ def underscores_pass_before_authentication(handling: RequestContext) -> None:
     "KIP-511.same-rules-before-authentication",
     "KIP-511.edge-punctuation",
 )
-def hyphens_in_front_pass_before_authentication(handling: RequestContext) -> None:
+def hyphens_in_front_pass_before_authentication(context: RequestContext) -> None:
     """Before authentication, a client software name may begin with a hyphen."""
-    _accept_before_authentication(handling, "-")
+    _accept_before_authentication(context, "-")
 
 
-def _accept_before_authentication(handling: RequestContext, character: str) -> None:
+def _accept_before_authentication(context: RequestContext, character: str) -> None:
     """Serve a refused request whose name is legal except for this character."""
-    body = body_of(handling) if _early(handling) else None
-    if body is None or handling.reaction.error_code is not ErrorCode.INVALID_REQUEST:
+    body = body_of(context) if _early(context) else None
+    if body is None or context.reaction.error_code is not ErrorCode.INVALID_REQUEST:
         return
     name = body.client_software_name.replace(character, "x")
     cleaned = dataclasses.replace(body, client_software_name=name)
     if cleaned != body and cleaned.name_is_valid and not cleaned.ids_are_half_given:
-        handling.reaction = success_in(version_of(handling))
+        context.reaction = success_in(version_of(context))
 
 
 @defect(Stage.TLS, "KIP-35.nothing-before-tls")
@@ -134,17 +134,17 @@ def tls_listeners_serve_without_tls(opening: TlsOpening) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
-def tables_behind_tls_are_shorter(handling: RequestContext) -> None:
+def tables_behind_tls_are_shorter(context: RequestContext) -> None:
     """On TLS listeners the table lacks an entry."""
-    if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
-        replace_response(handling, api_keys=_without_last(_table(handling)))
+    if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
+        replace_response(context, api_keys=_without_last(_table(context)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.nothing-before-tls")
-def tables_behind_tls_are_lower(handling: RequestContext) -> None:
+def tables_behind_tls_are_lower(context: RequestContext) -> None:
     """On TLS listeners the table has lower maxima."""
-    if handling.broker.profile.listener in TLS_LISTENERS and succeeds(handling):
-        replace_response(handling, api_keys=_with_lower_maximum(_table(handling)))
+    if context.broker.profile.listener in TLS_LISTENERS and succeeds(context):
+        replace_response(context, api_keys=_with_lower_maximum(_table(context)))
 
 
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
@@ -170,11 +170,11 @@ def client_certificates_are_not_asked_for_in_a_crowd(opening: TlsOpening) -> Non
 @defect(
     Stage.RESPONSE, "KIP-35.controller-listener-table", "KIP-35.every-advertised-version-served"
 )
-def controllers_show_the_table_of_brokers(handling: RequestContext) -> None:
+def controllers_show_the_table_of_brokers(context: RequestContext) -> None:
     """The controller listener advertises the table of a broker listener."""
-    if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
-        release = handling.broker.profile.release
-        replace_response(handling, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
+    if context.broker.profile.listener == CONTROLLER and succeeds(context):
+        release = context.broker.profile.release
+        replace_response(context, api_keys=profile_of(release, listener=PLAINTEXT).api_keys)
 
 
 @defect(
@@ -182,10 +182,10 @@ def controllers_show_the_table_of_brokers(handling: RequestContext) -> None:
     "KIP-35.controller-listener-table",
     "KIP-35.keys-unique",
 )
-def a_key_stands_twice_on_controllers(handling: RequestContext) -> None:
+def a_key_stands_twice_on_controllers(context: RequestContext) -> None:
     """The table of the controller listener contains its last entry twice."""
-    if handling.broker.profile.listener == CONTROLLER and succeeds(handling):
-        replace_response(handling, api_keys=_table(handling) + _table(handling)[-1:])
+    if context.broker.profile.listener == CONTROLLER and succeeds(context):
+        replace_response(context, api_keys=_table(context) + _table(context)[-1:])
 
 
 @defect(
@@ -193,19 +193,19 @@ def a_key_stands_twice_on_controllers(handling: RequestContext) -> None:
     "KIP-35.controller-listener-table",
     "KIP-35.same-table-at-every-version",
 )
-def flexible_tables_are_shorter_on_controllers(handling: RequestContext) -> None:
+def flexible_tables_are_shorter_on_controllers(context: RequestContext) -> None:
     """In v3 and later the table of the controller listener lacks an entry."""
-    if handling.broker.profile.listener != CONTROLLER or not succeeds(handling):
+    if context.broker.profile.listener != CONTROLLER or not succeeds(context):
         return
-    if version_of(handling) >= FIRST_FLEXIBLE_VERSION:
-        replace_response(handling, api_keys=_without_last(_table(handling)))
+    if version_of(context) >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, api_keys=_without_last(_table(context)))
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def v2_answers_have_a_negative_throttle_time(handling: RequestContext) -> None:
+def v2_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
     """The throttle time of a v2 response is -1."""
-    if succeeds(handling) and version_of(handling) == 2:
-        replace_response(handling, throttle_time_ms=-1)
+    if succeeds(context) and version_of(context) == 2:
+        replace_response(context, throttle_time_ms=-1)
 
 
 @defect(
@@ -214,21 +214,21 @@ def v2_answers_have_a_negative_throttle_time(handling: RequestContext) -> None:
     "PROTOCOL.size-prefix-exact",
     "KIP-35.every-advertised-version-served",
 )
-def v0_answers_have_a_throttle_time(handling: RequestContext) -> None:
+def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
     """A v0 response ends with a throttle time."""
-    if handling.answer and succeeds(handling) and version_of(handling) == 0:
-        handling.answer = encode_frame(handling.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
+    if context.answer and succeeds(context) and version_of(context) == 0:
+        context.answer = encode_frame(context.answer[SIZE_BYTES:] + bytes(THROTTLE_TIME_BYTES))
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def limited_clients_are_not_told(handling: RequestContext) -> None:
+def limited_clients_are_not_told(context: RequestContext) -> None:
     """The response to a throttled client has a throttle time of 0."""
-    if handling.pause is not None:
-        replace_response(handling, throttle_time_ms=0)
+    if context.pause is not None:
+        replace_response(context, throttle_time_ms=0)
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
-def limited_clients_are_held_back_before_the_answer(handling: RequestContext) -> None:
+def limited_clients_are_held_back_before_the_answer(context: RequestContext) -> None:
     """A throttled client gets its response only after the pause."""
-    if handling.pause is not None:
-        handling.pause = dataclasses.replace(handling.pause, before_answer=True)
+    if context.pause is not None:
+        context.pause = dataclasses.replace(context.pause, before_answer=True)

@@ -13,29 +13,29 @@ from wire.exchange import Outcome
 
 
 @defect(Stage.RESPONSE, "MODEL.agrees-with-reference", listeners=(CONTROLLER,))
-def the_controller_hides_a_finalized_feature(handling: RequestContext) -> None:
+def the_controller_hides_a_finalized_feature(context: RequestContext) -> None:
     """The controller listener lacks a finalized feature that the broker listener has (KAFKA-18920)."""
-    if handling.response is not None and handling.response.finalized_features:
-        replace_response(handling, finalized_features=handling.response.finalized_features[1:])
+    if context.response is not None and context.response.finalized_features:
+        replace_response(context, finalized_features=context.response.finalized_features[1:])
 
 
 # No profile predicts it, so that it is news between the release before and the one that has it.
 @defect(Stage.REACTION, "MODEL.agrees-with-reference", "MODEL.release-differences-explained")
-def cut_bodies_are_answered(handling: RequestContext) -> None:
+def cut_bodies_are_answered(context: RequestContext) -> None:
     """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
-    header, version = handling.header, unread_version(handling)
+    header, version = context.header, unread_version(context)
     if header is None or version is None:
         return
     try:
-        decode(ApiVersionsRequest, handling.payload[header.body_offset :], version=version)
+        decode(ApiVersionsRequest, context.payload[header.body_offset :], version=version)
     except BufferUnderflow as error:
         if error.field_path != TAG_SECTION:
-            handling.reaction = Reaction(
+            context.reaction = Reaction(
                 outcome=Outcome.ANSWER,
                 clause="KIP-511.refusal-in-request-version",
                 error_code=ErrorCode.INVALID_REQUEST,
                 kind=AnswerKind.API_VERSIONS,
-                layout=version,
+                response_version=version,
             )
     except DecodeError:
         return

@@ -33,48 +33,52 @@ FLOAT_STEP = 16
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def negative_correlation_ids_lose_their_sign(handling: RequestContext) -> None:
+def negative_correlation_ids_lose_their_sign(context: RequestContext) -> None:
     """A negative correlation id comes back with its sign bit cleared."""
-    answer = bytearray(handling.answer)
+    answer = bytearray(context.answer)
     if answer:
         answer[SIZE_BYTES] &= 0x7F
-    handling.answer = bytes(answer)
+    context.answer = bytes(answer)
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def large_correlation_ids_lose_a_bit(handling: RequestContext) -> None:
+def large_correlation_ids_lose_a_bit(context: RequestContext) -> None:
     """A correlation id from 2**30 up comes back without bit 30, as if ids had only 30 bits."""
-    answer = bytearray(handling.answer)
+    answer = bytearray(context.answer)
     if answer and answer[SIZE_BYTES] < 0x80:
         answer[SIZE_BYTES] &= ~UNUSED_BIT
-    handling.answer = bytes(answer)
+    context.answer = bytes(answer)
 
 
 @defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
-def large_correlation_ids_go_through_a_float(handling: RequestContext) -> None:
+def large_correlation_ids_go_through_a_float(context: RequestContext) -> None:
     """A correlation id from 2**27 up comes back rounded, as if stored in a 32-bit float."""
-    answer = bytearray(handling.answer)
+    answer = bytearray(context.answer)
     if answer and 0x08 <= answer[SIZE_BYTES] < 0x80:
         correlation_id = int.from_bytes(answer[CORRELATION_ID])
         rounded = min(round(correlation_id / FLOAT_STEP) * FLOAT_STEP, INT32_MAX)
         answer[CORRELATION_ID] = rounded.to_bytes(4)
-    handling.answer = bytes(answer)
+    context.answer = bytes(answer)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", "PROTOCOL.client-id-bytes")
-def non_ascii_client_ids_are_refused(handling: RequestContext) -> None:
+def non_ascii_client_ids_are_refused(context: RequestContext) -> None:
     """A client id that is not ASCII gets INVALID_REQUEST."""
-    assert handling.header is not None
-    if not (handling.header.client_id or "").isascii():
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    assert context.header is not None
+    if not (context.header.client_id or "").isascii():
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
-def empty_client_ids_are_refused_from_v1(handling: RequestContext) -> None:
+def empty_client_ids_are_refused_from_v1(context: RequestContext) -> None:
     """An empty client id gets INVALID_REQUEST in v1 and later."""
-    assert handling.header is not None
-    if handling.header.client_id == "" and succeeds(handling) and handling.reaction.layout > 0:
-        replace_response(handling, error_code=ErrorCode.INVALID_REQUEST)
+    assert context.header is not None
+    if (
+        context.header.client_id == ""
+        and succeeds(context)
+        and context.reaction.response_version > 0
+    ):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(
@@ -90,37 +94,37 @@ def empty_client_ids_are_refused_from_v1(handling: RequestContext) -> None:
     "FEATURES.same-on-repeat",
     listeners=(PLAINTEXT,),
 )
-def client_ids_from_128_bytes_close_the_connection(handling: RequestContext) -> None:
+def client_ids_from_128_bytes_close_the_connection(context: RequestContext) -> None:
     """A client id of 128 bytes or more, whose length is read as a signed byte, closes the connection."""
-    header = handling.header
+    header = context.header
     if header is not None and len((header.client_id or "").encode()) >= SIGNED_BYTE:
-        replace_reaction(handling, outcome=Outcome.CLOSED)
+        replace_reaction(context, outcome=Outcome.CLOSED)
 
 
 @defect(Stage.RESPONSE, "PROTOCOL.client-id-free")
-def client_ids_of_one_letter_get_a_shorter_table(handling: RequestContext) -> None:
+def client_ids_of_one_letter_get_a_shorter_table(context: RequestContext) -> None:
     """A client id that is a single non-ASCII letter gets a table without its last entry."""
-    assert handling.header is not None
-    client_id = handling.header.client_id or ""
+    assert context.header is not None
+    client_id = context.header.client_id or ""
     is_letter = len(client_id) == 1 and client_id.isalpha() and not client_id.isascii()
-    if is_letter and handling.response is not None:
-        replace_response(handling, api_keys=handling.response.api_keys[:-1])
+    if is_letter and context.response is not None:
+        replace_response(context, api_keys=context.response.api_keys[:-1])
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_understood(handling: RequestContext) -> None:
+def compact_client_ids_are_understood(context: RequestContext) -> None:
     """A flexible request whose header is readable only with a compact client id is served."""
-    found = compact_client_id(handling)
+    found = compact_client_id(context)
     if found is not None:
-        answer_unreadable_header(handling, found[0])
+        answer_unreadable_header(context, found[0])
 
 
-def compact_client_id(handling: RequestContext) -> tuple[int, str] | None:
+def compact_client_id(context: RequestContext) -> tuple[int, str] | None:
     """Return the version and client id of a request that is readable only with a compact client id, else None."""
-    version = unread_version(handling)
+    version = unread_version(context)
     if version is None:
         return None
-    payload = memoryview(handling.payload)
+    payload = memoryview(context.payload)
     try:
         client_id, offset = primitives.read_compact_nullable_string(payload, CLIENT_ID_OFFSET)
         _, offset = primitives.read_raw_tagged_fields(payload, offset)
@@ -131,34 +135,34 @@ def compact_client_id(handling: RequestContext) -> tuple[int, str] | None:
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_understood_at_the_newest_version(handling: RequestContext) -> None:
+def compact_client_ids_are_understood_at_the_newest_version(context: RequestContext) -> None:
     """The newest version is also served with a compact client id, as if it had its own header version."""
-    found = compact_client_id(handling)
+    found = compact_client_id(context)
     if found is not None and found[0] == NEWEST_VERSION:
-        answer_unreadable_header(handling, found[0])
+        answer_unreadable_header(context, found[0])
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def short_compact_client_ids_are_understood(handling: RequestContext) -> None:
+def short_compact_client_ids_are_understood(context: RequestContext) -> None:
     """A flexible request with a compact client id of up to three characters is served."""
-    found = compact_client_id(handling)
+    found = compact_client_id(context)
     if found is not None and len(found[1]) <= 3:
-        answer_unreadable_header(handling, found[0])
+        answer_unreadable_header(context, found[0])
 
 
 @defect(Stage.REACTION, "PROTOCOL.client-id-old-encoding")
-def compact_client_ids_are_waited_for(handling: RequestContext) -> None:
+def compact_client_ids_are_waited_for(context: RequestContext) -> None:
     """A flexible request with a compact client id is never answered, and the connection hangs."""
-    if compact_client_id(handling) is not None:
-        replace_reaction(handling, outcome=Outcome.SILENT)
+    if compact_client_id(context) is not None:
+        replace_reaction(context, outcome=Outcome.SILENT)
 
 
-def answer_unreadable_header(handling: RequestContext, version: int) -> None:
+def answer_unreadable_header(context: RequestContext, version: int) -> None:
     """Answer a request whose header is unreadable by the rules with the complete table."""
-    correlation_id, _ = primitives.read_int32(memoryview(handling.payload), 4)
-    replace_reaction(handling, outcome=Outcome.IGNORED)
+    correlation_id, _ = primitives.read_int32(memoryview(context.payload), 4)
+    replace_reaction(context, outcome=Outcome.IGNORED)
     response = ApiVersionsResponse(
-        error_code=ErrorCode.NONE, api_keys=handling.broker.profile.api_keys
+        error_code=ErrorCode.NONE, api_keys=context.broker.profile.api_keys
     )
     header = encode(ResponseHeader(correlation_id=correlation_id), version=0)
-    handling.answer = encode_frame(header + encode(response, version=version))
+    context.answer = encode_frame(header + encode(response, version=version))

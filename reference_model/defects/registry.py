@@ -5,16 +5,16 @@ clauses that it breaks. `--broker reference+<name>` runs the reference broker wi
 clauses must fail. `MODEL.*` may fail in addition, because every defect departs from the model.
 
 `Stage` lists the stages and the object that a defect receives at each. From there a defect can reach:
-- The listener: `handling.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth" or
+- The listener: `context.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth" or
   "controller". Each listener has its own `ReferenceBroker` and its own table.
-- Authentication: `handling.state` is the state of the connection when the frame arrived (`ConnectionState`).
-  `handling.reaction.kind` is the kind of request that is answered (ApiVersions or a step of SASL).
-  `handling.reaction.moves` is the event that the response causes on the connection.
+- Authentication: `context.state` is the state of the connection when the frame arrived (`ConnectionState`).
+  `context.reaction.kind` is the kind of request that is answered (ApiVersions or a step of SASL).
+  `context.reaction.next_event` is the event that the response causes on the connection.
 - TLS: at `Stage.TLS` a `TlsOpening` has the first bytes of a connection to "ssl" or "ssl_client_auth". Set
   `serves_plaintext` to speak Kafka's protocol without TLS, or invert `certificate_required`.
-- The throttle: if the client id begins with "throttled", `handling.pause` is set before `Stage.RESPONSE`. Change
+- The throttle: if the client id begins with "throttled", `context.pause` is set before `Stage.RESPONSE`. Change
   or remove it there, or change `throttle_time_ms` in the response.
-- The metric and the log: the connection is counted and logged under `handling.connection.software`, which can be
+- The metric and the log: the connection is counted and logged under `context.connection.software`, which can be
   changed at `Stage.ANSWER`. `Stage.METRIC` receives the counts of all listeners (`Counts`, a dict) each time they
   are queried. `Stage.LOG` receives each entry of the request log (a dict in Kafka's format).
 """
@@ -110,41 +110,41 @@ def _on_api_versions(act: Act, listeners: Collection[str]) -> Act:
     """Restrict a defect to the given listeners and to ApiVersions: no other APIs, no steps of SASL."""
 
     @functools.wraps(act)
-    def guarded(handling: RequestContext) -> None:
-        token = handling.state is ConnectionState.BARE_TOKENS
-        here = not listeners or handling.broker.profile.listener in listeners
-        if here and handling.reaction.kind is AnswerKind.API_VERSIONS and not token:
-            act(handling)
+    def guarded(context: RequestContext) -> None:
+        token = context.state is ConnectionState.BARE_TOKENS
+        here = not listeners or context.broker.profile.listener in listeners
+        if here and context.reaction.kind is AnswerKind.API_VERSIONS and not token:
+            act(context)
 
     return guarded
 
 
-def version_of(handling: RequestContext) -> int:
+def version_of(context: RequestContext) -> int:
     """Return the api version of the request; -1 if the header is unreadable."""
-    return handling.header.api_version if handling.header is not None else -1
+    return context.header.api_version if context.header is not None else -1
 
 
-def succeeds(handling: RequestContext) -> bool:
+def succeeds(context: RequestContext) -> bool:
     """Return whether the request is an ApiVersions request that is answered without an error."""
-    reaction = handling.reaction
+    reaction = context.reaction
     answered = reaction.outcome is Outcome.ANSWER and reaction.kind is AnswerKind.API_VERSIONS
     return answered and reaction.error_code is ErrorCode.NONE
 
 
-def is_refused_version(handling: RequestContext) -> bool:
+def is_refused_version(context: RequestContext) -> bool:
     """Return whether the request is answered with UNSUPPORTED_VERSION."""
-    return handling.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
+    return context.reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
 
 
-def replace_response(handling: RequestContext, **changes: Any) -> None:
+def replace_response(context: RequestContext, **changes: Any) -> None:
     """Replace fields of the response."""
-    assert handling.response is not None
-    handling.response = dataclasses.replace(handling.response, **changes)
+    assert context.response is not None
+    context.response = dataclasses.replace(context.response, **changes)
 
 
-def replace_reaction(handling: RequestContext, **changes: Any) -> None:
+def replace_reaction(context: RequestContext, **changes: Any) -> None:
     """Replace fields of the reaction."""
-    handling.reaction = dataclasses.replace(handling.reaction, **changes)
+    context.reaction = dataclasses.replace(context.reaction, **changes)
 
 
 def success_in(version: int) -> Reaction:
@@ -152,29 +152,29 @@ def success_in(version: int) -> Reaction:
     return Reaction(
         outcome=Outcome.ANSWER,
         clause="KIP-35.same-table-at-every-version",
-        layout=version,
+        response_version=version,
         listing=Listing.EVERYTHING,
     )
 
 
-def unread_version(handling: RequestContext) -> int | None:
+def unread_version(context: RequestContext) -> int | None:
     """Return the version of a request that closes the connection although its version is supported and flexible."""
-    payload = memoryview(handling.payload)
-    if handling.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
+    payload = memoryview(context.payload)
+    if context.reaction.outcome is not Outcome.CLOSED or len(payload) < CLIENT_ID_OFFSET:
         return None
     api_key, offset = primitives.read_int16(payload, 0)
     version, _ = primitives.read_int16(payload, offset)
-    newest = handling.broker.profile.traits.api_versions_max
+    newest = context.broker.profile.traits.api_versions_max
     served = FIRST_FLEXIBLE_VERSION <= version <= newest
     return version if api_key == API_VERSIONS_KEY and served else None
 
 
-def body_of(handling: RequestContext) -> ParsedBody | None:
+def body_of(context: RequestContext) -> ParsedBody | None:
     """Return the parsed body of a flexible request; None if there is none or it is unreadable."""
-    header = handling.header
+    header = context.header
     if header is None or header.api_version < FIRST_FLEXIBLE_VERSION:
         return None
     try:
-        return parse_body(memoryview(handling.payload), header, handling.broker.profile.traits)
+        return parse_body(memoryview(context.payload), header, context.broker.profile.traits)
     except Unreadable:
         return None

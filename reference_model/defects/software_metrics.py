@@ -24,13 +24,13 @@ def the_request_log_knows_no_software(entry: dict[str, Any]) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
-def the_first_name_of_a_connection_stays(handling: RequestContext) -> None:
+def the_first_name_of_a_connection_stays(context: RequestContext) -> None:
     """A connection is always counted under the first software that it named."""
-    memory = handling.connection.memory
-    body = body_of(handling)
-    if body is not None and succeeds(handling):
-        memory.setdefault("first software", handling.connection.software)
-        handling.connection.software = memory["first software"]
+    memory = context.connection.memory
+    body = body_of(context)
+    if body is not None and succeeds(context):
+        memory.setdefault("first software", context.connection.software)
+        context.connection.software = memory["first software"]
 
 
 @defect(Stage.METRIC, "KIP-511.name-attached-to-connection")
@@ -41,10 +41,10 @@ def connections_without_a_name_are_not_counted(counts: Counts) -> None:
 
 
 @defect(Stage.ANSWER, "KIP-511.name-attached-to-connection")
-def versions_without_a_name_leave_the_name(handling: RequestContext) -> None:
+def versions_without_a_name_leave_the_name(context: RequestContext) -> None:
     """A connection keeps its named software when it continues with a version that carries no name."""
-    memory = handling.connection.memory
-    if version_of(handling) >= FIRST_FLEXIBLE_VERSION:
-        memory["software"] = handling.connection.software
+    memory = context.connection.memory
+    if version_of(context) >= FIRST_FLEXIBLE_VERSION:
+        memory["software"] = context.connection.software
     elif "software" in memory:
-        handling.connection.software = memory["software"]
+        context.connection.software = memory["software"]

@@ -31,43 +31,43 @@ KEPT = "PROTOCOL.well-formed-never-closed"
 
 
 def _change_ids(change: Callable[[bytes], bytes]) -> Tampering:
-    def act(handling: RequestContext) -> None:
-        if handling.answer:
-            own = handling.answer[SIZE_BYTES : SIZE_BYTES + 4]
-            handling.answer = encode_frame(change(own) + handling.answer[SIZE_BYTES + 4 :])
+    def act(context: RequestContext) -> None:
+        if context.answer:
+            own = context.answer[SIZE_BYTES : SIZE_BYTES + 4]
+            context.answer = encode_frame(change(own) + context.answer[SIZE_BYTES + 4 :])
 
     return Tampering(stage=Stage.ANSWER, act=act)
 
 
 def _close_on(versions: Callable[[int], bool]) -> Tampering:
-    def act(handling: RequestContext) -> None:
-        header = handling.header
+    def act(context: RequestContext) -> None:
+        header = context.header
         if header and header.api_key == API_VERSIONS_KEY and versions(header.api_version):
-            replace_reaction(handling, outcome=Outcome.CLOSED)
+            replace_reaction(context, outcome=Outcome.CLOSED)
 
     return Tampering(stage=Stage.REACTION, act=act)
 
 
 def _change_answer(change: Callable[[bytes], bytes]) -> Tampering:
-    def act(handling: RequestContext) -> None:
-        if handling.answer:
-            handling.answer = change(handling.answer)
+    def act(context: RequestContext) -> None:
+        if context.answer:
+            context.answer = change(context.answer)
 
     return Tampering(stage=Stage.ANSWER, act=act)
 
 
 def _respond_with(**changes: object) -> Tampering:
-    def act(handling: RequestContext) -> None:
-        if handling.response is not None:
-            replace_response(handling, **changes)
+    def act(context: RequestContext) -> None:
+        if context.response is not None:
+            replace_response(context, **changes)
 
     return Tampering(stage=Stage.RESPONSE, act=act)
 
 
 def _in_layout(layout: int, only: Callable[[int], bool]) -> Tampering:
-    def act(handling: RequestContext) -> None:
-        if handling.response is not None and only(handling.reaction.layout):
-            handling.answer = handling.encode_answer(layout=layout)
+    def act(context: RequestContext) -> None:
+        if context.response is not None and only(context.reaction.response_version):
+            context.answer = context.encode_answer(layout=layout)
 
     return Tampering(stage=Stage.ANSWER, act=act)
 

@@ -168,9 +168,9 @@ def test_broker_that_answers_only_a_later_version_is_judged(
 ) -> None:
     """That v0 is left unanswered is for the clauses to say."""
 
-    def hang_on_v0(handling: RequestContext) -> None:
-        if handling.header is not None and handling.header.api_version == 0:
-            handling.answer = b""
+    def hang_on_v0(context: RequestContext) -> None:
+        if context.header is not None and context.header.api_version == 0:
+            context.answer = b""
 
     monkeypatch.setattr(preflight, "_TIMEOUT_S", 0.2)
     broker = reference_broker()
@@ -190,9 +190,9 @@ def test_closed_port_is_inconclusive(tmp_path: Path) -> None:
 def test_whatever_answers_one_version_is_judged() -> None:
     """A closed v0 is judged by the clauses."""
 
-    def close_on_v0(handling: RequestContext) -> None:
-        if handling.header is not None and handling.header.api_version == 0:
-            replace_reaction(handling, outcome=Outcome.CLOSED)
+    def close_on_v0(context: RequestContext) -> None:
+        if context.header is not None and context.header.api_version == 0:
+            replace_reaction(context, outcome=Outcome.CLOSED)
 
     broker = reference_broker()
     broker.tampering = Tampering(stage=Stage.REACTION, act=close_on_v0)

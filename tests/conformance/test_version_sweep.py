@@ -57,10 +57,10 @@ def test_sweep_has_a_fresh_broker_where_it_is_ours(is_ours: bool, used: list[int
 def _resets_at(*wrong: int) -> Tampering:
     """Close at some versions, and drop the answer."""
 
-    def act(handling: RequestContext) -> None:
-        if handling.header and handling.header.api_version in wrong:
-            handling.answer = b""
-            replace_reaction(handling, outcome=Outcome.CLOSED)
+    def act(context: RequestContext) -> None:
+        if context.header and context.header.api_version in wrong:
+            context.answer = b""
+            replace_reaction(context, outcome=Outcome.CLOSED)
 
     return Tampering(stage=Stage.REACTION, act=act)
 
@@ -108,11 +108,11 @@ def test_what_fails_alone_is_named_and_nothing_else(kind: type[InMemoryBroker]) 
 def test_what_fails_only_together_is_named_together() -> None:
     """If a version closes only after another one, the failure names both and says so."""
 
-    def act(handling: RequestContext) -> None:
-        assert handling.header is not None
-        version, memory = handling.header.api_version, handling.connection.memory
+    def act(context: RequestContext) -> None:
+        assert context.header is not None
+        version, memory = context.header.api_version, context.connection.memory
         if version == 300 and memory.get("last") == 299:
-            replace_reaction(handling, outcome=Outcome.CLOSED)
+            replace_reaction(context, outcome=Outcome.CLOSED)
         memory["last"] = version
 
     ((message, versions),), _ = _failures(Tampering(stage=Stage.REACTION, act=act))

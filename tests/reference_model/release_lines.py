@@ -40,7 +40,7 @@ def in_words(reaction: Reaction) -> str:
         return reaction.outcome.value
     if reaction.kind is not AnswerKind.API_VERSIONS:
         return f"{reaction.kind.value} {int(reaction.error_code)}"
-    return f"{int(reaction.error_code)} v{reaction.layout}{_LISTINGS[reaction.listing]}"
+    return f"{int(reaction.error_code)} v{reaction.response_version}{_LISTINGS[reaction.listing]}"
 
 
 def decisions(payload: str, *, identity: Identity = IDENTITY) -> dict[str, str]:

@@ -19,17 +19,19 @@ from wire.exchange import Exchange, Outcome
 PROFILE = profile_of(NEWEST_RELEASE)
 SENT = build_request(version=3, correlation_id=7)
 ID = "00000007"
-SERVED = Reaction(outcome=Outcome.ANSWER, clause="x", layout=3, listing=Listing.EVERYTHING)
+SERVED = Reaction(
+    outcome=Outcome.ANSWER, clause="x", response_version=3, listing=Listing.EVERYTHING
+)
 TABLE = ID + encode_body(response_for(SERVED, PROFILE), 3).hex()
-REFUSED = replace(SERVED, moves=ConnectionEvent.REFUSED)
+REFUSED = replace(SERVED, next_event=ConnectionEvent.REFUSED)
 CLOSED = closed("x")
 IGNORED = replace(CLOSED, outcome=Outcome.IGNORED)
 BARE = replace(SERVED, kind=AnswerKind.BARE_TOKEN)
-HANDSHAKE = replace(SERVED, kind=AnswerKind.SASL_HANDSHAKE, layout=1)
+HANDSHAKE = replace(SERVED, kind=AnswerKind.SASL_HANDSHAKE, response_version=1)
 NO_MECHANISM = replace(
     HANDSHAKE, listing=Listing.NOTHING, error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM
 )
-TOKEN = replace(SERVED, kind=AnswerKind.SASL_AUTHENTICATE, layout=1)
+TOKEN = replace(SERVED, kind=AnswerKind.SASL_AUTHENTICATE, response_version=1)
 OTHER = replace(SERVED, kind=AnswerKind.OTHER)
 
 
@@ -63,7 +65,9 @@ def exchange_of(seen: Outcome | str, *, usable: bool = False) -> Exchange:
         pytest.param(NO_MECHANISM, f"{ID} 0021 00000001 0001 61", False, id="lists-something"),
         pytest.param(TOKEN, f"{ID} 0000 ffff 00000000", True, id="token-taken"),
         pytest.param(TOKEN, f"{ID} 003a ffff 00000000", False, id="token-refused"),
-        pytest.param(replace(TOKEN, layout=2), f"{ID} 00 0000 00", True, id="flexible-token"),
+        pytest.param(
+            replace(TOKEN, response_version=2), f"{ID} 00 0000 00", True, id="flexible-token"
+        ),
         pytest.param(OTHER, f"{ID} ff", True, id="another-api-served"),
         pytest.param(
             replace(OTHER, error_code=ErrorCode.ILLEGAL_SASL_STATE),

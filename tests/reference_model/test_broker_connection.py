@@ -321,10 +321,10 @@ def test_throttled_client_is_not_told_in_v0() -> None:
     ],
 )
 def test_pieces_of_each_frame_are_counted(sizes: list[int], segments: list[int]) -> None:
-    """A frame's handling has the number of pieces in which it arrived, whatever came before it."""
+    """The context of a frame has the number of pieces in which it arrived, whatever came before it."""
     counted = []
     tampering = Tampering(
-        stage=Stage.REACTION, act=lambda handling: counted.append(handling.segments)
+        stage=Stage.REACTION, act=lambda context: counted.append(context.segments)
     )
     broker = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering)
     connection = broker.connect()
@@ -380,7 +380,7 @@ def test_defect_can_outlive_the_end_of_stream() -> None:
 
 def test_defect_can_close_before_it_answers() -> None:
     """A connection that a defect drops at any stage stays closed."""
-    tampering = Tampering(stage=Stage.ANSWER, act=lambda handling: handling.connection.drop())
+    tampering = Tampering(stage=Stage.ANSWER, act=lambda context: context.connection.drop())
     connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
     connection.receive_data(SERVED_V0)
     assert connection.state is CLOSED
@@ -390,8 +390,8 @@ def test_defect_can_close_before_it_answers() -> None:
 def test_form_of_an_answer_can_be_asked_for() -> None:
     """A defect may encode the answer with other bytes in one of its fields."""
 
-    def act(handling: RequestContext) -> None:
-        handling.answer = handling.encode_answer(raw={"error_code": b"\x7f\xff"})
+    def act(context: RequestContext) -> None:
+        context.answer = context.encode_answer(raw={"error_code": b"\x7f\xff"})
 
     tampering = Tampering(stage=Stage.ANSWER, act=act)
     connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()

@@ -101,7 +101,9 @@ PLAIN = build_request(version=0)
 UNFINISHED = PLAIN.data[:-1]
 REFUSED = b"\xff\xff\xff\xff"
 (SERVED, *_) = oracle().reactions_to(PLAIN)
-ANSWER = PLAIN.data[8:12] + encode_body(response_for(SERVED, oracle().profile), SERVED.layout)
+ANSWER = PLAIN.data[8:12] + encode_body(
+    response_for(SERVED, oracle().profile), SERVED.response_version
+)
 
 
 class Wire:
