@@ -52,7 +52,7 @@ from spark_aggregation.history.facts import facts_of
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import empty_state, fold
 from spark_aggregation.history.tables_from_facts import shown
-from spark_aggregation.run_roll_up import Request, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from spark_aggregation.session import start_session
 from spark_aggregation.tables.cell_tables import grid_cells
 from spark_aggregation.tables.transitions import cell_ages
@@ -129,12 +129,12 @@ def grid_ratios(spark: SparkSession, folder: Path, size: Size) -> tuple[Ratio, R
     warm = folder / "warm"
     write_runs(warm, night(1, 10_000, targets=1), workers=1)
     spark_cells(spark, warm)
-    aggregate(spark, Request(roots=[str(warm)], out=str(folder / "warm_grid")))
+    aggregate(spark, RollUpRequest(roots=[str(warm)], out=str(folder / "warm_grid")))
     alone, all_tables = [], []
     for _ in range(size.rounds):
         cells = timed(lambda: spark_cells(spark, runs))
         their_cells = timed(lambda: duckdb_tables(runs, threads=CORES, names=("cells",)))
-        tables = timed(lambda: aggregate(spark, Request(roots=[str(runs)], out=str(out))))
+        tables = timed(lambda: aggregate(spark, RollUpRequest(roots=[str(runs)], out=str(out))))
         their_tables = timed(lambda: duckdb_tables(runs, threads=CORES))
         alone.append((cells, their_cells))
         all_tables.append((tables, their_tables))
@@ -202,7 +202,7 @@ def _add_old(
 
 
 def _add(spark: SparkSession, runs: Path, history: Path, out: Path) -> None:
-    aggregate(spark, Request(roots=[str(runs)], out=str(out), history=str(history)))
+    aggregate(spark, RollUpRequest(roots=[str(runs)], out=str(out), history=str(history)))
 
 
 def command_and_pages(folder: Path, run: Path | None, rounds: int) -> tuple[Ratio, float]:

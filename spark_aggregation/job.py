@@ -18,7 +18,7 @@ from spark_aggregation.errors import RollUpError
 from spark_aggregation.python_worker import wake_python
 from spark_aggregation.reading.given_runs import is_small
 from spark_aggregation.reading.storage import Storage
-from spark_aggregation.run_roll_up import Request, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from spark_aggregation.session import start_session
 
 _FEW_BYTES = 1_000_000
@@ -49,7 +49,7 @@ def command(
         raise click.UsageError("give run folders, or a --history of earlier runs")
     if rebuild and history is None:
         raise click.UsageError("--rebuild needs --history")
-    asked = Request(
+    asked = RollUpRequest(
         roots=runs,
         out=out,
         history=history,

@@ -28,7 +28,7 @@ _CATALOGUE = "map<string, struct<roles: array<string>, level: string>>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class RollUpRequest:
     """Arguments of a roll-up.
 
     Attributes:
@@ -51,7 +51,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RollUpResult:
     """Result of a roll-up.
 
     Attributes:
@@ -70,7 +70,7 @@ class Outcome:
         return self.any_new or self.known_again
 
 
-def aggregate(spark: SparkSession, asked: Request) -> Outcome:
+def aggregate(spark: SparkSession, asked: RollUpRequest) -> RollUpResult:
     """Read runs, add them to the history, and write the tables.
 
     Returns:
@@ -85,7 +85,7 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
     given = given_tables(spark, mutation=asked.mutation, changes=asked.changes)
     history = History(spark, asked.history) if asked.history is not None else None
     state = history.state() if history and not asked.rebuild else empty_state(spark)
-    outcome, facts = Outcome(), None
+    outcome, facts = RollUpResult(), None
     if asked.roots:
         ingested = ingest(spark, asked.roots, state.known)
         outcome = _outcome(ingested)
@@ -97,7 +97,7 @@ def aggregate(spark: SparkSession, asked: Request) -> Outcome:
 
 
 def _add_to_history(
-    history: History | None, state: State, ingested: Ingested, asked: Request
+    history: History | None, state: State, ingested: Ingested, asked: RollUpRequest
 ) -> tuple[State, Facts]:
     """Add the accepted runs to the state, and to the history if there is one."""
     new = facts_of(ingested)
@@ -134,7 +134,7 @@ def _add_to_history(
 
 def _write_tables(
     spark: SparkSession,
-    asked: Request,
+    asked: RollUpRequest,
     state: State,
     facts: Facts | None,
     history: History | None,
@@ -174,7 +174,7 @@ def write_tables(
     for_each(write, tables)
 
 
-def _outcome(ingested: Ingested) -> Outcome:
+def _outcome(ingested: Ingested) -> RollUpResult:
     """Find out whether any run counts; list refused folders, and notices about the others."""
     notice = changed_clauses(F.col("header"), _catalogue_of_today())
     read = ingested.judged.select(
@@ -199,7 +199,7 @@ def _outcome(ingested: Ingested) -> Outcome:
             if row.notice is not None
         ),
     )
-    return Outcome(any_new=bool(found.any_new), known_again=ingested.known_again, lists=lists)
+    return RollUpResult(any_new=bool(found.any_new), known_again=ingested.known_again, lists=lists)
 
 
 def _catalogue_of_today() -> Column:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_aggregation.run_roll_up import Request, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from spark_aggregation.tables.table_schemas import TABLES
 from tests.run_folders import example_row, planned_cell, run_header, write_run
 
@@ -154,7 +154,7 @@ def values_of(tables: Mapping[str, DataFrame]) -> Tables:
 
 def roll_up_into(spark: SparkSession, out: Path, *roots: Path, **asked: Any) -> Tables | None:
     """Roll up runs and return the tables that are written; None if none are."""
-    aggregate(spark, Request(roots=[str(root) for root in roots], out=str(out), **asked))
+    aggregate(spark, RollUpRequest(roots=[str(root) for root in roots], out=str(out), **asked))
     written = out / "tables"
     if not written.exists():
         return None

@@ -15,7 +15,7 @@ import spark_aggregation.rejudge_job
 from reports.verify.verification import differing_rows
 from spark_aggregation.py_files import write_archive
 from spark_aggregation.rejudge_job import main as rejudge_here
-from spark_aggregation.run_roll_up import Request, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from tests.conformance.suite_runs import run_suite
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
@@ -59,7 +59,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def local_grid(spark: SparkSession, runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a grid that this process made."""
     out = tmp_path_factory.mktemp("local")
-    aggregate(spark, Request(roots=[str(runs)], out=str(out)))
+    aggregate(spark, RollUpRequest(roots=[str(runs)], out=str(out)))
     return out
 
 

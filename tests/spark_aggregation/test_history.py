@@ -26,7 +26,7 @@ from spark_aggregation.history.history import History
 from spark_aggregation.history.state import STATE, State
 from spark_aggregation.reading.frames import checkpointed
 from spark_aggregation.reading.storage import AlreadyThere, Storage
-from spark_aggregation.run_roll_up import Request, aggregate
+from spark_aggregation.run_roll_up import RollUpRequest, aggregate
 from tests.conformance.suite_runs import REPOSITORY
 from tests.spark_aggregation.histories import (
     FEW_AND_SLOW,
@@ -156,7 +156,7 @@ def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: P
     other = SmallRun(number=1, day=2, verdicts=("violates",)).write(tmp_path / "second")
     history = str(tmp_path / "history")
     before = roll_up_into(spark, tmp_path / "out", first, history=history)
-    asked = Request(roots=[str(other)], out=str(tmp_path / "out"), history=history)
+    asked = RollUpRequest(roots=[str(other)], out=str(tmp_path / "out"), history=history)
     outcome = aggregate(spark, asked)
     assert not outcome.counted
     assert [(run.folder, run.refusal) for run in outcome.lists.refused] == [
