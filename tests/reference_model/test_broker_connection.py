@@ -24,7 +24,7 @@ from strategies.api_versions import api_versions_requests, build_request, unknow
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests, mutated_requests
 from strategies.software_names import Software
 from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
-from tests.reference_model.test_answers import SMALL
+from tests.reference_model.test_responses import SMALL
 from wire.exchange import Request
 from wire.frames import SOCKET_REQUEST_MAX_BYTES
 

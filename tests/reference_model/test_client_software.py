@@ -13,7 +13,7 @@ from reference_model.state_machine import ReferenceBroker, Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from tests.reference_model.release_lines import IDENTITY
-from tests.reference_model.test_answers import SMALL
+from tests.reference_model.test_responses import SMALL
 
 UNKNOWN = ClientSoftware("unknown", "unknown")
 NAMED = build_request(version=3, software=Software("a.b", "1-2")).data
