@@ -18,6 +18,10 @@ RECORDER = pytest.StashKey[RunRecorder]()
 """The run's recorder; absent if nothing is judged."""
 
 
+RUN_FOLDER_FILE = "--run-folder-file"
+"""The option with which a program that starts the suite learns the run folder."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the records."""
     group = parser.getgroup("kafka-conformance", "Kafka conformance: records")
@@ -26,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="runs",
         metavar="DIR",
         help="folder in which the run creates its own folder (default: runs)",
+    )
+    group.addoption(
+        RUN_FOLDER_FILE,
+        metavar="FILE",
+        type=Path,
+        help="file that gets the path of the run folder, for programs that start the suite",
     )
     group.addoption(
         "--corrects",
@@ -58,10 +68,20 @@ def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """End a run before its first test if its folder cannot be written."""
+    """Say where the run folder is, and end a run before its first test if that cannot be written."""
     recorder = session.config.stash.get(RECORDER, None)
-    if recorder is not None and recorder.writer.fault:
+    if recorder is None:
+        return
+    if recorder.writer.fault:
         pytest.exit(recorder.writer.fault, returncode=ExitStatus.HARNESS_ERROR)
+    file = session.config.getoption(RUN_FOLDER_FILE)
+    if file is not None:
+        file.write_text(str(recorder.writer.folder.resolve()), encoding="utf-8")
+
+
+def run_folder_in(file: Path) -> Path | None:
+    """Return the run folder that a run wrote into its file; None if the run ended before it had one."""
+    return Path(file.read_text(encoding="utf-8")) if file.is_file() else None
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:

@@ -11,19 +11,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 from fixtures.registry.targets import BROKERS_FOLDER
+from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from workflows.job_outputs import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"
 KINDS = ("bootstrap-server", "broker", "image")
 IMAGE_TARGET = "given-image"
 USAGE_ERROR = 4
-_RECORDS = re.compile(r"^records: (.+)$", re.MULTILINE)
 _COMMIT = re.compile("[0-9a-f]{40}")
 
 
@@ -123,23 +124,28 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
         entry.write_text(image_entry(environment), encoding="utf-8")
     command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
     try:
-        with subprocess.Popen(
-            [*command, *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=suite_environment(environment),
-            cwd=SUITE.parent,
-        ) as process:
-            assert process.stdout is not None
-            printed = []
-            for line in process.stdout:
-                printed.append(line.decode(errors="replace"))
-                click.echo(printed[-1], nl=False)
+        with TemporaryDirectory() as place:
+            file = Path(place) / "run_folder"
+            status = _show([*command, RUN_FOLDER_FILE, str(file), *options], environment)
+            return status, run_folder_in(file)
     finally:
         entry.unlink(missing_ok=True)
-    found = _RECORDS.search("".join(printed))
-    return process.returncode, None if found is None else Path(found[1])
+
+
+def _show(command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run the suite, show its output as it comes, and return the exit status."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=suite_environment(environment),
+        cwd=SUITE.parent,
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            click.echo(line.decode(errors="replace"), nl=False)
+    return process.returncode
 
 
 def write_run_summary(folder: Path | None, status: int) -> Path | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from clauses.catalogue import catalogue
-from conformance.runs.run_identity import SUITE, file_sha256
+from conformance.runs.run_identity import file_sha256
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
 from fixtures.images.published_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
 from reports.errors import RunRefused
+from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import Header, read_run_header
@@ -145,14 +147,21 @@ class TargetRuns:
             finished: called with each run as it ends.
             tick: called several times a second.
         """
-        options = {target: ["--broker", target, *self._options] for target in targets}
-        self._processes.run(options, lambda target, run: finished(_finished(target, run)), tick)
+        with TemporaryDirectory() as files:
+            file_of = {target: Path(files) / target for target in targets}
+            options = {
+                target: ["--broker", target, RUN_FOLDER_FILE, str(file), *self._options]
+                for target, file in file_of.items()
+            }
+            self._processes.run(
+                options,
+                lambda target, run: finished(_finished(target, run, file_of[target])),
+                tick,
+            )
 
 
-def _finished(target: str, run: EndedRun) -> TargetRun:
-    prefix = "records: "
-    folders = [Path(line.removeprefix(prefix)) for line in run.lines if line.startswith(prefix)]
-    folder = _whole_folder(folders)
+def _finished(target: str, run: EndedRun, file: Path) -> TargetRun:
+    folder = _complete(run_folder_in(file))
     explained = folder is not None and run.status in WORDLESS_STATUSES
     return TargetRun(
         target=target,
@@ -163,12 +172,12 @@ def _finished(target: str, run: EndedRun) -> TargetRun:
     )
 
 
-def _whole_folder(folders: Sequence[Path]) -> Path | None:
-    for folder in folders:
-        place = SUITE.parent / folder
-        try:
-            read_run_header(place)
-        except RunRefused:
-            continue
-        return place
-    return None
+def _complete(folder: Path | None) -> Path | None:
+    """Return a run folder if it is complete."""
+    if folder is None:
+        return None
+    try:
+        read_run_header(folder)
+    except RunRefused:
+        return None
+    return folder
