@@ -83,7 +83,7 @@ class Authentication:
 
 
 def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token | None:
-    """Return the token in a frame; None if it contains none or no token is awaited in this state."""
+    """Return the token in a frame; None if it contains none, or if the broker awaits no token in this state."""
     if state is ConnectionState.BARE_TOKENS:
         return Token(data=payload)
     if state is not ConnectionState.WRAPPED_TOKENS:
@@ -91,7 +91,7 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
     data = memoryview(payload)
     try:
         header = parse_header(data, profile.traits)
-        if not _brings_token(header, profile):
+        if not _carries_token(header, profile):
             return None
         token = read_token(data, header, profile.traits)
     except Unreadable:
@@ -101,8 +101,8 @@ def token_in(payload: bytes, profile: Profile, state: ConnectionState) -> Token 
 
 def answer_to_token(token: Token, *, is_last: bool) -> Reaction:
     """Return the reaction to a right token; `is_last` means that it completes the authentication."""
-    taken = _token_taken(token.kind, token.layout)
-    return taken if is_last else replace(taken, next_event=None)
+    accepted = _token_accepted(token.kind, token.layout)
+    return accepted if is_last else replace(accepted, next_event=None)
 
 
 def refusal_of_token(token: Token) -> Reaction:
@@ -113,7 +113,7 @@ def refusal_of_token(token: Token) -> Reaction:
     return _refused_by_answer(CLAUSE, token.kind, error, token.layout)
 
 
-def _brings_token(header: ParsedHeader, profile: Profile) -> bool:
+def _carries_token(header: ParsedHeader, profile: Profile) -> bool:
     highest = profile.traits.sasl_authenticate_max
     return header.api_key == SASL_AUTHENTICATE_KEY and 0 <= header.api_version <= highest
 
@@ -236,7 +236,7 @@ def _after_handshake(
     """Return all allowed reactions to a frame without a token when a token is awaited.
 
     Raises:
-        NotModelled: the request is one of another API, and it is not recorded what the release can parse.
+        NotModelled: the request is one of another API, and there is no record of what the release can parse.
     """
     if header.api_key == API_VERSIONS_KEY:
         return _to_late_api_versions(data, header, profile)
@@ -295,7 +295,7 @@ def _refused_by_answer(clause: str, kind: AnswerKind, error: ErrorCode, layout: 
     )
 
 
-def _token_taken(kind: AnswerKind, layout: int) -> Reaction:
+def _token_accepted(kind: AnswerKind, layout: int) -> Reaction:
     return Reaction(
         outcome=Outcome.ANSWER,
         clause=CLAUSE,

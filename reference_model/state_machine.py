@@ -129,10 +129,10 @@ class ReferenceBroker:
                 authentication=self.authentication,
             )
         except NotModelled:
-            return self._to_other_api(payload)
+            return self._reaction_to_other_api(payload)
         return allowed[0]
 
-    def _to_other_api(self, payload: bytes) -> Reaction:
+    def _reaction_to_other_api(self, payload: bytes) -> Reaction:
         header = parse_header(memoryview(payload), self.profile.traits)
         clause = "KIP-35.every-advertised-version-served"
         known = (header.api_key, header.api_version) in answers_of_other_apis()
@@ -180,10 +180,10 @@ class BrokerConnection:
         """Accept bytes from the client; the results are in `data_to_send`, `state` and `pause`."""
         self._segments += 1
         self._reader.receive_data(data)
-        self._work_off()
+        self._handle_frames()
 
     def receive_eof(self) -> None:
-        """Accept the end of the client's stream; complete requests have been answered before it."""
+        """Accept the end of the client's stream. Unless the connection pauses, all complete requests were answered before."""
         self._ended = True
         if self.pause is None:
             self._end()
@@ -191,7 +191,7 @@ class BrokerConnection:
     def resume(self) -> None:
         """End the pause and process the bytes that arrived during it."""
         self.pause = None
-        self._work_off()
+        self._handle_frames()
         if self._ended and self.pause is None:
             self._end()
 
@@ -210,7 +210,7 @@ class BrokerConnection:
             return SOCKET_REQUEST_MAX_BYTES
         return self._broker.profile.traits.sasl_frame_bytes_max
 
-    def _work_off(self) -> None:
+    def _handle_frames(self) -> None:
         """Handle every complete frame received so far."""
         answers: list[bytes] = []
         while self.state in TAKING_REQUESTS and self.pause is None:
@@ -267,7 +267,7 @@ class BrokerConnection:
             reaction=broker.preferred(payload, self.state),
         )
         if self.scram is not None:
-            self._go_on_with(self.scram, context)
+            self._continue_scram(self.scram, context)
         broker.tamper(Stage.REACTION, context)
         if context.reaction.outcome is Outcome.ANSWER:
             self._answer(context)
@@ -285,7 +285,7 @@ class BrokerConnection:
         credentials = self._broker.authentication.credentials
         self.scram = ScramExchange(credentials) if mechanism == SCRAM else None
 
-    def _go_on_with(self, scram: ScramExchange, context: RequestContext) -> None:
+    def _continue_scram(self, scram: ScramExchange, context: RequestContext) -> None:
         """Process a token with SCRAM, because the oracle has judged it as a token of PLAIN."""
         token = token_in(context.payload, self._broker.profile, context.state)
         if token is None:
@@ -309,9 +309,9 @@ class BrokerConnection:
         reaction, header, broker = context.reaction, context.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
             assert header is not None
-            known = refusal_of_other_api(header.api_key, header.api_version, reaction.error_code)
+            body = refusal_of_other_api(header.api_key, header.api_version, reaction.error_code)
             correlation_id = primitives.write_int32(header.correlation_id)
-            context.answer = encode_frame(correlation_id + known)
+            context.answer = encode_frame(correlation_id + body)
         elif reaction.kind is not AnswerKind.API_VERSIONS:
             context.answer = encode_step(
                 reaction, header, broker.authentication.mechanisms, token=context.token
@@ -323,8 +323,8 @@ class BrokerConnection:
                 entry = log_entry(header, broker.profile.listener, self.software)
                 broker.tamper(Stage.LOG, entry)
                 broker.log(entry)
-            told = software_named(context.payload, header, broker.profile.traits)
-            self.software = self.software if told is None else told
+            announced = software_named(context.payload, header, broker.profile.traits)
+            self.software = self.software if announced is None else announced
 
     def _answer_api_versions(self, context: RequestContext) -> None:
         response = response_for(context.reaction, self._broker.profile)

@@ -33,7 +33,7 @@ DUMP_FILE = "exchange.txt"
 TABLES_FOLDER = "tables"
 """Folder for a roll-up's Parquet tables, below its output folder."""
 OPERATION = "operation"
-"""Role of a run that tries client operations on broker releases (KIP-97); its rows are in no catalogue."""
+"""Role of a run that tries client operations on broker releases (KIP-97); the catalogue does not list what it judges."""
 INPUTS_SHA256 = "inputs_sha256"
 """Key of the hash of a table's inputs, in the metadata of the table's first column."""
 
@@ -102,7 +102,7 @@ def gates(level: str, *, strict: bool = False) -> bool:
 
 
 class Refusal(enum.StrEnum):
-    """Why a reader refuses a complete run folder: none of its rows then changes a cell.
+    """Why a reader refuses a run folder. No row of a refused folder changes a cell.
 
     A clause or target is unknown if a cell or row names one that the run's own header does not list. A run is not
     refused if only today's catalogue or registry lacks it: clauses get removed, and users may judge targets of their
@@ -253,8 +253,8 @@ CELL_RULES: tuple[tuple[Mapping[CellFact, bool], Verdict], ...] = (
 )
 """Facts that a cell must have, or must not have, and its verdict then; the first rule that matches counts.
 
-An undeclared violation outranks `inconclusive`. `inconclusive` outranks a declared violation, since more than that may
-be wrong, and an informational difference.
+An undeclared violation outranks `inconclusive`. `inconclusive` outranks an informational difference, and also a declared
+violation, because something else may be wrong as well.
 """
 
 
@@ -313,7 +313,7 @@ def transition_kind(before: Verdict, after: Verdict) -> TransitionKind:
 
 
 def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool) -> Verdict:
-    """Return the verdict of a cell in which nothing but one failure was seen.
+    """Return the verdict of a cell in which one failure was the only finding.
 
     Args:
         verdict: that of the failure's examples: they violate the clause, or are informational.

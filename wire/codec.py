@@ -325,7 +325,7 @@ def _encode_tag_section(
     taken = set(tagged)
     for unknown in message.unknown_tagged_fields:
         if unknown.tag in taken:
-            raise EncodeError(f"tag {unknown.tag} is a known one or stands twice")
+            raise EncodeError(f"tag {unknown.tag} is a known one or occurs twice")
         taken.add(unknown.tag)
         fields.append(unknown)
     for tag, step in tagged.items():

@@ -349,7 +349,7 @@ def read_raw_tagged_fields(data: memoryview, offset: int) -> tuple[tuple[RawTagg
         tag_offset = offset
         tag, offset = read_unsigned_varint(data, offset)
         if tag in seen:
-            raise DuplicateTag(f"tag {tag} stands twice", start=tag_offset, end=offset)
+            raise DuplicateTag(f"tag {tag} occurs twice", start=tag_offset, end=offset)
         seen.add(tag)
         size, start = read_unsigned_varint(data, offset)
         _, offset = read_bytes(data, start, size)

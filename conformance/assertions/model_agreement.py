@@ -1,4 +1,4 @@
-"""Checks that a target does what the reference model allows, with the schemas and the failures of the suite."""
+"""Asserts that a target does what the reference model allows, with the message schemas from Kafka's jars."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def assert_allowed(
         is_kept: whether the connection still served requests after a response; None if that was not seen.
 
     Raises:
-        MalformedAnswer: the response is one to ApiVersions and does not decode in the allowed layout.
+        MalformedAnswer: a response to ApiVersions does not decode in the allowed layout.
         AssertionError: the target did something else that the model does not allow.
     """
     reaction = agreement.matching(exchange, allowed, is_kept=is_kept)

@@ -27,14 +27,14 @@ from reference_model.profile import KRAFT, NEWEST_RELEASE, REFERENCE
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 BrokerWith = Callable[[str], Broker]
-"""Returns the reference broker with a defect, or the plain one for an empty name; always the same instance."""
+"""Returns the reference broker with a defect, or the plain one for an empty name; the same name returns the same instance."""
 
 Killed = Mapping[tuple[str, int], Mapping[str, int | None]]
 """By property and seed: the number of examples it took to catch each defect."""
 
 FIRST_SEED = 1
 BLAME_SEED = 0
-"""The seed for blame, which is judged on a single sequence of examples, as in a run of the suite."""
+"""The seed of `blame`, which draws a single sequence of examples, as a run of the suite does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def broker_with(
     running = in_memory_target(
         dataclasses.replace(target, release=release, quorum=quorum), tampering
     )
-    # Nothing here takes time, however often a defect is waited for.
+    # In memory nothing takes time, so a defect may keep properties waiting as often as it likes.
     return InMemoryBroker(running, PLAINTEXT, patience=Patience(math.inf))
 
 
@@ -181,9 +181,9 @@ def examples_to_kill(
 
 def _refuse(property_name: str, problems: Mapping[str, str]) -> None:
     if problems:
-        told = "; ".join(f"with {defect} {problem}" for defect, problem in problems.items())
+        details = "; ".join(f"with {defect} {problem}" for defect, problem in problems.items())
         raise HarnessError(
-            f"{property_name} could not judge a defect while its examples were counted: {told}"
+            f"{property_name} could not judge a defect while its examples were counted: {details}"
         )
 
 
@@ -244,12 +244,12 @@ def _first_failures(
         listeners = [listener for listener, budget in budgets.items() if number < budget]
         if not listeners:
             raise StopDrawing
-        asked = _telling(judged, values, healthy, listeners)
+        accepting = _accepting_listeners(judged, values, healthy, listeners)
         number += 1
         caught = [
             each
             for each in alive
-            if _catches(judged, each, values, _on(brokers(each), asked), problems)
+            if _catches(judged, each, values, _on(brokers(each), accepting), problems)
         ]
         first.update(dict.fromkeys(caught, number))
         alive = [defect for defect in alive if defect not in first and defect not in problems]
@@ -264,7 +264,7 @@ def _on(broker: Broker, listeners: Iterable[str]) -> Iterator[Broker]:
     return (broker.sibling(listener) for listener in listeners)
 
 
-def _telling(
+def _accepting_listeners(
     judged: Property, values: Values, healthy: Broker, listeners: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the listeners on which a healthy broker does not reject an example.
@@ -272,16 +272,16 @@ def _telling(
     Raises:
         UnsatisfiedAssumption: there is no such listener.
     """
-    telling = []
+    accepting = []
     for broker in _on(healthy, listeners):
         try:
             holds(judged, broker, values)
         except UnsatisfiedAssumption:
             continue
-        telling.append(broker.listener)
-    if not telling:
+        accepting.append(broker.listener)
+    if not accepting:
         raise UnsatisfiedAssumption
-    return tuple(telling)
+    return tuple(accepting)
 
 
 def _catches(

@@ -100,7 +100,7 @@ class Place:
     sent_before: tuple[Request, ...] = ()
 
     def on(self, listener: str) -> str:
-        """Return the name of the state on a listener."""
+        """Return the name of this state on a listener, such as "sasl_plaintext, before authentication"."""
         return f"{listener}, {self.name}" if self.name else listener
 
 
@@ -125,7 +125,7 @@ class Observer:
     """
 
     def __init__(self, broker: Broker, place: Place = SERVED) -> None:
-        """Request the target's table.
+        """Request the target's table, with which its responses are compared.
 
         Args:
             broker: the target.
@@ -294,7 +294,7 @@ def changes_between(
 
 def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...], bool]]:
     predicted = old.is_predicted and new.is_predicted
-    foretold = not any(
+    change_is_predicted = not any(
         one & other
         for one, other in zip(old.prediction.allowed, new.prediction.allowed, strict=False)
     )
@@ -306,7 +306,7 @@ def _difference(old: Seen, new: Seen) -> Iterator[tuple[str, str, tuple[str, ...
         ):
             # The model allows both observations in both releases, so the difference is chance.
             return
-    elif predicted or not foretold:
+    elif predicted or not change_is_predicted:
         return
     clauses = tuple(sorted(old.prediction.clauses | new.prediction.clauses))
     pairs = zip(old.observation, new.observation, strict=True)

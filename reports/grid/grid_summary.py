@@ -1,4 +1,4 @@
-"""The verdict of a complete grid in one sentence, the same on the page, in Markdown and in the terminal."""
+"""The verdict of a grid in one sentence, the same on the page, in Markdown and in the terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from reports.verdict_labels import SYMBOLS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridSummary:
-    """The summary of a complete grid.
+    """The summary of a grid.
 
     Attributes:
         sentence: the verdict in one sentence, with its symbol in front.
         verdict: the verdict that the sentence is about: the gravest of the MUST cells.
-        cells: the number of cells with each verdict, in the order of `Verdict`. A cell is a clause on a target;
-            the target's listeners count once, by their worst verdict.
+        cells: the number of cells with each verdict, in the order of `Verdict`. Here a cell is a clause on a
+            target: its listeners count once, by their worst verdict.
         targets: how many columns the grid has.
         clauses: how many rows it has.
         refused: how many run folders did not count.
@@ -72,12 +72,12 @@ def _gravest(folded: FoldedGrid) -> tuple[Verdict, str]:
     not_judged = f" {open_cells} could not be judged." if unsettled else ""
     if violated:
         rows = _counted(len({cell.clause for cell in violated}), "MUST clause", verb=True)
-        of_all = _counted(len(folded.columns), "target")
-        text = f"{rows} violated on {_targets(violated)} of {of_all}."
+        all_targets = _counted(len(folded.columns), "target")
+        text = f"{rows} violated on {_targets(violated)} of {all_targets}."
         return Verdict.VIOLATES, text + not_judged
-    gone = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
-    if gone:
-        text = f"{_counted(len(gone), 'declared violation', verb=True)} no longer found."
+    unexpected = [cell for cell in binding if cell.verdict is Verdict.UNEXPECTED_PASS]
+    if unexpected:
+        text = f"{_counted(len(unexpected), 'declared violation', verb=True)} no longer found."
         return Verdict.UNEXPECTED_PASS, text + not_judged
     if unsettled:
         cells = _counted(len(unsettled), "cell")
@@ -105,14 +105,14 @@ def _all_hold(binding: list[FoldedCell], left_out: int, columns: int) -> str:
     """
     bound = _targets(binding)
     known = sum(cell.verdict is Verdict.KNOWN_VIOLATION for cell in binding)
-    but = f", except for {_counted(known, 'known violation')}" if known else ""
+    exceptions = f", except for {_counted(known, 'known violation')}" if known else ""
     others = f" No MUST clause applies to the other {columns - bound}." if columns > bound else ""
-    not_asked = (
+    not_judged_cells = (
         f" {left_out} of {_counted(len(binding) + left_out, 'MUST cell')} could not be judged or do not apply."
         if left_out
         else ""
     )
-    return f"Every MUST clause holds on {_counted(bound, 'target')}{but}.{not_asked}{others}"
+    return f"Every MUST clause holds on {_counted(bound, 'target')}{exceptions}.{not_judged_cells}{others}"
 
 
 def _targets(cells: list[FoldedCell]) -> int:

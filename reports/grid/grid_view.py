@@ -71,7 +71,7 @@ class FoldedCell:
     Attributes:
         clause: the clause's id.
         target: the target's id.
-        speaking: the cell of the listener with the worst verdict; of equal ones the first, plaintext before others.
+        worst: the cell of the listener with the worst verdict; of equal ones the first in `LISTENERS`.
         listeners: the cells of all listeners.
         since: the oldest release from which on the verdict is the same, among the releases in the grid;
             empty if the grid has only one release of the implementation.

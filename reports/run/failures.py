@@ -51,7 +51,7 @@ REPRODUCER_SILENCE_S = 2
 LONGEST_REPRODUCER_BYTES = 32 * 1024
 """A script that would be longer reads its steps from `failure.json` in the same folder."""
 READS_FACTS = f'.with_name("{FACTS_FILE}")'
-"""Only such a script contains this text: quotes in a target's bytes are replaced."""
+"""A script contains this text only if it reads `failure.json`: in texts of the target, quotes are replaced."""
 NO_FRAME = "no frame"
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
@@ -170,7 +170,7 @@ def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
 
 
 def _is_plausible(value: object) -> bool:
-    """Return whether a value can be right; a negative number may be the response's fault."""
+    """Return whether a value can be right; a negative number may be a fault of the response."""
     return isinstance(value, int) and value >= 0
 
 
@@ -186,7 +186,7 @@ def render_reproducer(failure: Failure) -> str:
 
     If the script would exceed `LONGEST_REPRODUCER_BYTES`, it reads the steps from `failure.json`.
     """
-    script = _render_script(failure, _steps_again(failure))
+    script = _render_script(failure, _steps_to_repeat(failure))
     return _render_script(failure, None) if _is_too_long(script) else script
 
 
@@ -194,7 +194,7 @@ def _is_too_long(script: str) -> bool:
     return len(script.encode()) > LONGEST_REPRODUCER_BYTES
 
 
-def _steps_again(failure: Failure) -> list[dict[str, Any]]:
+def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
     """Return what a script needs to repeat the steps of a failure."""
     return [
         {
@@ -299,7 +299,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
 
     If the steps are too long for the reproducer, all that it needs of them is included.
     """
-    steps = _steps_again(failure)
+    steps = _steps_to_repeat(failure)
     names = (field.name for field in fields(failure) if field.name not in ("steps", "repeats"))
     return {
         **{name: getattr(failure, name) for name in names},
@@ -325,18 +325,18 @@ def _sent(step: Step) -> tuple[bytes, ...]:
 
 def write_failure(folder: Path, failure: Failure) -> Path:
     """Write the files of a failure and return their folder."""
-    place = folder / failure.signature
-    place.mkdir(parents=True, exist_ok=True)
+    failure_folder = folder / failure.signature
+    failure_folder.mkdir(parents=True, exist_ok=True)
     if failure.steps:
-        _write_bytes(place, failure)
+        _write_bytes(failure_folder, failure)
     if failure.example:
-        (place / "example.txt").write_text(failure.example + "\n")
-    (place / FACTS_FILE).write_text(render_facts(failure))
-    return place
+        (failure_folder / "example.txt").write_text(failure.example + "\n")
+    (failure_folder / FACTS_FILE).write_text(render_facts(failure))
+    return failure_folder
 
 
-def _write_bytes(place: Path, failure: Failure) -> None:
-    (place / "reproducer.py").write_text(render_reproducer(failure))
-    (place / DUMP_FILE).write_text(render_exchange(failure.steps))
+def _write_bytes(failure_folder: Path, failure: Failure) -> None:
+    (failure_folder / "reproducer.py").write_text(render_reproducer(failure))
+    (failure_folder / DUMP_FILE).write_text(render_exchange(failure.steps))
     capture = render_capture(failure.steps, listener=failure.listener)
-    (place / "exchange.pcap").write_bytes(capture)
+    (failure_folder / "exchange.pcap").write_bytes(capture)

@@ -105,7 +105,7 @@ def dump_bare(data: bytes, what: str) -> list[str]:
 
 def dump_stray(data: bytes) -> list[str]:
     """Dump bytes that belong to no response."""
-    return _lines(data, [], None, "of no answer")
+    return _lines(data, [], None, "belongs to no response")
 
 
 def dump_request(data: bytes, layout: Layout | None = None) -> list[str]:

@@ -165,8 +165,10 @@ def _sent_bytes(failure: Failure) -> int:
 
 
 def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
-    asked = (exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY)
-    return next((exchange.latency_us for exchange in asked), None)
+    about_versions = (
+        exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY
+    )
+    return next((exchange.latency_us for exchange in about_versions), None)
 
 
 class RunRecorder:

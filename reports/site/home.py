@@ -126,7 +126,7 @@ def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
             (source, [_row(folded, clause) for clause in clauses])
             for source, clauses in folded.sources
         ],
-        wholes=tuple(_whole(folded, column) for column in range(len(folded.columns))),
+        wholes=tuple(_summary_cell(folded, column) for column in range(len(folded.columns))),
     )
 
 
@@ -182,7 +182,7 @@ def _cell(cell: FoldedCell, column: TargetColumn) -> HomeCell:
         style=cell.verdict.value,
         text=text,
         href=addresses.cell_page(cell.clause, cell.target, cell.worst.listener),
-        name=f"{cell.clause} on {column.name}: {_said(cell)}",
+        name=f"{cell.clause} on {column.name}: {_description(cell)}",
     )
 
 
@@ -191,7 +191,7 @@ def _label(column: TargetColumn) -> str:
     return column.name.removeprefix("Apache ")
 
 
-def _said(cell: FoldedCell) -> str:
+def _description(cell: FoldedCell) -> str:
     parts = [cell.verdict.value.replace("_", " ")]
     if cell.verdict is Verdict.FLAKY and cell.worst.flake_rate is not None:
         parts.append(f"{percent(cell.worst.flake_rate)} of its repeats failed")
@@ -202,7 +202,7 @@ def _said(cell: FoldedCell) -> str:
     return ", ".join(parts)
 
 
-def _whole(folded: FoldedGrid, place: int) -> HomeCell:
+def _summary_cell(folded: FoldedGrid, place: int) -> HomeCell:
     """Return the summary cell of a target: its worst verdict, and how many clauses have it."""
     column = folded.columns[place]
     counts = Counter(row[place].verdict for row in folded.cells.values())

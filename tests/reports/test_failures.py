@@ -199,7 +199,7 @@ def test_dump_tells_what_was_done() -> None:
         "connection 1: sent, without waiting for a response",
         "connection 0: closed by us",
     ]
-    stray = "       0  de ad                                            of no answer\n"
+    stray = "       0  de ad                                            belongs to no response\n"
     assert f"{stray}  the next request: unanswered\n" in render_exchange(steps)
 
 
@@ -214,7 +214,7 @@ def test_stray_bytes_are_no_part_of_an_answer() -> None:
         "       8  00 0f                                            error_code = COORDINATOR_NOT_AVAILABLE (15)",
         ">     10                                                   <-- groups: 4 bytes expected, 0 left (bytes 10 to 10)",
         "connection 0: stray bytes",
-        "       0  00 00 00 00                                      of no answer",
+        "       0  00 00 00 00                                      belongs to no response",
     ]
 
 

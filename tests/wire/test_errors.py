@@ -396,7 +396,7 @@ def test_every_kind_of_decode_error_is_provoked() -> None:
                 error_code=ErrorCode.NONE, unknown_tagged_fields=(TaggedField(3, b"\x01"),)
             ),
             3,
-            "tag 3 is a known one or stands twice",
+            "tag 3 is a known one or occurs twice",
             id="known-tag",
         ),
         pytest.param(
@@ -404,7 +404,7 @@ def test_every_kind_of_decode_error_is_provoked() -> None:
                 unknown_tagged_fields=(TaggedField(9, b""), TaggedField(9, b"\x01"))
             ),
             3,
-            "tag 9 is a known one or stands twice",
+            "tag 9 is a known one or occurs twice",
             id="tag-twice",
         ),
         pytest.param(
