@@ -30,7 +30,7 @@ def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
 def settled_together(
     frames: Mapping[str, DataFrame], *, whole: bool = False
 ) -> dict[str, DataFrame]:
-    """Settle frames that do not depend on each other; see `frames.checkpointed`."""
+    """Checkpoint frames that do not depend on each other, a few at a time; see `frames.checkpointed`."""
     return dict(
         zip(frames, for_each(partial(checkpointed, whole=whole), frames.values()), strict=True)
     )

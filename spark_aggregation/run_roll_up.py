@@ -181,12 +181,14 @@ def _outcome(ingested: Ingested) -> RollUpResult:
         "folder", "counts", "refusal", "reason", F.when(F.col("counts"), notice).alias("notice")
     )
     # Only folders with a refusal or a notice are collected on the driver: a few, even out of many.
-    told = F.when(F.expr("refusal IS NOT NULL OR notice IS NOT NULL"), F.struct("*"))
+    listed = F.when(F.expr("refusal IS NOT NULL OR notice IS NOT NULL"), F.struct("*"))
     found = read.agg(
-        F.bool_or("counts").alias("any_new"), F.collect_list(told).alias("told")
+        F.bool_or("counts").alias("any_new"), F.collect_list(listed).alias("listed")
     ).first()
     assert found is not None
-    named = [(local_path(each.folder), each) for each in sorted(found.told, key=lambda r: r.folder)]
+    named = [
+        (local_path(each.folder), each) for each in sorted(found.listed, key=lambda r: r.folder)
+    ]
     lists = RunLists(
         refused=tuple(
             RefusedRun(folder=folder, refusal=row.refusal, reason=row.reason)

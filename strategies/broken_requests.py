@@ -181,12 +181,12 @@ def truncated_requests() -> st.SearchStrategy[Request]:
     """Complete frames whose payload ends somewhere inside the header or body."""
 
     def cut(version: int, place: int) -> Request:
-        whole = build_request(version=version)
-        payload = whole.data[SIZE_BYTES:]
+        plain = build_request(version=version)
+        payload = plain.data[SIZE_BYTES:]
         kept = _at(place, len(payload))
         return Request(
             data=encode_frame(payload[:kept]),
-            header=whole.header,
+            header=plain.header,
             broken=f"cut after {kept} of {len(payload)} bytes",
         )
 
@@ -226,8 +226,8 @@ def malformed_requests() -> st.SearchStrategy[Request]:
 
 def frames_with_wrong_size() -> st.SearchStrategy[Request]:
     """Bytes whose size prefix is negative, above every limit, or more than what follows."""
-    whole = build_request(version=0)
-    payload = whole.data[SIZE_BYTES:]
+    plain = build_request(version=0)
+    payload = plain.data[SIZE_BYTES:]
     sizes = st.one_of(
         st.integers(INT32_MIN, -1),
         st.integers(SOCKET_REQUEST_MAX_BYTES + 1, INT32_MAX),
@@ -236,7 +236,7 @@ def frames_with_wrong_size() -> st.SearchStrategy[Request]:
     return sizes.map(
         lambda size: Request(
             data=encode_frame(payload, size=size),
-            header=whole.header,
+            header=plain.header,
             broken=f"size prefix {size} on {len(payload)} bytes",
         )
     )
@@ -249,23 +249,23 @@ def mutated_requests() -> st.SearchStrategy[Request]:
     """
     key_bytes = 2
 
-    def mutate(whole: Request, place: int, removed: int, added: bytes) -> Request:
-        payload = whole.data[SIZE_BYTES:]
+    def mutate(plain: Request, place: int, removed: int, added: bytes) -> Request:
+        payload = plain.data[SIZE_BYTES:]
         start = key_bytes + _at(place, len(payload) - key_bytes + 1)
         removed = min(removed, len(payload) - start)
         mutated = payload[:start] + added + payload[start + removed :]
         return Request(
             data=encode_frame(mutated),
-            header=whole.header,
+            header=plain.header,
             broken=f"{removed} bytes at {start} replaced by {added.hex() or 'nothing'}",
         )
 
-    whole = st.builds(
+    plain = st.builds(
         lambda version: build_request(version=version), st.integers(0, NEWEST_VERSION + 1)
     )
     return st.builds(
         mutate,
-        whole,
+        plain,
         _PLACES,
         st.integers(0, 4),
         st.binary(max_size=4),

@@ -16,11 +16,11 @@ CLIENT_ID_LENGTH_END = 10
 
 def build_with_size(size: int, *, sent_bytes: int | None = None) -> Request:
     """Return a plain request with this size prefix; `sent_bytes` truncates its payload."""
-    whole = build_request(version=0)
-    payload = whole.data[SIZE_BYTES:][:sent_bytes]
+    plain = build_request(version=0)
+    payload = plain.data[SIZE_BYTES:][:sent_bytes]
     return Request(
         data=encode_frame(payload, size=size),
-        header=whole.header,
+        header=plain.header,
         broken=f"size prefix {size} on {len(payload)} bytes",
     )
 
@@ -51,10 +51,10 @@ def short_frames() -> st.SearchStrategy[Request]:
 
 def build_short_frame(version: int, kept: int) -> Request:
     """Return a complete frame with the first `kept` bytes of a plain request."""
-    whole = build_request(version=version)
-    payload = whole.data[SIZE_BYTES:][:kept]
+    plain = build_request(version=version)
+    payload = plain.data[SIZE_BYTES:][:kept]
     return Request(
-        data=encode_frame(payload), header=whole.header, broken=f"a frame of {kept} bytes"
+        data=encode_frame(payload), header=plain.header, broken=f"a frame of {kept} bytes"
     )
 
 
@@ -64,12 +64,12 @@ def build_whole_frame_of(size: int) -> Request:
     return build_request(version=0, trailing=bytes(size - len(plain.data) + SIZE_BYTES))
 
 
-def build_part(whole: Request, kept: int) -> Request:
+def build_part(plain: Request, kept: int) -> Request:
     """Return the first `kept` bytes of a request, size prefix included."""
     return Request(
-        data=whole.data[:kept],
-        header=whole.header,
-        broken=f"the first {kept} of {len(whole.data)} bytes",
+        data=plain.data[:kept],
+        header=plain.header,
+        broken=f"the first {kept} of {len(plain.data)} bytes",
     )
 
 
@@ -77,7 +77,7 @@ def partial_frames() -> st.SearchStrategy[Request]:
     """The first bytes of a plain request in any version: at least one byte, never all of them."""
 
     def cut(version: int, place: int) -> Request:
-        whole = build_request(version=version)
-        return build_part(whole, 1 + place % (len(whole.data) - 1))
+        plain = build_request(version=version)
+        return build_part(plain, 1 + place % (len(plain.data) - 1))
 
     return st.builds(cut, st.integers(0, NEWEST_VERSION + 1), st.integers(0, 200))

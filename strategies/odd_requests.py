@@ -71,8 +71,8 @@ def client_ids_that_are_not_utf_8() -> st.SearchStrategy[bytes]:
     """Encoded client ids, length included, whose bytes are not UTF-8."""
     around = st.binary(max_size=8).map(lambda data: data.translate(None, _METRIC_MARKS))
     return st.builds(
-        lambda before, wrong, behind: (
-            write_int16(len(before + wrong + behind)) + before + wrong + behind
+        lambda before, wrong, after: (
+            write_int16(len(before + wrong + after)) + before + wrong + after
         ),
         around,
         st.sampled_from(_NOT_UTF_8),
@@ -99,16 +99,16 @@ def long_varints(value: int) -> st.SearchStrategy[bytes]:
 
 def varints_with_bits_to_drop(value: int) -> st.SearchStrategy[bytes]:
     """A value as a varint of five bytes, the last of which has bits beyond the 32nd set."""
-    whole = write_long_unsigned_varint(value, VARINT_MAX_BYTES)
+    five_bytes = write_long_unsigned_varint(value, VARINT_MAX_BYTES)
     surplus = st.integers(1, 7).map(lambda bits: bits << 4)
-    return surplus.map(lambda bits: whole[:-1] + bytes([whole[-1] | bits]))
+    return surplus.map(lambda bits: five_bytes[:-1] + bytes([five_bytes[-1] | bits]))
 
 
 def six_byte_varints(value: int) -> st.SearchStrategy[bytes]:
     """A value as a varint of six bytes: the first five all have the continuation bit set."""
-    whole = write_long_unsigned_varint(value, VARINT_MAX_BYTES)
+    five_bytes = write_long_unsigned_varint(value, VARINT_MAX_BYTES)
     last = st.sampled_from((b"\0", b"\x01"))
-    return last.map(lambda byte: whole[:-1] + bytes([whole[-1] | 0x80]) + byte)
+    return last.map(lambda byte: five_bytes[:-1] + bytes([five_bytes[-1] | 0x80]) + byte)
 
 
 def negative_varints() -> st.SearchStrategy[bytes]:

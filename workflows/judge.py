@@ -154,15 +154,15 @@ def write_run_summary(folder: Path | None, status: int) -> Path | None:
         write_summary(f"The suite judged nothing; its exit status is {status}. The log says why.")
         return None
     command = [sys.executable, "-m", "conformance", "summary", str(folder)]
-    told = subprocess.run(
+    summary = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=SUITE.parent, check=False
     )
-    if told.returncode != 0:
+    if summary.returncode != 0:
         write_summary(f"The run did not end; its exit status is {status}. The log says why.")
         return None
     path = folder.with_name(f"{folder.name}.md")
-    path.write_text(told.stdout, encoding="utf-8")
-    write_summary(f"{told.stdout}\nExit status: {status}")
+    path.write_text(summary.stdout, encoding="utf-8")
+    write_summary(f"{summary.stdout}\nExit status: {status}")
     return path
 
 

@@ -49,7 +49,7 @@ class CrashingItem(Problem):
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Asks one item, returns the exchange, and raises `Problem` if something is wrong, `Unjudged` if it is only to be noted."""
+"""Requests one item and returns the exchange. Raises `Problem` if something is wrong, `Unjudged` if that is only a note."""
 
 
 def check_item(broker: Broker, item: Item, check: Check) -> None:

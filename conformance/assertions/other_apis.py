@@ -39,7 +39,7 @@ class RefusedAsUnsupported(Refusal):
 
 @functools.lru_cache(maxsize=8)
 def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
-    """Return the version table that a target advertises on its listener, sorted by key; the target is asked once.
+    """Return the version table that a target advertises on its listener, sorted by key; it is requested once.
 
     Raises:
         HarnessError: the table can no longer be read, which other clauses judge.

@@ -23,6 +23,6 @@ class InvalidFile(click.ClickException):
 
 
 class CouldNotTell(click.ClickException):
-    """A target did not start or went away, so the question has no answer. Exit status 1 would be an answer."""
+    """A target did not start or ended, so there is no result. Exit status 1 would mean that there is one."""
 
     exit_code = int(ExitStatus.HARNESS_ERROR)

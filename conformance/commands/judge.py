@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"[^-].*:[0-9]{1,5}")
 
 
 class WrongTargets(click.ClickException):
-    """Targets that cannot be judged in one run, or that stand where pytest does not take them for targets."""
+    """Targets that cannot be judged in one run, or that come after the first option."""
 
     exit_code = USAGE_ERROR
 

@@ -181,7 +181,7 @@ class PropertyJudge:
             if difference.is_binding:
                 raise
         except HarnessError as error:
-            if not self._stands_without(error):
+            if not self._keeps_findings(error):
                 self._harness_error = error
                 raise
         else:
@@ -198,9 +198,9 @@ class PropertyJudge:
     def _keep_first(self, error: AssertionError) -> None:
         self._first_error = self._first_error or error
 
-    def _stands_without(self, error: HarnessError) -> bool:
-        """Return whether what was found stands without the examples that cannot be judged, and say so on the cells."""
-        stands = self._has_found and isinstance(error, OutOfPatience)
-        if stands:
+    def _keeps_findings(self, error: HarnessError) -> bool:
+        """Return whether the findings so far count although no more examples can be judged; the cells then say so."""
+        keeps = self._has_found and isinstance(error, OutOfPatience)
+        if keeps:
             self.leaves_out(OUT_OF_PATIENCE)
-        return stands
+        return keeps

@@ -12,7 +12,7 @@ from reports.run.recorder import Cell, CellKey, RunRecorder
 from reports.run.terminal import shortened
 
 LONGEST_LINE = 160
-"""Columns of a failure in pytest's own list: two rows of most terminals. What stands below the verdicts says more."""
+"""Columns of a failure in pytest's own list: two rows of most terminals. The list below the verdicts has more details."""
 
 
 def explain(

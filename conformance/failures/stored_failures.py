@@ -143,7 +143,7 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
         NoStoredFailure: the property no longer exists.
         UnreadableValues: the values cannot be read back, or there are none.
         HarnessError: the example could not be judged.
-        Holds: the property rejects the example for this target.
+        NoLongerApplies: the property rejects the example for this target.
     """
     if not failure.example:
         raise UnreadableValues(

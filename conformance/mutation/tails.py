@@ -75,7 +75,7 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
         "trailing bytes": {"any": bool},
     }
 )
-"""What requests vary in, and the tails of each; a node id is that of a request, or how far it lies from the right one."""
+"""The dimensions in which requests vary, and the tails of each. A node id is the one sent, or its distance from the right one."""
 
 _DIMENSION_OF_PARAMETER: Mapping[str, str] = MappingProxyType(
     {
@@ -196,7 +196,7 @@ def _parts_of(value: object) -> Iterator[object]:
 
 
 def _values_of_request(sent: Request) -> Iterator[tuple[str, Any]]:
-    """Yield the values that the bytes of a request hold; those of a malformed one hold others than are meant."""
+    """Yield the values that a request contains. Most of a malformed one are left out: its bytes differ from what was intended."""
     header, body = sent.header, sent.body
     if sent.broken == COMPACT_CLIENT_ID:
         yield "compact client id", header.client_id

@@ -1,4 +1,4 @@
-"""Badges for the complete grid, each target and each source, as pictures and for shields.io's endpoint.
+"""Badges for the grid, each target and each source, as pictures and for shields.io's endpoint.
 
 Like the grid's sentence, a badge covers only MUST clauses.
 """
@@ -49,7 +49,7 @@ class Badge:
 
 
 def write_badges(folded: FoldedGrid, out_dir: Path) -> None:
-    """Write the badge of the complete grid, and one per target and per source."""
+    """Write the badge of the grid, and one per target and per source."""
     for address, badge in _badges(folded):
         path = out_dir / address
         path.parent.mkdir(parents=True, exist_ok=True)

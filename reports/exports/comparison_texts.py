@@ -36,7 +36,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeRow:
-    """Changes that share a row: of one clause on several listeners, or of one complete target."""
+    """Changes that share a row: of one clause on several listeners, or of all clauses of one target."""
 
     clause: str
     level: str

@@ -33,7 +33,7 @@ def clause_page(clause: str) -> str:
 
 
 def clause_cell(clause: str, target: str, listener: str = "") -> str:
-    """Return the address of a cell on its clause's page; without a listener, that of the complete target."""
+    """Return the address of a cell on its clause's page; without a listener, that of the target's row."""
     return f"{clause_page(clause)}#{cell_anchor(target, listener)}"
 
 

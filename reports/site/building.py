@@ -1,4 +1,4 @@
-"""Writes the complete site from the tables of a roll-up; each page's module decides what its page shows."""
+"""Writes all pages of the site from the tables of a roll-up; each page's module decides what its page shows."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The reference broker's responses to the bytes of a failure, for comparison with the target's.
 
-Each is one allowed response, not the only one. The reference broker runs without a socket. It is not asked if its
+Each is one allowed response, not the only one. The reference broker runs without a socket. It is left out if its
 responses would say nothing about the target: on SASL listeners, or if a request can name a cluster.
 """
 

@@ -1,4 +1,4 @@
-"""Pages about the complete grid: all findings, all ranges, and how it was made."""
+"""Pages about all targets: all findings, all ranges, and how the grid was made."""
 
 from __future__ import annotations
 

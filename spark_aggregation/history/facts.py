@@ -104,7 +104,7 @@ class Facts:
 
     Attributes:
         headers: one row per run: its folder, the SHA-256 of its `run.json`, and the content of that file.
-        cells: one row per run and planned cell, as `grid.judged_cells` returns them.
+        cells: one row per run and planned cell, as `cell_tables.judged_cells` returns them.
         partials: one row per distinct value of `partials.PARTIAL_KEYS` except the folder.
         reached: one row per run, cell, property, kind of request, outcome and error code.
         latencies: one row per run, column of the grid and latency bucket.

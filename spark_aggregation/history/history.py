@@ -129,8 +129,8 @@ class History:
         """
         for name, frame in state.by_name().items():
             frame.coalesce(1).write.parquet(self._storage.uri(_STATES, batch.name, name))
-        said = {"layout": LAYOUT, "batch": batch.name, "replaces": batch.replaces}
-        text = json.dumps(said) + "\n"
+        entry = {"layout": LAYOUT, "batch": batch.name, "replaces": batch.replaces}
+        text = json.dumps(entry) + "\n"
         commit = f"{batch.number:08}.json"
         try:
             self._storage.publish_text(

@@ -103,15 +103,15 @@ def _asked_of_headers(headers: DataFrame) -> tuple[int, Sequence[str], Mapping[s
         files; and the largest number of examples written down with each property.
     """
     again = F.when(F.col("known_sha256").isNotNull(), F.col("folder"))
-    asked = headers.agg(
+    found = headers.agg(
         F.count_if(F.col("known_sha256").isNull()).alias("new"),
         F.collect_set(again).alias("again"),
         F.flatten(F.collect_set(F.map_entries("header.pinned_examples"))).alias("pinned_examples"),
     ).collect()[0]
     most: dict[str, int] = {}
-    for name, examples in asked.pinned_examples:
+    for name, examples in found.pinned_examples:
         most[name] = max(most.get(name, 0), examples or 0)
-    return asked.new, asked.again, most
+    return found.new, found.again, most
 
 
 def changed_clauses(header: Column, today: Column) -> Column:

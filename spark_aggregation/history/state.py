@@ -62,10 +62,10 @@ class State:
 
     Attributes:
         runs: one row per run ever; `kept` says whether retention still keeps its facts.
-        columns: one row per run and column that it planned; `gives` as `columns.giving_columns` returns it.
+        columns: one row per run and column that it planned; `gives` as `run_selection.giving_columns` returns it.
         transitions: as `transitions.transitions_between` returns them.
-        flaky: as `measures.flaky_cells` returns them.
-        speed: as `measures.speed` returns it.
+        flaky: as `count_tables.flaky_cells` returns them.
+        speed: as `count_tables.speed` returns it.
     """
 
     runs: DataFrame

@@ -12,8 +12,7 @@ from spark_aggregation.concurrency import settled_together
 from spark_aggregation.history.facts import Facts
 from spark_aggregation.history.state import State
 from spark_aggregation.reading.frames import as_table
-from spark_aggregation.tables import cell_tables as grid
-from spark_aggregation.tables import count_tables as measures
+from spark_aggregation.tables import cell_tables, count_tables
 from spark_aggregation.tables.evidence import neighbours, shown_failures
 from spark_aggregation.tables.ranges import range_statements
 from spark_aggregation.tables.run_selection import shown_runs
@@ -22,10 +21,10 @@ from spark_aggregation.tables.transitions import cell_ages
 
 
 def shown(state: State) -> tuple[State, DataFrame]:
-    """Choose the run that the grid shows in each column; see `columns.shown_runs`.
+    """Choose the run that the grid shows in each column; see `run_selection.shown_runs`.
 
     Returns:
-        The state, in which the frames that several tables use are settled; and the chosen runs.
+        The state, in which the frames that several tables use are checkpointed; and the chosen runs.
     """
     often_used = settled_together(
         {
@@ -48,13 +47,13 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
         facts: those of at least the runs that the grid shows.
 
     Returns:
-        The tables by name, as `tables.TABLES` describes them. Each is made when its function is called. Making one
+        The tables by name, as `table_schemas.TABLES` describes them. Each is made when its function is called. Making one
         takes as long as writing it, and several can be made at once.
     """
     often_used = settled_together(
         {
-            "cells": grid.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
-            "targets": grid.grid_targets(facts.headers, chosen),
+            "cells": cell_tables.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
+            "targets": cell_tables.grid_targets(facts.headers, chosen),
         },
         whole=True,
     )
@@ -64,13 +63,13 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
         "cells": lambda: cells,
         "ranges": lambda: range_statements(cells, targets),
         "targets": lambda: targets,
-        "clauses": lambda: grid.grid_clauses(facts.headers, chosen),
-        "runs": lambda: grid.grid_runs(state.runs, chosen),
+        "clauses": lambda: cell_tables.grid_clauses(facts.headers, chosen),
+        "runs": lambda: cell_tables.grid_runs(state.runs, chosen),
         "transitions": lambda: state.transitions,
-        "release_steps": lambda: grid.release_steps(cells, targets),
-        "flakes": lambda: measures.flake_rates(state.flaky, state.columns, state.runs),
-        "coverage": lambda: measures.coverage(chosen, facts.reached),
-        "latency": lambda: measures.latency(chosen, facts.latencies),
+        "release_steps": lambda: cell_tables.release_steps(cells, targets),
+        "flakes": lambda: count_tables.flake_rates(state.flaky, state.columns, state.runs),
+        "coverage": lambda: count_tables.coverage(chosen, facts.reached),
+        "latency": lambda: count_tables.latency(chosen, facts.latencies),
         "speed": lambda: state.speed.join(kept.select("run_id"), on="run_id", how="left_semi"),
         "failures": lambda: shown_failures(cells, facts.failures),
         "neighbours": lambda: neighbours(cells, facts.examples, targets),

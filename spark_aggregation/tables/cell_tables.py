@@ -56,7 +56,7 @@ def grid_cells(judged: DataFrame, shown: DataFrame, ages: DataFrame) -> DataFram
 
     Args:
         judged: as `judged_cells` returns them, of at least these runs.
-        shown: as `columns.shown_runs` returns them.
+        shown: as `run_selection.shown_runs` returns them.
         ages: as `transitions.cell_ages` returns them.
 
     Returns:
@@ -120,7 +120,7 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
 
     Args:
         headers: `run_id` and `header` of at least the runs that the grid shows.
-        shown: as `columns.shown_runs` returns them.
+        shown: as `run_selection.shown_runs` returns them.
 
     Returns:
         One row per `target`, `listener` and `role`: `implementation`, `release`, `release_order` (the release's
@@ -204,7 +204,7 @@ def grid_runs(runs: DataFrame, shown: DataFrame) -> DataFrame:
 
     Args:
         runs: as `facts.describe_runs` returns them, with `kept`.
-        shown: as `columns.shown_runs` returns them.
+        shown: as `run_selection.shown_runs` returns them.
 
     Returns:
         One row per kept run, with `in_grid`: whether the grid shows it in a column.

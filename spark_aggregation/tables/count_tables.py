@@ -27,7 +27,7 @@ def coverage(shown: DataFrame, reached: DataFrame) -> DataFrame:
     """Count what the examples of each property reached, without shrinking.
 
     Args:
-        shown: the runs that the grid shows, as `columns.shown_runs` returns them.
+        shown: the runs that the grid shows, as `run_selection.shown_runs` returns them.
         reached: as `facts.Facts.reached`, of at least these runs.
 
     Returns:
@@ -58,7 +58,7 @@ def latency(shown: DataFrame, latencies: DataFrame) -> DataFrame:
     """Count first responses by latency, without shrinking.
 
     Args:
-        shown: the runs that the grid shows, as `columns.shown_runs` returns them.
+        shown: the runs that the grid shows, as `run_selection.shown_runs` returns them.
         latencies: as `facts.Facts.latencies`, of at least these runs.
 
     Returns:

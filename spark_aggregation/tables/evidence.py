@@ -108,7 +108,7 @@ def shown_failures(cells: DataFrame, failures: DataFrame) -> DataFrame:
     """Return the evidence of the failures that the grid's cells name.
 
     Args:
-        cells: as `grid.grid_cells` returns them.
+        cells: as `cell_tables.grid_cells` returns them.
         failures: `run_id`, `signature` and the files, of at least the runs that the grid shows.
 
     Returns:
@@ -135,9 +135,9 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
     """Find out how other targets responded to the smallest example of each failure.
 
     Args:
-        cells: as `grid.grid_cells` returns them.
+        cells: as `cell_tables.grid_cells` returns them.
         examples: as `first_examples` returns them, of at least the runs that the grid shows.
-        targets: as `grid.grid_targets` returns them.
+        targets: as `cell_tables.grid_targets` returns them.
 
     Returns:
         One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,

@@ -29,8 +29,8 @@ def range_statements(cells: DataFrame, targets: DataFrame) -> DataFrame:
     """Describe in words in which releases each clause holds.
 
     Args:
-        cells: as `grid.grid_cells` returns them.
-        targets: as `grid.grid_targets` returns them.
+        cells: as `cell_tables.grid_cells` returns them.
+        targets: as `cell_tables.grid_targets` returns them.
 
     Returns:
         One row per `clause`, `implementation` and `listener`: `statement`, `first_held` and `last_held`
@@ -113,8 +113,8 @@ def _exceptions(spans: DataFrame) -> DataFrame:
     """Return one text per clause that lists, by verdict, the spans in which it does not simply hold."""
     outside = F.col("before") | F.col("after")
     # "Not in older releases" and a closed range already imply these.
-    told = _is((Verdict.NOT_APPLICABLE,)) & outside
-    listed = spans.where(~_is((Verdict.CONFORMS,)) & ~told)
+    implied = _is((Verdict.NOT_APPLICABLE,)) & outside
+    listed = spans.where(~_is((Verdict.CONFORMS,)) & ~implied)
     part = F.struct("first", _span_text().alias("text"))
     texts = F.array_sort(F.collect_list(part))["text"]
     per_verdict = listed.groupBy(*_GROUP, "verdict").agg(

@@ -1,7 +1,7 @@
 """How the verdicts of cells changed over time, according to the runs that supplied their columns.
 
-A night is appended to the known transitions: the last transition of a cell holds its previous verdict. An entire
-column is computed again only if one of its runs arrives late or is corrected.
+The transitions of a nightly run are appended to the known ones, because a cell's last transition contains its previous
+verdict. All transitions of a column are computed again only if one of its runs arrives late or is corrected.
 """
 
 from __future__ import annotations
