@@ -1,4 +1,4 @@
-"""Fetches the history that an earlier night kept as an artefact.
+"""Fetches the history that an earlier nightly run kept as an artefact.
 
     python -m workflows.earlier_history --repository OWNER/NAME --branch main --out DIR
 

@@ -1,4 +1,4 @@
-"""Plans a night: which targets are judged, in how many shards, and how they are started.
+"""Plans a nightly run: which targets are judged, in how many shards, and how they are started.
 
     python -m workflows.night_plan --shards 8
 
@@ -68,7 +68,7 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
 @click.option("--shards", type=click.IntRange(1, 200), default=8, show_default=True)
 @click.option("--also", default="", metavar="IDS", help="targets that have not been tried yet")
 def main(shards: int, also: str) -> None:
-    """Plan the jobs of a night."""
+    """Plan the jobs of a nightly run."""
     rows = matrix_rows(nightly_targets(load_targets(), also.split()), shards)
     judged = [target for row in rows for target in row["judged"].split()]
     write_outputs(

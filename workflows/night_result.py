@@ -1,4 +1,4 @@
-"""Reports whether a night judged everything that it had planned; a target that vanished from the grid is news too.
+"""Reports whether a nightly run judged every target that it had planned, and names the others.
 
     python -m workflows.night_result RUNS --targets "ID ID ..."
 
@@ -77,7 +77,7 @@ def shortfalls(planned: Sequence[str], judged: Mapping[str, Judged]) -> list[str
 @click.argument("runs", type=click.Path(path_type=Path, file_okay=False, exists=True))
 @click.option("--targets", required=True, metavar="IDS", help="planned targets")
 def main(runs: Path, targets: str) -> None:
-    """Compare the runs of a night with its plan."""
+    """Compare the runs of one night with their plan."""
     planned = targets.split()
     missing = shortfalls(planned, judged_targets(runs))
     write_summary(f"{len(planned) - len(missing)} of {len(planned)} planned targets were judged.\n")

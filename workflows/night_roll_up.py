@@ -34,7 +34,7 @@ def unpack(kept: Path) -> Path:
 
 
 def pack(kept: Path) -> None:
-    """Write the history to the archive atomically: at any time it is the complete old one or the complete new one."""
+    """Write the history to the archive atomically: a reader sees either the old one or the new one, never a part."""
     unfinished = kept / f"{ARCHIVE}.new"
     with tarfile.open(unfinished, "w") as archive:
         archive.add(kept / HISTORY, arcname=HISTORY)

@@ -59,7 +59,7 @@ class ConversationRunner:
     def __init__(self, broker: Broker) -> None:
         """Start without a connection."""
         self._broker = broker
-        self._lines: dict[int, _OpenConnection] = {}
+        self._opened: dict[int, _OpenConnection] = {}
         self._judged = 0
         self._agreement = agreement_of(broker)
         access = broker.running.sasl
@@ -77,8 +77,8 @@ class ConversationRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in tuple(self._lines):
-            self._hang_up(number)
+        for number in tuple(self._opened):
+            self._close(number)
 
     def play(self, conversation: Conversation) -> None:
         """Perform every action, then check that every connection that has to be alive still is.
@@ -90,29 +90,29 @@ class ConversationRunner:
         """
         for action in conversation:
             if isinstance(action, Reconnect):
-                self._hang_up(action.connection)
+                self._close(action.connection)
             else:
                 self._say(action)
         judged = self._judged
-        for number, line in tuple(self._lines.items()):
-            if line.state in FINAL_MESSAGES:
-                self._say(Say(connection=number, messages=(FINAL_MESSAGES[line.state],)))
+        for number, opened in tuple(self._opened.items()):
+            if opened.state in FINAL_MESSAGES:
+                self._say(Say(connection=number, messages=(FINAL_MESSAGES[opened.state],)))
         if not judged:
             reject()
 
-    def _hang_up(self, number: int) -> None:
-        line = self._lines.pop(number, None)
-        if line is not None:
-            line.closing.close()
+    def _close(self, number: int) -> None:
+        opened = self._opened.pop(number, None)
+        if opened is not None:
+            opened.closing.close()
 
-    def _line(self, number: int) -> _OpenConnection:
-        if number not in self._lines:
+    def _connection(self, number: int) -> _OpenConnection:
+        if number not in self._opened:
             closing = ExitStack()
             connection = closing.enter_context(self._broker.connect(authenticate=False))
-            self._lines[number] = _OpenConnection(
+            self._opened[number] = _OpenConnection(
                 connection, closing, first_state(self._broker.profile)
             )
-        return self._lines[number]
+        return self._opened[number]
 
     def _request(self, message: Message) -> Request:
         if isinstance(message, Handshake):
@@ -123,34 +123,34 @@ class ConversationRunner:
         return message
 
     def _say(self, action: Say) -> None:
-        line = self._line(action.connection)
-        if line.state not in TAKING_REQUESTS or (action.ends and self._broker.speaks_tls):
+        opened = self._connection(action.connection)
+        if opened.state not in TAKING_REQUESTS or (action.ends and self._broker.speaks_tls):
             return
         requests = [self._request(message) for message in action.messages]
         # A hang would cost a silence bound each time.
-        hangs = self._may_hang(requests, line.state, ends=action.ends)
-        if hangs or not self._is_modelled(requests, line.state):
+        hangs = self._may_hang(requests, opened.state, ends=action.ends)
+        if hangs or not self._is_modelled(requests, opened.state):
             return
         if action.ends:
-            exchanges = line.connection.end_stream(requests)
+            exchanges = opened.connection.end_stream(requests)
         else:
-            exchanges = line.connection.converse(requests)
+            exchanges = opened.connection.converse(requests)
         # Responses were lost only after a refused size, or if our side ended directly after a complete frame or size.
         ends_early = action.ends and ends_at_a_read(requests[-1])
         may_lose = (
             self._broker.profile.traits.early_end_loses_answers
-            and line.state in SERVING
+            and opened.state in SERVING
             and (ends_early or any(read_size(request.data) < 0 for request in requests))
         )
-        line.state = self._follow(line.state, exchanges, may_lose=may_lose)
+        opened.state = self._follow(opened.state, exchanges, may_lose=may_lose)
         self._judged += 1
         if action.ends:
             assert has_ended(exchanges), (
                 "the target keeps the connection open after our side of it has ended"
             )
-            line.state = ConnectionState.CLOSED
-        elif line.state is ConnectionState.CLOSED and not has_ended(exchanges):
-            (following,) = line.connection.converse([build_request(version=0)])
+            opened.state = ConnectionState.CLOSED
+        elif opened.state is ConnectionState.CLOSED and not has_ended(exchanges):
+            (following,) = opened.connection.converse([build_request(version=0)])
             assert following.outcome is Outcome.CLOSED, (
                 f"the model expects a closed connection; {summary_of(following)}"
             )

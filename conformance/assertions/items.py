@@ -1,4 +1,4 @@
-"""The items of a list that is judged completely: one version of one API each, and how to check and name them."""
+"""The items of a list that a property checks one by one: each is one version of one API; how to check and name them."""
 
 from __future__ import annotations
 

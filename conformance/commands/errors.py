@@ -1,4 +1,4 @@
-"""Errors of the commands: bad input, and questions that could not be answered."""
+"""Errors of the commands: bad input, and targets that could not be judged."""
 
 from __future__ import annotations
 

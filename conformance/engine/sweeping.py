@@ -1,4 +1,4 @@
-"""Judges a complete list, item by item: every item gets a record, and items that fail in the same way are one failure.
+"""Judges every item of a list, one by one: each gets a record, and items that fail in the same way are one failure.
 
 A property over drawn items would leave out some of the list, and stop at its first failure. A sweep checks every
 item once, on a connection of its own, and only then reports what failed, with all items of one failure in its

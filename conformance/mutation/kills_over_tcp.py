@@ -1,4 +1,4 @@
-"""Counts the generated examples that clauses which need sockets take to catch the defects that break them.
+"""For clauses that need sockets: counts how many generated examples it takes to catch each defect that breaks them.
 
 These properties mostly wait (for handshakes, for a metric, for a log line), so more of them run at a time than there
 are cores.
