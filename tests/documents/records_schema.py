@@ -30,7 +30,7 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "records-schema.md"
 
 _BEGINNING = f"""# Records schema
 
-Made by `python -m tests.documents.records_schema`; a test says when it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
+Made by `python -m tests.documents.records_schema`; a test fails if it is out of date. Record schema version: {RECORD_SCHEMA_VERSION}.
 
 One run is one folder:
 
