@@ -20,17 +20,16 @@ from dataclasses import dataclass
 
 from reference_model.agreement import Agreement, in_words
 from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
-from reference_model.oracle import reactions
+from reference_model.oracle import first_state
 from reference_model.profile import (
     APACHE_KAFKA,
     KIP_TEXT,
     KRAFT,
     REFERENCE,
     ZOOKEEPER,
-    Profile,
     profile_of,
 )
-from reference_model.reaction import AnswerKind, Identity, NotModelled, Reaction
+from reference_model.reaction import Identity, NotModelled, Reaction
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
@@ -146,16 +145,9 @@ def _allowed(oracle: StoredInputOracle, request: Request) -> tuple[Reaction, ...
     try:
         allowed = oracle.reactions_to(request)
         if oracle.profile.asks_for_authentication:
-            allowed += _before_authentication(oracle.profile, request)
+            allowed += oracle.reactions_to(request, first_state(oracle.profile))
     except NotModelled:
         return ()
-    return allowed
-
-
-def _before_authentication(profile: Profile, request: Request) -> tuple[Reaction, ...]:
-    allowed = reactions(request.data[SIZE_BYTES:], profile, Identity())
-    if any(reaction.kind is not AnswerKind.API_VERSIONS for reaction in allowed):
-        raise NotModelled("it is about another API than ApiVersions")
     return allowed
 
 

@@ -116,7 +116,7 @@ def test_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
 def test_run_without_records_judges_no_further(tmp_path: Path) -> None:
     """Before the first test it ends with 10 and the sentence; later it stops after the running property."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    config = SimpleNamespace(stash=pytest.Stash())
+    config = SimpleNamespace(stash=pytest.Stash(), getoption=lambda option: None)
     config.stash[plugin.RECORDER] = recorder
     session = SimpleNamespace(config=config, shouldstop=False)
     item = SimpleNamespace(config=config, session=session)

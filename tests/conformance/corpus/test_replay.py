@@ -19,13 +19,16 @@ from conformance.corpus.replay import (
     Stored,
     batches,
 )
+from reference_model.connection_states import ConnectionState
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import Identity, NotModelled
 from reference_model.responses import encode_body, response_for
 from reference_model.stored_inputs import StoredInputOracle, cut_frames
 from reports.records import Verdict
 from strategies.api_versions import build_request
+from strategies.bare_requests import METADATA, build_bare_request
 from tests.conformance.suite_runs import run_suite
+from wire.api_keys import METADATA_KEY
 from wire.exchange import Exchange, Outcome, Request
 
 CLAUSE = "MODEL.agrees-with-reference"
@@ -54,6 +57,19 @@ def test_what_keeps_the_connection_is_the_models_word() -> None:
     assert oracle().allowed_for(plain + unserved).keeps_the_connection
     assert not oracle().allowed_for(plain + b"\0\0\0\1\0").keeps_the_connection
     assert not oracle().allowed_for(plain[:-1]).keeps_the_connection
+
+
+def test_requests_of_other_apis_are_not_modelled() -> None:
+    """The oracle of stored inputs judges nothing but ApiVersions."""
+    with pytest.raises(NotModelled, match="another API"):
+        oracle().reactions_to(METADATA)
+
+
+def test_a_closed_connection_stays_closed() -> None:
+    """Requests after the one that closes a connection do not change its state."""
+    closing = build_bare_request(METADATA_KEY, 99)
+    state = oracle().state_behind([closing, build_request(version=0)])
+    assert state is ConnectionState.CLOSED
 
 
 @pytest.mark.parametrize(
