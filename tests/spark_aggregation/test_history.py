@@ -115,6 +115,7 @@ def test_each_day_of_a_batch_is_one_file(spark: SparkSession, tmp_path: Path) ->
     assert read_back.cells.count() == 12
 
 
+@pytest.mark.slow  # Rolls up several times
 def test_retention_keeps_transitions_and_nothing_else_of_old_days(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -150,6 +151,7 @@ def test_night_given_again_changes_nothing(spark: SparkSession, tmp_path: Path) 
     assert Storage(spark, history).names("commits") == commits
 
 
+@pytest.mark.slow  # Rolls up several times
 def test_another_run_with_a_known_id_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """The refused run changes nothing, and is listed with the folder of the run that counts."""
     first = SmallRun(number=1, day=1).write(tmp_path / "first")
@@ -240,7 +242,7 @@ def _kill_behind_delete(number: int) -> Arm:
     [
         pytest.param(_kill_at_write("facts/failures/*"), False, marks=SLOW, id="last facts"),
         pytest.param(_kill_at_write("states/*/runs"), False, marks=SLOW, id="first of the state"),
-        pytest.param(_kill_before("publish_text"), False, id="before the commit"),
+        pytest.param(_kill_before("publish_text"), False, marks=SLOW, id="before the commit"),
         pytest.param(_kill_before("_remove_leftovers"), False, marks=SLOW, id="after the commit"),
         pytest.param(_kill_at_write("tables/cells.parquet"), False, id="tables"),
         pytest.param(
@@ -383,6 +385,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     assert kept == {"cells"}
 
 
+@pytest.mark.slow  # Rolls up twice
 def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Path) -> None:
     """The writer that began with an older state gets an error, and nothing of the first writer is lost."""
     first, second = _write_two_nights(tmp_path)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -49,6 +50,7 @@ def _known_after(state: State) -> Tables:
     return values_of(frames)
 
 
+@pytest.mark.slow  # Folds many histories
 @given(data=st.data())
 @settings(FEW_AND_SLOW, max_examples=FOLDED_HISTORIES)
 def test_nights_in_any_order_come_to_what_all_runs_at_once_come_to(

@@ -112,6 +112,7 @@ def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_pat
     ]
 
 
+@pytest.mark.slow  # The rule itself is tested on frames in test_run_selection
 def test_part_and_smoke_run_do_not_displace_a_whole_one_for_14_days(
     spark: SparkSession, tmp_path: Path
 ) -> None:
