@@ -53,7 +53,7 @@ def verify(
     of hashes next to them, runs with those that the grid names, every row of every table with the one computed from
     the runs, and every page and export, byte by byte, with the one rendered from those rows. The tables of the
     mutation score and of the changes between releases are compared if those files are given. The exit status is 0
-    if the published grid is true, and 1 if it is not.
+    if the published grid is correct, and 1 if it is not.
     """
     site = _site(published)
     taken_over = [table for table, option in GIVEN_TABLES.items() if asked[option] is None]
