@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pyarrow.parquet as pq
 
+from conformance.commands.catalogue import properties_of
+from reference_model.defects import DEFECTS
 from reports.records import Phase, Verdict, cell_verdict
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -151,3 +153,20 @@ def survivors(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
     """Wait for processes to end; return those that did not end within the time limit."""
     _, alive = psutil.wait_procs(processes, timeout=END_TIMEOUT_S)
     return list(alive)
+
+
+def judge_defects(names: Iterable[str], folder: Path) -> SuiteRun:
+    """Judge each defect by the properties of the clauses that it breaks."""
+    brokers = [part for name in names for part in ("--broker", f"reference+{name}")]
+    chosen = [
+        f"{SUITE}brokers/{place.split(':')[0]}::{place.split(':')[2]}[reference+{name}]"
+        for name in names
+        for clause in DEFECTS[name].breaks
+        for place in properties_of(clause)
+    ]
+    return run_suite(
+        *(*brokers, "--alluredir", str(folder / "allure")),
+        runs=folder / "runs",
+        suite=chosen,
+        profile="unshrunk",
+    )
