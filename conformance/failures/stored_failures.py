@@ -64,7 +64,7 @@ class StoredFailure:
         message: what was observed.
         example: the drawn values, as text.
         sent: the bytes that were sent, by connection, in order.
-        is_behind_others: whether it occurred only after requests of other examples on the same connection; earlier
+        needs_earlier_requests: whether it occurred only after requests of other examples on the same connection; earlier
             versions of the suite shared connections between examples.
     """
 
@@ -76,7 +76,7 @@ class StoredFailure:
     message: str
     example: str
     sent: Mapping[int, bytes]
-    is_behind_others: bool
+    needs_earlier_requests: bool
 
     @property
     def first_line(self) -> str:
@@ -109,7 +109,7 @@ def read_failure(path: Path) -> StoredFailure:
             sent[number] = sent.get(number, b"") + bytes.fromhex(step["data"])
         return StoredFailure(
             sent=sent,
-            is_behind_others=bool(facts.get("served_before", 0)),
+            needs_earlier_requests=bool(facts.get("served_before", 0)),
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:
@@ -150,7 +150,7 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
             f"this failure is about {failure.property_name} itself, not about one input: judge the target again with "
             f"pytest conformance/ -k {failure.property_name}"
         )
-    if failure.is_behind_others:
+    if failure.needs_earlier_requests:
         raise UnreadableValues(
             "it occurred only after requests of other examples on the same connection; examples no longer share "
             "connections, so run its reproducer.py instead"

@@ -81,7 +81,7 @@ def test_waiting_for_a_target_is_shown_on_a_terminal(
 
     texts = dict.fromkeys(("signature", "clause", "property_name", "listener", "message"), "")
     failure = StoredFailure(
-        **texts, target="reference", example="", sent={}, is_behind_others=False
+        **texts, target="reference", example="", sent={}, needs_earlier_requests=False
     )
     monkeypatch.setattr("conformance.commands.replay.read_failure", lambda _path: failure)
     monkeypatch.setattr(f"conformance.commands.{waits_for}", in_vain)

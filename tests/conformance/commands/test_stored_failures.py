@@ -213,7 +213,9 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
 
     def failure(message: str) -> StoredFailure:
         texts = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
-        return StoredFailure(**texts, message=message, example="", sent={}, is_behind_others=False)
+        return StoredFailure(
+            **texts, message=message, example="", sent={}, needs_earlier_requests=False
+        )
 
     pattern = match_for(failure("KIP-35: v3 gave (2, -1) after 0xdeadbeef.\nmore"))
     assert pattern == r"^KIP-35: v3 gave \(-?\d+, -?\d+\) after [0-9a-fx]+\."
