@@ -1,0 +1,265 @@
+"""What a scripted broker does: the response to each ApiVersions request, on each connection, of each node.
+
+A script is data. Hypothesis draws it, a run stores its `repr` with a failure, and `replay` reads it back. Everything that
+a script does not mention is healthy: the broker then behaves like a correct one that supports every version.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Literal
+
+from reference_model.listeners import PLAINTEXT
+from reference_model.profile import (
+    KRAFT,
+    NEWEST_RELEASE,
+    RECORDED_RELEASES,
+    ZOOKEEPER,
+    profile_of,
+)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import NEWEST_VERSION
+
+Range = tuple[int, int, int]
+"""An entry of a table: API key, lowest and highest version."""
+CLUSTER_ID = "scripted-cluster-00000"
+"""The cluster id that a scripted broker reports unless its script names another."""
+
+
+@functools.cache
+def healthy_ranges() -> tuple[Range, ...]:
+    """Return the table of a healthy scripted broker, by key.
+
+    It lists the APIs of the newest release, each from the lowest version that any release has supported. So every
+    client since 0.10.0 shares a version with it.
+    """
+    lowest: dict[int, int] = {}
+    for release in RECORDED_RELEASES:
+        for quorum in (KRAFT, ZOOKEEPER):
+            for entry in profile_of(release, quorum=quorum).api_keys:
+                known = lowest.get(entry.api_key, entry.min_version)
+                lowest[entry.api_key] = min(known, entry.min_version)
+    return tuple(
+        (entry.api_key, lowest[entry.api_key], entry.max_version)
+        for entry in sorted(profile_of(NEWEST_RELEASE).api_keys, key=attrgetter("api_key"))
+    )
+
+
+def base_ranges(base: str) -> tuple[Range, ...]:
+    """Return the entries of a table's base, by key; see `Table.base`."""
+    if base == "healthy":
+        return healthy_ranges()
+    if base == "itself":
+        return tuple(entry for entry in healthy_ranges() if entry[0] == API_VERSIONS_KEY)
+    if base == "empty":
+        return ()
+    quorum = KRAFT if profile_of(base).api_keys else ZOOKEEPER
+    return tuple(
+        (entry.api_key, entry.min_version, entry.max_version)
+        for entry in profile_of(base, quorum=quorum).api_keys
+    )
+
+
+class _ShortRepr:
+    """Leaves out of `repr` what has its default value; the result can still be evaluated."""
+
+    def __repr__(self) -> str:
+        given = (
+            f"{field.name}={value!r}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if (value := getattr(self, field.name)) != field.default
+        )
+        return f"{type(self).__name__}({', '.join(given)})"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Table(_ShortRepr):
+    """The table of an ApiVersions response.
+
+    Attributes:
+        base: "healthy": the entries of `healthy_ranges`; "itself": only that of ApiVersions; "empty": none; otherwise the
+            release whose recorded table it is, such as "2.8.2".
+        changed: entries that replace the base's entry of the same key, or are added in the order of the keys.
+        removed: keys whose entries are left out.
+        before: further entries before all others, also of keys that are there already.
+        after: further entries after all others.
+        descending: whether the entries are written from the highest key to the lowest.
+        null: whether a null array is written instead of the entries.
+        claimed_count: the count that is written, if it is not the number of entries.
+    """
+
+    base: str = "healthy"
+    changed: tuple[Range, ...] = ()
+    removed: tuple[int, ...] = ()
+    before: tuple[Range, ...] = ()
+    after: tuple[Range, ...] = ()
+    descending: bool = False
+    null: bool = False
+    claimed_count: int | None = None
+
+    @property
+    def entries(self) -> tuple[Range, ...]:
+        """The entries in the order in which they are written; none for a null table."""
+        if self.null:
+            return ()
+        ranges = {entry[0]: entry for entry in base_ranges(self.base)}
+        ranges.update((entry[0], entry) for entry in self.changed)
+        ordered = sorted(
+            (ranges[key] for key in ranges.keys() - set(self.removed)), reverse=self.descending
+        )
+        return (*self.before, *ordered, *self.after)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the array is well-formed: not null, and as long as its count says."""
+        return not self.null and self.claimed_count in (None, len(self.entries))
+
+    def ranges_of(self, api_key: int) -> tuple[tuple[int, int], ...]:
+        """Return the range of each entry for an API, in their order."""
+        return tuple((low, high) for key, low, high in self.entries if key == api_key)
+
+
+HEALTHY = Table()
+ITSELF = Table(base="itself")
+EMPTY = Table(base="empty")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Answer(_ShortRepr):
+    """What a scripted broker does with one ApiVersions request.
+
+    Attributes:
+        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes, the connection stays open.
+        error_code: the error code of the response.
+        table: its table.
+        layout: the version in whose layout the body is written; None for that of the request. A version that does not
+            exist is written as the nearest one that does.
+        throttle_time_ms: the throttle time, in versions that have it.
+        supported_features: name, lowest and highest level of each supported feature, in versions that have them.
+        finalized_features: name, highest and lowest level of each finalized feature.
+        finalized_features_epoch: their epoch; -1 leaves it out.
+        unknown_tags: tag and bytes of tagged fields that nobody knows, in flexible versions.
+        flexible_header: whether the response header is v1, that is, has a tag section. Every correct one is v0.
+        correlation_shift: added to the request's correlation id.
+        body: bytes that are written instead of the body.
+        cut_to: after how many bytes the body ends, inside a frame of the right size; None for all of it.
+        trailing: bytes after the body, inside the frame.
+        claimed_size: the size prefix, if it is not the right one.
+        pieces: into how many pieces the frame is cut; each is a write of its own.
+        delay_ms: the wait before each piece.
+        then: what happens to the connection after the response: "stay", "close" or "reset".
+    """
+
+    action: Literal["answer", "close", "reset", "silence"] = "answer"
+    error_code: int = 0
+    table: Table = HEALTHY
+    layout: int | None = None
+    throttle_time_ms: int = 0
+    supported_features: tuple[tuple[str, int, int], ...] = ()
+    finalized_features: tuple[tuple[str, int, int], ...] = ()
+    finalized_features_epoch: int = -1
+    unknown_tags: tuple[tuple[int, bytes], ...] = ()
+    flexible_header: bool = False
+    correlation_shift: int = 0
+    body: bytes | None = None
+    cut_to: int | None = None
+    trailing: bytes = b""
+    claimed_size: int | None = None
+    pieces: int = 1
+    delay_ms: int = 0
+    then: Literal["stay", "close", "reset"] = "stay"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ConnectionScript(_ShortRepr):
+    """What happens on one connection.
+
+    Attributes:
+        on_open: "serve"; "close": the connection is closed as soon as it is open; "silence": nothing is ever answered.
+        newest_version: the newest version of ApiVersions that the broker supports. It refuses a higher one as a correct
+            broker does: UNSUPPORTED_VERSION in the layout of v0, with its range of ApiVersions. Such a request gets none
+            of the `answers`.
+        answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
+        closes_after: after how many responses to other requests the broker closes the connection; None for never.
+        cluster_id: the cluster id in Metadata responses on this connection.
+    """
+
+    on_open: Literal["serve", "close", "silence"] = "serve"
+    newest_version: int = NEWEST_VERSION
+    answers: tuple[Answer, ...] = (Answer(),)
+    closes_after: int | None = None
+    cluster_id: str = CLUSTER_ID
+
+    def answer(self, number: int) -> Answer:
+        """Return what is done with an ApiVersions request, counted from 0 on the connection."""
+        return self.answers[min(number, len(self.answers) - 1)]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NodeScript(_ShortRepr):
+    """What one broker of the cluster does.
+
+    Attributes:
+        connections: what happens on the first connection to it, the second and so on; the last one repeats.
+    """
+
+    connections: tuple[ConnectionScript, ...] = (ConnectionScript(),)
+
+    def connection(self, number: int) -> ConnectionScript:
+        """Return what happens on a connection to this node, counted from 0."""
+        return self.connections[min(number, len(self.connections) - 1)]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Script(_ShortRepr):
+    """What a scripted cluster does, and how the client is driven meanwhile.
+
+    Attributes:
+        nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes.
+        heals_after_ms: after this time every node is healthy, on the same ports; connections that are open then stay as
+            they are, later ones are healthy. None for never.
+        listener: the security of the connections: a name of `reference_model.listeners`.
+        timeout_ms: how long the client may work on its operation.
+        keeps_asking: whether the client repeats its operation until the time is over, instead of ending after the first.
+        options: names of the client's options that it is started with, such as "without_cluster_check".
+    """
+
+    nodes: tuple[NodeScript, ...] = (NodeScript(),)
+    heals_after_ms: int | None = None
+    listener: str = PLAINTEXT
+    timeout_ms: int = 2000
+    keeps_asking: bool = False
+    options: tuple[str, ...] = ()
+
+    @property
+    def answers(self) -> Iterable[Answer]:
+        """Every answer that the script mentions."""
+        return (
+            answer
+            for node in self.nodes
+            for connection in node.connections
+            for answer in connection.answers
+        )
+
+
+HEALTHY_SCRIPT = Script()
+"""The script of a healthy cluster of one node: a client that fails under it cannot be judged."""
+
+
+def one_node(*answers: Answer, **others: object) -> Script:
+    """Return a script of one node that treats all connections alike.
+
+    Args:
+        answers: the answers to the ApiVersions requests of a connection.
+        others: further attributes of the script.
+    """
+    connection = ConnectionScript(answers=answers or (Answer(),))
+    return Script(nodes=(NodeScript(connections=(connection,)),), **others)  # type: ignore[arg-type]
+
+
+def node_id(node: int) -> int:
+    """Return the node id of a node, given its place in the script."""
+    return node + 1
