@@ -145,6 +145,7 @@ class ModelClient:
         self.opened = 0
         self.until_ms = 0
         self.notes: dict[str, Any] = {}
+        self._version_to_go_on_with: dict[Address, int] = {}
         self._turn = 0
         self._failures_in_a_row = 0
 
@@ -339,6 +340,8 @@ class ModelClient:
             if error_code != ErrorCode.UNSUPPORTED_VERSION:
                 break
             version = self.version_after_refusal(link, version, response)
+            self._version_to_go_on_with[link.address] = version
+        self._version_to_go_on_with.pop(link.address, None)
         self.raise_error(link, error_code)
         body = self.body_of(link, version, response)
         try:
@@ -350,8 +353,11 @@ class ModelClient:
         return self.ranges_in(link, decoded)
 
     def first_version(self, link: Link) -> int:
-        """Return the version of ApiVersions that the client begins with on a connection."""
-        return NEWEST_VERSION
+        """Return the version of ApiVersions that the client begins with on a connection.
+
+        It is the newest one, unless the last connection to this address was lost right after a version was refused there.
+        """
+        return self._version_to_go_on_with.pop(link.address, NEWEST_VERSION)
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask for the table in a version; return the response, header included."""
