@@ -256,7 +256,7 @@ class Script(_ShortRepr):
         )
 
 
-HEALTHY_SCRIPT = Script()
+HEALTHY_SCRIPT = Script(timeout_ms=8000)
 """The script of a healthy cluster of one node: a client that fails under it cannot be judged."""
 
 

@@ -1,4 +1,4 @@
-"""The messages by which a client learns the brokers of a cluster: Metadata, FindCoordinator and DescribeCluster.
+"""The messages with which a client begins: SASL, and those by which it learns the brokers of a cluster.
 
 Source: the message schemas of release 4.4.0; a test compares them.
 """
@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from wire.api_keys import DESCRIBE_CLUSTER_KEY, FIND_COORDINATOR_KEY, METADATA_KEY
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    FIND_COORDINATOR_KEY,
+    METADATA_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+)
 from wire.error_codes import ErrorCode
 from wire.message_schemas import Api, Schema
 
@@ -167,10 +173,38 @@ DESCRIBE_CLUSTER = _api(
     ],
 )
 
+SASL_HANDSHAKE = _api(
+    "SaslHandshake",
+    SASL_HANDSHAKE_KEY,
+    "0-1",
+    "none",
+    [_field("Mechanism", "string", "0+")],
+    [_field("ErrorCode", "int16", "0+"), _field("Mechanisms", "[]string", "0+")],
+)
+
+SASL_AUTHENTICATE = _api(
+    "SaslAuthenticate",
+    SASL_AUTHENTICATE_KEY,
+    "0-2",
+    "2+",
+    [_field("AuthBytes", "bytes", "0+")],
+    [
+        _field("ErrorCode", "int16", "0+"),
+        _field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        _field("AuthBytes", "bytes", "0+"),
+        _field("SessionLifetimeMs", "int64", "1+", default="0"),
+    ],
+)
+
+SASL_APIS: Mapping[int, Api] = MappingProxyType(
+    {api.api_key: api for api in (SASL_HANDSHAKE, SASL_AUTHENTICATE)}
+)
+"""The two APIs of SASL, by key."""
+
 CLUSTER_APIS: Mapping[int, Api] = MappingProxyType(
     {api.api_key: api for api in (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)}
 )
-"""The three APIs, by key."""
+"""The APIs that name the brokers of a cluster, by key."""
 
 NodeAddress = tuple[int, str, int]
 """Node id, host and port of a broker."""
@@ -208,7 +242,9 @@ def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluste
         return response(**about)
     unknown = tuple(
         elements["topics"](
-            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name=topic.name, topic_id=topic.topic_id
+            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            name=topic.name,
+            topic_id=topic.topic_id,
         )
         for topic in request.topics or ()
     )
