@@ -182,20 +182,30 @@ class ConnectionScript(_ShortRepr):
         newest_version: the newest version of ApiVersions that the broker supports. It refuses a higher one as a correct
             broker does: UNSUPPORTED_VERSION in the layout of v0, with its range of ApiVersions. Such a request gets none
             of the `answers`.
+        refusal: what a version above the newest one gets instead; None for the refusal of a correct broker.
         answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
         closes_after: after how many responses to other requests the broker closes the connection; None for never.
         cluster_id: the cluster id in Metadata responses on this connection.
+        node_ids: the ids that the nodes have on this connection, by place; empty for those of `node_id`. Metadata names
+            the nodes so, and a request with the ids of KIP-1242 gets REBOOTSTRAP_REQUIRED unless they are those of the
+            cluster and of this node.
     """
 
     on_open: Literal["serve", "close", "silence"] = "serve"
     newest_version: int = NEWEST_VERSION
+    refusal: Answer | None = None
     answers: tuple[Answer, ...] = (Answer(),)
     closes_after: int | None = None
     cluster_id: str = CLUSTER_ID
+    node_ids: tuple[int, ...] = ()
 
     def answer(self, number: int) -> Answer:
         """Return what is done with an ApiVersions request, counted from 0 on the connection."""
         return self.answers[min(number, len(self.answers) - 1)]
+
+    def id_of(self, node: int) -> int:
+        """Return the id that a node has on this connection, given its place in the script."""
+        return self.node_ids[node] if self.node_ids else node_id(node)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -241,11 +251,12 @@ class Script(_ShortRepr):
             answer
             for node in self.nodes
             for connection in node.connections
-            for answer in connection.answers
+            for answer in (connection.refusal, *connection.answers)
+            if answer is not None
         )
 
 
-HEALTHY_SCRIPT = Script()
+HEALTHY_SCRIPT = Script(timeout_ms=8000)
 """The script of a healthy cluster of one node: a client that fails under it cannot be judged."""
 
 
@@ -256,8 +267,17 @@ def one_node(*answers: Answer, **others: object) -> Script:
         answers: the answers to the ApiVersions requests of a connection.
         others: further attributes of the script.
     """
-    connection = ConnectionScript(answers=answers or (Answer(),))
-    return Script(nodes=(NodeScript(connections=(connection,)),), **others)  # type: ignore[arg-type]
+    return all_connections(ConnectionScript(answers=answers or (Answer(),)), **others)
+
+
+def all_connections(*connections: ConnectionScript, **others: object) -> Script:
+    """Return a script of one node.
+
+    Args:
+        connections: what happens on its first connection, the second and so on; the last one repeats.
+        others: further attributes of the script.
+    """
+    return Script(nodes=(NodeScript(connections=connections),), **others)  # type: ignore[arg-type]
 
 
 def node_id(node: int) -> int:

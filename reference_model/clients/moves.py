@@ -1,0 +1,173 @@
+"""The requests of a client as moves: each with what the client knew on its connection when it sent the request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.script import ConnectionScript
+from reference_model.clients.told import Tells, Told, told_by
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    DESCRIBE_CLUSTER_KEY,
+    METADATA_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+)
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.error_codes import ErrorCode
+
+SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
+_NAMES: Mapping[int, str] = {
+    METADATA_KEY: "Metadata",
+    10: "FindCoordinator",
+    SASL_HANDSHAKE_KEY: "SaslHandshake",
+    API_VERSIONS_KEY: "ApiVersions",
+    SASL_AUTHENTICATE_KEY: "SaslAuthenticate",
+    DESCRIBE_CLUSTER_KEY: "DescribeCluster",
+}
+ENDS_FROM_VERSION: Mapping[ErrorCode, int] = {
+    ErrorCode.INVALID_REQUEST: FIRST_FLEXIBLE_VERSION,
+    ErrorCode.REBOOTSTRAP_REQUIRED: FIRST_VERSION_WITH_CLUSTER_CHECK,
+}
+"""Errors after which a connection must not be used any more, with the first version that can be answered with them."""
+
+
+def api_name(api_key: int) -> str:
+    """Return the name of an API, as far as clients are expected to use it."""
+    return _NAMES.get(api_key, f"API {api_key}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One request of a client, and what the client knew on this connection when it sent it.
+
+    A response counts as known once it was written completely; a request that was sent before is not judged by it.
+
+    Attributes:
+        request: the request.
+        number: its place among the requests of its connection, counted from 0.
+        told: what the response told the client later; None for an API other than ApiVersions.
+        has_asked: whether there was an ApiVersions request before it.
+        table: the latest table.
+        latest: the latest ApiVersions request whose response was known.
+        ended_by: the first one whose response ends the use of the connection.
+    """
+
+    request: SeenRequest
+    number: int
+    told: Told | None = None
+    has_asked: bool = False
+    table: Told | None = None
+    latest: Move | None = None
+    ended_by: Move | None = None
+
+    def __str__(self) -> str:
+        seen = self.request
+        return f"{api_name(seen.api_key)} v{seen.api_version} on connection {seen.connection}"
+
+    @property
+    def tells(self) -> Tells | None:
+        """What kind of response an ApiVersions request got."""
+        return None if self.told is None else self.told.kind
+
+    @property
+    def ends_connection(self) -> bool:
+        """Whether nothing more may be sent on the connection once the client knows the response."""
+        error = None if self.told is None else self.told.error_code
+        first = None if error is None else ENDS_FROM_VERSION.get(error)
+        return first is not None and self.request.api_version >= first
+
+    @property
+    def gives_ids(self) -> tuple[bool, bool]:
+        """Whether an ApiVersions request has a cluster id, and a node id."""
+        body = self.request.body
+        if body is None or self.request.api_version < FIRST_VERSION_WITH_CLUSTER_CHECK:
+            return False, False
+        return body.cluster_id is not None, body.node_id != -1
+
+
+class History:
+    """A recording in the order in which the client acted.
+
+    Attributes:
+        recording: the recording.
+        moves: all moves.
+        by_connection: the moves of each connection, by its number.
+        metadata: the moves that were answered with metadata.
+        misrouted: the moves that were answered with REBOOTSTRAP_REQUIRED.
+    """
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.moves: list[Move] = []
+        self.by_connection: dict[int, list[Move]] = {}
+        for request in recording.requests:
+            # Requests on connections that are only counted say too little about what the client knew.
+            if request.connection < len(recording.connections):
+                earlier = self.by_connection.setdefault(request.connection, [])
+                move = _move(request, earlier)
+                earlier.append(move)
+                self.moves.append(move)
+        self.metadata = [
+            move
+            for move in self.moves
+            if move.request.api_key in (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
+            and move.request.response
+        ]
+        self.misrouted = [
+            move
+            for move in self.moves
+            if move.ends_connection
+            and move.told is not None
+            and move.told.error_code is ErrorCode.REBOOTSTRAP_REQUIRED
+        ]
+
+    def moves_on(self, connection: SeenConnection) -> list[Move]:
+        """Return the moves on a connection."""
+        return self.by_connection.get(connection.number, [])
+
+    def connection_of(self, move: Move) -> SeenConnection:
+        """Return the connection of a move."""
+        return self.recording.connections[move.request.connection]
+
+    def script_of(self, connection: SeenConnection) -> ConnectionScript:
+        """Return what the broker did on a connection."""
+        if connection.is_healthy:
+            return ConnectionScript()
+        earlier = sum(1 for _ in self.earlier_connections(connection))
+        return self.recording.script.nodes[connection.node].connection(earlier)
+
+    def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
+        """Return whether the client got metadata before a time, and after another one."""
+        return any(since_ms < move.request.at_ms <= at_ms for move in self.metadata)
+
+    def earlier_connections(self, connection: SeenConnection) -> Iterator[SeenConnection]:
+        """Yield the earlier connections to the same node."""
+        return (
+            other
+            for other in self.recording.connections[: connection.number]
+            if other.node == connection.node
+        )
+
+
+def _move(request: SeenRequest, earlier: list[Move]) -> Move:
+    before = earlier[-1] if earlier else None
+    table = latest = ended_by = None
+    if before is not None:
+        table, latest, ended_by = before.table, before.latest, before.ended_by
+    for move in earlier[0 if latest is None else latest.number + 1 :]:
+        if move.told is not None and move.told.from_ms <= request.at_ms:
+            latest = move
+            table = move.told if move.tells is Tells.TABLE else table
+            ended_by = ended_by or (move if move.ends_connection else None)
+    return Move(
+        request=request,
+        number=len(earlier),
+        told=told_by(request) if request.is_about_versions else None,
+        has_asked=before is not None and (before.has_asked or before.request.is_about_versions),
+        table=table,
+        latest=latest,
+        ended_by=ended_by,
+    )
