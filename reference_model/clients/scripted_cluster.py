@@ -308,8 +308,8 @@ class ScriptedConnection:
             key == start.api_key and low <= start.api_version <= high
             for key, low, high in self._ranges
         )
-        if api is None or not is_listed:
-            if is_listed:
+        if api is None or not is_listed or start.api_version not in api.valid_versions:
+            if is_listed and start.api_version >= 0:
                 self._cluster.unserved.setdefault((start.api_key, start.api_version))
             return dataclasses.replace(request, is_served=False), [Write(then="close")]
         try:
