@@ -43,7 +43,7 @@ from wire.headers import (
     request_header_version,
 )
 from wire.message_schemas import Api
-from wire.sasl import PLAIN
+from wire.sasl import BARE_TOKEN, PLAIN
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
 
 Address = tuple[str, int]
@@ -239,6 +239,9 @@ class ScriptedConnection:
         elif self._token_is_bare:
             # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
             self._token_is_bare, self._is_authenticated = False, True
+            request = dataclasses.replace(
+                request, api_key=SASL_AUTHENTICATE_KEY, api_version=BARE_TOKEN, correlation_id=0
+            )
             writes = [Write(data=encode_frame(b""))]
         elif is_about_versions:
             request, writes = self._answer_api_versions(request, payload)
