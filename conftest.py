@@ -1,3 +1,9 @@
 """Loads the project's pytest plugins."""
 
-pytest_plugins = ["fixtures.plugin", "reports.plugin", "conformance.engine.plugin"]
+pytest_plugins = [
+    "fixtures.plugin",
+    "fixtures.client_plugin",
+    "reports.plugin",
+    "conformance.engine.plugin",
+    "conformance.engine.client_plugin",
+]

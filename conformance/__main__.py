@@ -12,7 +12,7 @@ from reports.distribution import suite_version
 
 COMMANDS: Mapping[str, str] = MappingProxyType(
     {
-        **{"targets": "catalogue", "clauses": "catalogue", "explain": "catalogue"},
+        **dict.fromkeys(("targets", "clients", "clauses", "explain"), "catalogue"),
         **{
             name: name
             for name in ("judge", "matrix", "grid", "site", "verify", "changes", "mutation")

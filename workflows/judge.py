@@ -1,7 +1,6 @@
-"""The program that `action.yml` runs: it judges one broker, in the workflow of the project that builds the broker.
+"""The program that `action.yml` runs: it judges a broker or a client, in the workflow of the project that builds it.
 
-The inputs are environment variables `INPUT_<NAME>`. Exactly one of INPUT_BOOTSTRAP_SERVER, INPUT_BROKER and
-INPUT_IMAGE chooses the target. The exit status is the suite's.
+The inputs are environment variables `INPUT_<NAME>`. Exactly one of those in `KINDS` chooses the target. The exit status is the suite's.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from workflows.job_outputs import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"
-KINDS = ("bootstrap-server", "broker", "image")
+KINDS = ("bootstrap-server", "broker", "image", "client", "client-command")
+"""The inputs of which one chooses what is judged."""
 IMAGE_TARGET = "given-image"
 USAGE_ERROR = 4
 _COMMIT = re.compile("[0-9a-f]{40}")
@@ -53,7 +53,9 @@ def target_options(environment: Mapping[str, str]) -> list[str]:
         return ["--broker", IMAGE_TARGET, "--launcher", "container"]
     if kind == "bootstrap-server":
         return ["--bootstrap-server", given(environment, kind)]
-    return [option for id_ in given(environment, kind).split() for option in ("--broker", id_)]
+    if kind == "client-command":
+        return ["--client-cmd", given(environment, kind)]
+    return [option for id_ in given(environment, kind).split() for option in (f"--{kind}", id_)]
 
 
 def image_entry(environment: Mapping[str, str]) -> str:

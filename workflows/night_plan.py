@@ -4,7 +4,7 @@
 
 Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image have to run as containers,
 so that an unavailable engine is a failure and does not silently change the launcher. Targets without one
-(packages, and the two oldest releases) are judged together in one further row.
+(packages, and the two oldest releases) are judged together in one further row, and so are the clients.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import click
 
 from conformance.commands.matrix import shard_of
+from fixtures.registry.clients import Client, all_clients
 from fixtures.registry.targets import Target, load_targets
 from workflows.job_outputs import write_outputs
 
@@ -47,6 +48,7 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
             "judged": " ".join(shard_of(containers, number, parts)),
             "shard": f"{number}/{parts}",
             "launcher": "container",
+            "option": "",
         }
         for number in range(1, parts + 1)
     ]
@@ -59,9 +61,23 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
                 "judged": names,
                 "shard": "1/1",
                 "launcher": "auto",
+                "option": "",
             }
         )
     return rows
+
+
+def row_of_clients(clients: Sequence[Client]) -> dict[str, str]:
+    """Return the row of the job that judges clients, all of them one after the other."""
+    names = " ".join(client.id for client in clients)
+    return {
+        "name": "clients",
+        "targets": names,
+        "judged": names,
+        "shard": "1/1",
+        "launcher": "auto",
+        "option": "--clients",
+    }
 
 
 @click.command(name="workflows.night_plan")
@@ -70,6 +86,7 @@ def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
 def main(shards: int, also: str) -> None:
     """Plan the jobs of a nightly run."""
     rows = matrix_rows(nightly_targets(load_targets(), also.split()), shards)
+    rows.append(row_of_clients(all_clients()))
     judged = [target for row in rows for target in row["judged"].split()]
     write_outputs(
         {"matrix": json.dumps({"include": rows}), "targets": " ".join(sorted(judged))},

@@ -1,4 +1,4 @@
-"""`targets`, `clauses` and `explain`: list what can be judged."""
+"""`targets`, `clients`, `clauses` and `explain`: list what can be judged."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from clauses.catalogue import CatalogueError, catalogue
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
+from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import Target, load_targets
 from reference_model.defects import DEFECTS
 from reference_model.listeners import LISTENERS
@@ -107,6 +108,21 @@ def targets(defects: bool) -> None:
         for row in rows:
             table.add_row(*row)
     console.print(table)
+
+
+@click.command()
+def clients() -> None:
+    """List the clients that --client accepts."""
+    table = _plain_table("id", "language", "ring", "known violations", "note")
+    try:
+        listed = all_clients()
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error
+    for client in listed:
+        note = "speaks KIP-1242" if client.cluster_check else ""
+        known = str(len(client.known_violations) or "")
+        table.add_row(client.id, client.language, client.ring, known, note)
+    _console().print(table)
 
 
 @click.command()

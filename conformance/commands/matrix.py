@@ -17,10 +17,11 @@ from rich.table import Table
 
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
-from conformance.commands.selection import runnable_targets
+from conformance.commands.selection import runnable_targets, selected_clients
 from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS, TIERS
+from fixtures.registry.clients import RINGS
 from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.exit_status import ExitStatus
@@ -136,6 +137,19 @@ class _Display:
     metavar="I/N",
     help="run the I-th of N parts of the targets",
 )
+@click.option(
+    "--clients",
+    is_flag=True,
+    help="judge clients instead of brokers: TARGET is the id or glob of a client; every client if none is given",
+)
+@click.option(
+    "--ring",
+    "rings",
+    multiple=True,
+    type=click.Choice(RINGS),
+    default=RINGS,
+    help="with --clients: the rings from which globs choose; repeatable; default: all",
+)
 @click.option("--tier", type=click.Choice(TIERS), default="standard", show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
@@ -151,27 +165,34 @@ def matrix(
     patterns: tuple[str, ...],
     jobs: int,
     shard: tuple[int, int],
+    clients: bool,
+    rings: tuple[str, ...],
     tier: str,
     launcher: str,
     seed: int | None,
     runs: Path,
 ) -> None:
-    """Judge many targets, each in its own run.
+    """Judge many targets, or many clients, each in its own run.
 
     TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that has never
     been tried is left out unless its id is given. The command prints one table and the findings of failing runs, and
     ends with the most serious exit status of the runs.
     """
-    chosen = runnable_targets(patterns)
+    chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns)
     if not chosen:
         raise click.UsageError("none of these targets has been tried yet; to run one, give its id")
     targets = shard_of([target.id for target in chosen], *shard)
     if not targets:
         raise click.UsageError("this shard has no target; use fewer shards")
-    options = ["--tier", tier, "--launcher", launcher]
+    options = ["--tier", tier] if clients else ["--tier", tier, "--launcher", launcher]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
     signal.signal(signal.SIGTERM, _interrupt)
-    suite = TargetRuns(runs.absolute(), options=options, jobs=jobs)
+    suite = TargetRuns(
+        runs.absolute(),
+        options=options,
+        jobs=jobs,
+        chosen_by="--client" if clients else "--broker",
+    )
     try:
         before = finished_runs(runs, chosen, tier=tier, seed=seed, launcher=launcher)
     except HarnessError as error:

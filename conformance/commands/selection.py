@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.commands.errors import InvalidFile, UnknownName
-from fixtures.errors import InvalidTargetFile, UnknownTarget
+from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.built_in import reference_targets
+from fixtures.registry.clients import RINGS, select_clients
 from fixtures.registry.targets import Target, select_targets
+from fixtures.under_test.client import target_of
 
 EVERY_RELEASE = ("apache-kafka-*",)
 
@@ -41,3 +43,18 @@ def runnable_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
         for target in selected_targets(patterns or EVERY_RELEASE)
         if not target.not_tried or target.id in patterns
     )
+
+
+def selected_clients(patterns: Sequence[str], rings: Sequence[str] = RINGS) -> tuple[Target, ...]:
+    """Return the clients that match ids, or globs in some rings, as the records know them; all if no pattern is given.
+
+    Raises:
+        UnknownName: a pattern matches nothing.
+        InvalidFile: a file of the registry does not follow its schema.
+    """
+    try:
+        return tuple(map(target_of, select_clients(patterns or ("*",), rings)))
+    except UnknownClient as error:
+        raise UnknownName(str(error)) from error
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error

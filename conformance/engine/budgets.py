@@ -20,3 +20,14 @@ def examples_on(listener: str, listeners: tuple[str, ...], max_examples: int) ->
     if listener == listeners[0]:
         return max_examples
     return max(1, max_examples // SHARE_ON_FURTHER_LISTENERS)
+
+
+CLIENT_EXAMPLES = 6
+DEEP_CLIENT_EXAMPLES = 60
+"""Examples that a property draws for a client. Each starts a process and may wait for seconds, so there are few; the
+pinned examples have the main cases of every clause."""
+
+
+def client_examples(tier: str) -> int:
+    """Return how many examples are drawn for a client in a tier, not counting the pinned ones."""
+    return DEEP_CLIENT_EXAMPLES if tier == "deep" else CLIENT_EXAMPLES

@@ -13,7 +13,7 @@ from conformance.engine.overlapping import EndedBesideOthers
 from conformance.engine.repeating import Body, run_body
 from fixtures.client.greenlet_wait import can_yield
 from fixtures.errors import BrokerGone, HarnessError
-from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import JudgedTarget
 from wire.exchange import Step
 
 CRASH_OF_BROKEN = "PROTOCOL.malformed-hurts-nobody"
@@ -40,7 +40,7 @@ class CrashJudge:
         failed_elsewhere: ids of clauses that a crash violated, other than the property's own.
     """
 
-    def __init__(self, broker: Broker, examples: ExampleRecorder) -> None:
+    def __init__(self, broker: JudgedTarget, examples: ExampleRecorder) -> None:
         """Start with a target that runs.
 
         Args:

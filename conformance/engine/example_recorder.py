@@ -10,7 +10,7 @@ from typing import Any
 
 from clauses.catalogue import Clause, Level
 from conformance.assertions.judging import Unjudged
-from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
 from reports.run.recorder import CellKey, JudgedExample, RunRecorder
@@ -42,7 +42,7 @@ class ExampleRecorder:
     """
 
     def __init__(
-        self, recorder: RunRecorder, broker: Broker, clauses: tuple[Clause, ...], name: str
+        self, recorder: RunRecorder, broker: JudgedTarget, clauses: tuple[Clause, ...], name: str
     ) -> None:
         """Start without examples.
 
@@ -173,6 +173,8 @@ class ExampleRecorder:
                     example=drawn,
                     steps=steps,
                     known_violation=declared.get(clause.id, ""),
+                    role=self._recorder.role,
+                    script=self._broker.script,
                 )
             self._recorder.judged(
                 JudgedExample(

@@ -10,6 +10,7 @@ from clauses import marks
 from clauses.catalogue import Clause, Role, catalogue
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
+from fixtures.client_plugin import ChosenClient
 from fixtures.plugin import ListenerOfTarget
 from fixtures.registry.targets import Target
 from reports.plugin import clauses_of
@@ -30,10 +31,15 @@ def is_left_out(item: pytest.Item, tier: str) -> bool:
     return tier != "deep" and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 
 
-def listener_of(item: pytest.Item) -> ListenerOfTarget:
-    """Return the listener that a property is judged on, with its target."""
-    chosen = item.callspec.params["broker"]  # type: ignore[attr-defined]
-    assert isinstance(chosen, ListenerOfTarget)
+def judges_client(item: pytest.Item) -> bool:
+    """Return whether a property judges a client; otherwise it judges a broker."""
+    return "client" in getattr(item, "fixturenames", ())
+
+
+def listener_of(item: pytest.Item) -> ListenerOfTarget | ChosenClient:
+    """Return the listener that a property is judged on, with its target, or the client that it judges."""
+    chosen = item.callspec.params["client" if judges_client(item) else "broker"]  # type: ignore[attr-defined]
+    assert isinstance(chosen, ListenerOfTarget | ChosenClient)
     return chosen
 
 
@@ -45,7 +51,8 @@ def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> 
         writer: writes the run's folder.
         tier: the run's tier.
     """
-    recorder = RunRecorder(writer, tier=tier)
+    role = Role.CLIENT if any(map(judges_client, judged)) else Role.BROKER
+    recorder = RunRecorder(writer, tier=tier, role=role.value)
     cells = {
         CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)
         for item in judged
@@ -58,11 +65,7 @@ def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> 
     targets = _targets(judged)
     recorder.plan(
         (cells[key] for key in in_order),
-        [
-            clause_facts(clause, role=Role.BROKER.value)
-            for clause in catalogue()
-            if clause.id in named
-        ],
+        [clause_facts(clause, role=role.value) for clause in catalogue() if clause.id in named],
         [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in targets],
     )
     recorder.stale_expectations = stale_expectations(targets)
@@ -74,7 +77,7 @@ def _targets(items: Iterable[pytest.Item]) -> list[Target]:
     return list({(target := listener_of(item).target).id: target for item in items}.values())
 
 
-def _plan(clause: Clause, listener: ListenerOfTarget) -> PlannedCell:
+def _plan(clause: Clause, listener: ListenerOfTarget | ChosenClient) -> PlannedCell:
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,

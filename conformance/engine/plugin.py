@@ -28,7 +28,13 @@ from conformance.engine.hypothesis_profiles import (
 )
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.overlapping import JUDGE_EXAMPLE, Overlap, RejudgeSequentially
-from conformance.engine.planning import is_judged, is_left_out, listener_of, planned_run
+from conformance.engine.planning import (
+    is_judged,
+    is_left_out,
+    judges_client,
+    listener_of,
+    planned_run,
+)
 from conformance.engine.prerequisites import why_not_applicable
 from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.pytest_reports import explain
@@ -155,7 +161,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Skip a property that does not apply to the target; judge every other one."""
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)
-    if recorder is None or not clauses:
+    if recorder is None or not clauses or judges_client(item):
         return (yield)
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
     _note_target(recorder, broker)
@@ -194,7 +200,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             return result
     except (AssertionError, Flaky):
         if profile_name() != UNSHRUNK:
-            judge.repeat_failures(_repeater(item.config, broker.target))
+            judge.repeat_failures(partial(_repeater(item.config, broker.target).repeat, broker))
         raise
     finally:
         item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere

@@ -15,10 +15,10 @@ from conformance.assertions.judging import TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
-from conformance.engine.failing_examples import FailingExamples
-from conformance.engine.repeating import Body, FailingExample, Repeater
+from conformance.engine.failing_examples import FailingExamples, Repeat
+from conformance.engine.repeating import Body, FailingExample
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
-from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import JudgedTarget
 from reports.run.recorder import RunRecorder
 from wire.exchange import Exchange, Step
 
@@ -34,7 +34,7 @@ class PropertyJudge:
     def __init__(
         self,
         recorder: RunRecorder,
-        broker: Broker,
+        broker: JudgedTarget,
         clauses: tuple[Clause, ...],
         name: str,
         *,
@@ -55,7 +55,7 @@ class PropertyJudge:
         self._examples = ExampleRecorder(recorder, broker, clauses, name)
         self._limits = ExampleLimits(is_secondary_listener=is_secondary_listener, pinned=pinned)
         self._crashes = CrashJudge(broker, self._examples)
-        self._failing = FailingExamples(recorder, broker)
+        self._failing = FailingExamples(recorder)
         self._has_found = False
         self._harness_error: HarnessError | None = None
         self._first_error: AssertionError | None = None
@@ -151,9 +151,9 @@ class PropertyJudge:
         if self._first_error is not None:
             raise self._first_error
 
-    def repeat_failures(self, repeater: Repeater) -> None:
+    def repeat_failures(self, repeat: Repeat) -> None:
         """Repeat each distinct failure alone, and record how often it occurs again."""
-        self._failing.repeat(repeater)
+        self._failing.repeat(repeat)
 
     def _run(self, body: Body, values: Mapping[str, Any]) -> None:
         """Run the property's body once, and record the result."""

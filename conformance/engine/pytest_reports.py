@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis.errors import Flaky
 
-from fixtures.errors import HarnessError
+from fixtures.errors import ClientNotInstallable, HarnessError
 from reports.records import FACTS_FILE, gates
 from reports.run.allure_results import attach_failure
 from reports.run.recorder import Cell, CellKey, RunRecorder
@@ -39,6 +39,9 @@ def explain(
         _keep_evidence(recorder, keys)
     if call.excinfo is None:
         return
+    if isinstance(call.excinfo.value, ClientNotInstallable):
+        _report_not_run(report, recorder, keys, str(call.excinfo.value))
+        return
     violated = [recorder.cells[key] for key in keys if recorder.cells[key].violations]
     if violated and isinstance(call.excinfo.value, AssertionError | Flaky):
         _report_violations(report, violated, strict=strict)
@@ -67,6 +70,16 @@ def _report_violations(report: pytest.TestReport, cells: list[Cell], *, strict: 
     if excuse:
         report.outcome = "skipped"
         report.wasxfail = excuse
+
+
+def _report_not_run(
+    report: pytest.TestReport, recorder: RunRecorder, keys: list[CellKey], reason: str
+) -> None:
+    """Leave the cells of what this machine cannot run not run, with the reason."""
+    for key in keys:
+        recorder.not_run(key, reason)
+    report.outcome = "skipped"
+    report.longrepr = (report.location[0], report.location[1] or 0, f"not run: {reason}")
 
 
 def _report_problem(

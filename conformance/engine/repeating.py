@@ -19,6 +19,7 @@ from hypothesis.strategies import DataObject
 from fixtures.errors import HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
+from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.spare_target import SpareTarget
 from reports.run.repeats import Repeats, Tally
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
@@ -60,7 +61,7 @@ class FailingExample:
         return replace(self, values=values)
 
 
-def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
+def run_body(broker: JudgedTarget, body: Body, values: Mapping[str, Any]) -> None:
     """Run a property's body once; check that the broker is alive after a malformed request or a failure.
 
     Args:
@@ -84,7 +85,7 @@ def run_body(broker: Broker, body: Body, values: Mapping[str, Any]) -> None:
         broker.check_alive()
 
 
-def run_again(broker: Broker, example: FailingExample) -> None:
+def run_again(broker: JudgedTarget, example: FailingExample) -> None:
     """Run a failing example alone.
 
     Raises:

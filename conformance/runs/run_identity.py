@@ -8,20 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.registry.clients import CLIENT_FILE, CLIENTS_FOLDER
 from fixtures.registry.targets import BROKERS_FOLDER, Target
 from reports.run.recorder import TargetFacts
 
 SUITE = Path(__file__).parents[1]
-WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers")
+WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers", SUITE / "clients")
 """Naming any of these folders selects every property."""
 PARTIAL_OPTIONS = ("listener", "ignore", "ignore_glob", "lf")
 """Options that exclude tests before collection."""
 
 
 def file_sha256(target_id: str, folder: Path = BROKERS_FOLDER) -> str | None:
-    """Return the SHA-256 of a target's file; None if it has no file in the registry."""
-    path = folder / f"{target_id}.toml"
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    """Return the SHA-256 of the file of a target or client; None if it has no file in the registry."""
+    files = (folder / f"{target_id}.toml", CLIENTS_FOLDER / target_id / CLIENT_FILE)
+    path = next((path for path in files if path.is_file()), None)
+    return None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:

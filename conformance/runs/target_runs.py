@@ -118,15 +118,19 @@ def _is_of(header: Header, suite: Mapping[str, str | None]) -> bool:
 class TargetRuns:
     """Runs against targets, `jobs` at a time."""
 
-    def __init__(self, runs: Path, *, options: Sequence[str], jobs: int) -> None:
+    def __init__(
+        self, runs: Path, *, options: Sequence[str], jobs: int, chosen_by: str = "--broker"
+    ) -> None:
         """Set up without starting a run.
 
         Args:
             runs: folder for the run folders.
             options: further options for every run.
             jobs: how many run at a time.
+            chosen_by: the option that names a target: "--broker" or "--client".
         """
         self._options = ["--runs", str(runs), *options]
+        self._chosen_by = chosen_by
         self._processes = SuiteProcesses[str](jobs=jobs)
 
     @property
@@ -150,7 +154,7 @@ class TargetRuns:
         with TemporaryDirectory() as files:
             file_of = {target: Path(files) / target for target in targets}
             options = {
-                target: ["--broker", target, RUN_FOLDER_FILE, str(file), *self._options]
+                target: [self._chosen_by, target, RUN_FOLDER_FILE, str(file), *self._options]
                 for target, file in file_of.items()
             }
             self._processes.run(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from clauses.catalogue import Role
 from reports.records import (
     NOTHING,
     SAMPLED_EXAMPLES_PER_PROPERTY,
@@ -180,15 +181,17 @@ class RunRecorder:
         stopped: whether the run was interrupted.
         stale_expectations: declared violations that are out of date, one sentence each.
         matched_expectations: declared violations that a failure matched, each with its target.
+        role: what its targets are judged as: "broker" or "client".
     """
 
-    def __init__(self, writer: RunWriter, *, tier: str) -> None:
+    def __init__(self, writer: RunWriter, *, tier: str, role: str = Role.BROKER) -> None:
         self.cells: dict[CellKey, Cell] = {}
         self.targets: dict[str, TargetFacts] = {}
         self.stopped = False
         self.stale_expectations: list[str] = []
         self.matched_expectations: set[tuple[str, object]] = set()
         self.writer = writer
+        self.role = role
         self._tier = tier
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
@@ -235,6 +238,11 @@ class RunRecorder:
         cell = self.cells[key]
         if not cell.verdicts:
             cell.planned = dataclasses.replace(cell.planned, applicable=False, reason=reason)
+
+    def not_run(self, key: CellKey, reason: str) -> None:
+        """Record why a cell is not judged in this run although it could be judged elsewhere."""
+        cell = self.cells[key]
+        cell.planned = dataclasses.replace(cell.planned, reason=reason)
 
     def left_out(self, key: CellKey, reason: str) -> None:
         """Record what a cell is judged without; its verdict covers the rest."""
@@ -307,7 +315,7 @@ class RunRecorder:
                 "release": facts.release if facts else "unknown",
                 "launcher": facts.launcher if facts else "none",
                 "listener": example.key.listener,
-                "client": None,
+                "client": example.key.target if self.role == Role.CLIENT else None,
                 "clause": example.key.clause,
                 "property": example.property_name,
                 "tier": self._tier,

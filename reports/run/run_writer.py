@@ -50,8 +50,8 @@ CODE_FOLDERS = (
     "wire",
 )
 CODE_SUFFIXES = (".py", ".toml", ".csv", ".json")
-TARGET_FILES = Path("fixtures") / "brokers"
-"""Folder of the targets' files; each describes one target and has a digest of its own."""
+TARGET_FOLDERS = (Path("fixtures") / "brokers", Path("fixtures") / "clients")
+"""Folders of the files of targets and clients; each file describes one and has a digest of its own."""
 
 Row = Mapping[str, Any]
 
@@ -105,7 +105,7 @@ def code_sha256() -> str:
     for folder in CODE_FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             place = path.relative_to(root)
-            if path.suffix in CODE_SUFFIXES and place.parent != TARGET_FILES:
+            if path.suffix in CODE_SUFFIXES and not any(map(place.is_relative_to, TARGET_FOLDERS)):
                 digest.update(f"{place.as_posix()}\0".encode())
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -1,0 +1,103 @@
+"""The pytest plugin that judges clients: the counterpart of `conformance.engine.plugin`, which judges brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis.errors import Flaky
+
+from clauses import marks
+from conformance.engine.budgets import client_examples
+from conformance.engine.client_prerequisites import why_not_applicable
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.overlapping import JUDGE_EXAMPLE
+from conformance.engine.planning import is_judged, judges_client, listener_of
+from conformance.engine.plays_ahead import scripts_of
+from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.repeating_plays import repeat_play
+from conformance.runs.run_identity import SUITE, target_facts
+from fixtures.client_plugin import CLIENTS
+from fixtures.plugin import tier_of
+from fixtures.under_test.client import LAUNCHER, ClientUnderTest
+from reports.plugin import RECORDER, clauses_of
+from reports.run.allure_results import label_result
+from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
+from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
+
+CLIENT_PROPERTIES = SUITE / "clients"
+BROKER_PROPERTIES = SUITE / "brokers"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a command line that asks for properties of clients without a client."""
+    here = config.invocation_params.dir
+    asked = [(here / argument.partition("::")[0]).resolve() for argument in config.args]
+    if not config.stash[CLIENTS] and any(path.is_relative_to(CLIENT_PROPERTIES) for path in asked):
+        raise pytest.UsageError(
+            "these properties judge clients: choose one with --client or --client-cmd"
+        )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Collect either the properties of clients or those of brokers."""
+    others = BROKER_PROPERTIES if config.stash[CLIENTS] else CLIENT_PROPERTIES
+    return True if collection_path == others else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Skip a property that does not apply to the client; judge every other one."""
+    recorder = item.config.stash.get(RECORDER, None)
+    if recorder is None or not is_judged(item) or not judges_client(item):
+        return (yield)
+    client: ClientUnderTest = item.funcargs["client"]  # type: ignore[attr-defined]
+    _begin(item, client, recorder)
+    clauses = clauses_of(item)
+    needs = [need for mark in item.iter_markers(marks.NEEDS) for need in mark.args]
+    reason = why_not_applicable(needs, client)
+    for clause in clauses:
+        if reason is not None:
+            recorder.not_applicable(CellKey(clause.id, client.target.id, client.listener), reason)
+        label_result(clause, client.target.id)
+    if reason is not None:
+        pytest.skip(f"not applicable: {reason}")
+    test = item.obj  # type: ignore[attr-defined]
+    name = str(item.function.__name__)  # type: ignore[attr-defined]
+    judge = PropertyJudge(recorder, client, clauses, name, pinned=len(pinned_examples(test)))
+    JUDGE.set(judge)
+    JUDGE_EXAMPLE.set(judge.judge)
+    try:
+        with max_examples_changed(test, lambda _: client_examples(tier_of(item.config))):
+            result = yield
+        INTERRUPTS.check()
+        judge.raise_first()
+        return result
+    except (AssertionError, Flaky):
+        judge.repeat_failures(partial(repeat_play, client))
+        raise
+
+
+def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) -> None:
+    """Before the first property of a client: check that it can be judged, and begin the plays of all of them.
+
+    Raises:
+        HarnessError: the client cannot be judged.
+    """
+    if recorder.targets[client.target.id].launcher == NOT_STARTED:
+        facts = target_facts(client.target, launcher=LAUNCHER, artefacts=client.artefacts)
+        recorder.target_started(facts)
+        if client.works:
+            same = [each for each in item.session.items if _is_about(each, client)]
+            client.plays.begin(scripts_of(same, client, tier=tier_of(item.config)))
+    # Raises for every property of a client that fails even there.
+    client.healthy  # noqa: B018
+
+
+def _is_about(item: pytest.Item, client: ClientUnderTest) -> bool:
+    return (
+        is_judged(item) and judges_client(item) and listener_of(item).target.id == client.target.id
+    )

@@ -1,0 +1,251 @@
+"""The messages with which a client begins: SASL, and those by which it learns the brokers of a cluster.
+
+Source: the message schemas of release 4.4.0; a test compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    FIND_COORDINATOR_KEY,
+    METADATA_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
+)
+from wire.error_codes import ErrorCode
+from wire.message_schemas import Api, Schema
+
+
+def _field(name: str, type_: str, versions: str, *inner: Schema, **others: str) -> Schema:
+    """Return a field of a schema.
+
+    Args:
+        name: its name.
+        type_: its type, in Kafka's notation.
+        versions: the versions that have it.
+        inner: the fields of its elements.
+        others: further keys; "nullable" stands for "nullableVersions".
+    """
+    nullable = others.pop("nullable", None)
+    return {
+        **{"name": name, "type": type_, "versions": versions, **others},
+        **({} if nullable is None else {"nullableVersions": nullable}),
+        **({"fields": list(inner)} if inner else {}),
+    }
+
+
+def _api(
+    name: str,
+    key: int,
+    valid: str,
+    flexible: str,
+    request: list[Schema],
+    response: list[Schema],
+) -> Api:
+    common = {"apiKey": key, "validVersions": valid, "flexibleVersions": flexible}
+    return Api(
+        request_schema={"name": f"{name}Request", **common, "fields": request},
+        response_schema={"name": f"{name}Response", **common, "fields": response},
+    )
+
+
+METADATA = _api(
+    "Metadata",
+    METADATA_KEY,
+    "0-13",
+    "9+",
+    [
+        _field(
+            "Topics",
+            "[]MetadataRequestTopic",
+            "0+",
+            _field("TopicId", "uuid", "10+"),
+            _field("Name", "string", "0+", nullable="10+"),
+            nullable="1+",
+        ),
+        _field("AllowAutoTopicCreation", "bool", "4+", default="true"),
+        _field("IncludeClusterAuthorizedOperations", "bool", "8-10"),
+        _field("IncludeTopicAuthorizedOperations", "bool", "8+"),
+    ],
+    [
+        _field("ThrottleTimeMs", "int32", "3+"),
+        _field(
+            "Brokers",
+            "[]MetadataResponseBroker",
+            "0+",
+            _field("NodeId", "int32", "0+"),
+            _field("Host", "string", "0+"),
+            _field("Port", "int32", "0+"),
+            _field("Rack", "string", "1+", nullable="1+", default="null"),
+        ),
+        _field("ClusterId", "string", "2+", nullable="2+", default="null"),
+        _field("ControllerId", "int32", "1+", default="-1"),
+        _field(
+            "Topics",
+            "[]MetadataResponseTopic",
+            "0+",
+            _field("ErrorCode", "int16", "0+"),
+            _field("Name", "string", "0+", nullable="12+"),
+            _field("TopicId", "uuid", "10+"),
+            _field("IsInternal", "bool", "1+", default="false"),
+            _field(
+                "Partitions",
+                "[]MetadataResponsePartition",
+                "0+",
+                _field("ErrorCode", "int16", "0+"),
+                _field("PartitionIndex", "int32", "0+"),
+                _field("LeaderId", "int32", "0+"),
+                _field("LeaderEpoch", "int32", "7+", default="-1"),
+                _field("ReplicaNodes", "[]int32", "0+"),
+                _field("IsrNodes", "[]int32", "0+"),
+                _field("OfflineReplicas", "[]int32", "5+"),
+            ),
+            _field("TopicAuthorizedOperations", "int32", "8+", default="-2147483648"),
+        ),
+        _field("ClusterAuthorizedOperations", "int32", "8-10", default="-2147483648"),
+        _field("ErrorCode", "int16", "13+"),
+    ],
+)
+
+FIND_COORDINATOR = _api(
+    "FindCoordinator",
+    FIND_COORDINATOR_KEY,
+    "0-6",
+    "3+",
+    [
+        _field("Key", "string", "0-3"),
+        _field("KeyType", "int8", "1+", default="0"),
+        _field("CoordinatorKeys", "[]string", "4+"),
+    ],
+    [
+        _field("ThrottleTimeMs", "int32", "1+"),
+        _field("ErrorCode", "int16", "0-3"),
+        _field("ErrorMessage", "string", "1-3", nullable="1-3"),
+        _field("NodeId", "int32", "0-3"),
+        _field("Host", "string", "0-3"),
+        _field("Port", "int32", "0-3"),
+        _field(
+            "Coordinators",
+            "[]Coordinator",
+            "4+",
+            _field("Key", "string", "4+"),
+            _field("NodeId", "int32", "4+"),
+            _field("Host", "string", "4+"),
+            _field("Port", "int32", "4+"),
+            _field("ErrorCode", "int16", "4+"),
+            _field("ErrorMessage", "string", "4+", nullable="4+"),
+        ),
+    ],
+)
+
+DESCRIBE_CLUSTER = _api(
+    "DescribeCluster",
+    DESCRIBE_CLUSTER_KEY,
+    "0-2",
+    "0+",
+    [
+        _field("IncludeClusterAuthorizedOperations", "bool", "0+"),
+        _field("EndpointType", "int8", "1+", default="1"),
+        _field("IncludeFencedBrokers", "bool", "2+"),
+    ],
+    [
+        _field("ThrottleTimeMs", "int32", "0+"),
+        _field("ErrorCode", "int16", "0+"),
+        _field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        _field("EndpointType", "int8", "1+", default="1"),
+        _field("ClusterId", "string", "0+"),
+        _field("ControllerId", "int32", "0+", default="-1"),
+        _field(
+            "Brokers",
+            "[]DescribeClusterBroker",
+            "0+",
+            _field("BrokerId", "int32", "0+"),
+            _field("Host", "string", "0+"),
+            _field("Port", "int32", "0+"),
+            _field("Rack", "string", "0+", nullable="0+", default="null"),
+            _field("IsFenced", "bool", "2+"),
+        ),
+        _field("ClusterAuthorizedOperations", "int32", "0+", default="-2147483648"),
+    ],
+)
+
+SASL_HANDSHAKE = _api(
+    "SaslHandshake",
+    SASL_HANDSHAKE_KEY,
+    "0-1",
+    "none",
+    [_field("Mechanism", "string", "0+")],
+    [_field("ErrorCode", "int16", "0+"), _field("Mechanisms", "[]string", "0+")],
+)
+
+SASL_AUTHENTICATE = _api(
+    "SaslAuthenticate",
+    SASL_AUTHENTICATE_KEY,
+    "0-2",
+    "2+",
+    [_field("AuthBytes", "bytes", "0+")],
+    [
+        _field("ErrorCode", "int16", "0+"),
+        _field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        _field("AuthBytes", "bytes", "0+"),
+        _field("SessionLifetimeMs", "int64", "1+", default="0"),
+    ],
+)
+
+SASL_APIS: Mapping[int, Api] = MappingProxyType(
+    {api.api_key: api for api in (SASL_HANDSHAKE, SASL_AUTHENTICATE)}
+)
+"""The two APIs of SASL, by key."""
+
+CLUSTER_APIS: Mapping[int, Api] = MappingProxyType(
+    {api.api_key: api for api in (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)}
+)
+"""The APIs that name the brokers of a cluster, by key."""
+
+NodeAddress = tuple[int, str, int]
+"""Node id, host and port of a broker."""
+
+
+def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluster_id: str) -> Any:
+    """Return the response of a cluster that has no topics and whose first node does everything.
+
+    Args:
+        api: one of `CLUSTER_APIS`.
+        request: the decoded request.
+        nodes: the brokers.
+        cluster_id: the cluster's id.
+    """
+    (first_id, first_host, first_port), *_ = nodes
+    response = api.response
+    elements = {each.name: each.element for each in response.FIELDS if each.element is not None}
+    if api is FIND_COORDINATOR:
+        first = {"node_id": first_id, "host": first_host, "port": first_port}
+        return response(
+            **first,
+            coordinators=tuple(
+                elements["coordinators"](key=key, error_message=None, **first)
+                for key in request.coordinator_keys
+            ),
+            error_message=None,
+        )
+    id_name = "node_id" if api is METADATA else "broker_id"
+    brokers = tuple(
+        elements["brokers"](**{id_name: id_, "host": host, "port": port})
+        for id_, host, port in nodes
+    )
+    about = {"brokers": brokers, "cluster_id": cluster_id, "controller_id": first_id}
+    if api is DESCRIBE_CLUSTER:
+        return response(**about)
+    unknown = tuple(
+        elements["topics"](
+            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            name=topic.name,
+            topic_id=topic.topic_id,
+        )
+        for topic in request.topics or ()
+    )
+    return response(**about, topics=unknown)
