@@ -14,7 +14,7 @@ from reports.records import DUMP_FILE, FACTS_FILE
 from reports.run.failures import (
     READS_FACTS,
     Failure,
-    render_exchange,
+    render_dump,
     render_facts,
     render_reproducer,
 )
@@ -39,10 +39,11 @@ def label_result(clause: Clause, target: str) -> None:
 def attach_failure(failure: Failure) -> None:
     """Attach the hex dump, the drawn values, and the reproducer script with `failure.json` if it reads that file."""
     text = allure.attachment_type.TEXT
-    dump = render_exchange(failure.steps)
+    dump = render_dump(failure)
     allure.attach(dump, DUMP_FILE, text)
-    script = render_reproducer(failure)
-    allure.attach(script, "reproducer.py", text)
-    if READS_FACTS in script:
-        allure.attach(render_facts(failure), FACTS_FILE, allure.attachment_type.JSON)
+    if failure.is_reproducible:
+        script = render_reproducer(failure)
+        allure.attach(script, "reproducer.py", text)
+        if READS_FACTS in script:
+            allure.attach(render_facts(failure), FACTS_FILE, allure.attachment_type.JSON)
     allure.attach(failure.example, "example.txt", text)

@@ -2,8 +2,8 @@
 
 `failures/<signature>/` of a run folder holds
 
-- `reproducer.py`: at most 32 kB, standard library only; repeats the steps and, for long inputs, reads their bytes
-  from `failure.json`;
+- `reproducer.py`: at most 32 kB, standard library only; for a broker it repeats the steps, for a client it plays the broker.
+  Long inputs are in `failure.json`, from which it reads them;
 - `exchange.txt`: what was sent and received, as an annotated hex dump;
 - `exchange.pcap`: the same bytes as packets, for Wireshark;
 - `example.txt`: the drawn values, as Hypothesis's `@example` accepts them;
@@ -16,34 +16,29 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from clauses.catalogue import Role
+from reference_model.clients.script import Script
 from reports.records import DUMP_FILE, FACTS_FILE
-from reports.run.hex_dump import (
-    BARE_ANSWER,
-    dump_answer,
-    dump_answer_of,
-    dump_bare,
-    dump_request,
-    dump_stray,
-    layout_of_answer,
-)
+from reports.run.client_reproducer import play_data, render_client_reproducer
+from reports.run.exchange_dump import render_exchange, render_play, sentinel_word
+from reports.run.hex_dump import layout_of_answer
 from reports.run.packet_capture import render_capture
 from reports.run.repeats import Repeats, repeat_facts
 from reports.verdict_labels import CRASH
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
 from wire.errors import DecodeError
-from wire.exchange import Exchange, Outcome, Request, Step
+from wire.exchange import Exchange, Outcome, Step
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader, correlation_id_bytes
-from wire.sasl import BARE_TOKEN
 from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -95,6 +90,8 @@ class Failure:
         steps: what was done on the connections, in order.
         repeats: how often it recurred when repeated alone; None if it was not repeated.
         known_violation: the notes of the declared violations that match it; empty if none does.
+        role: what the target was judged as: "broker" or "client".
+        script: what the scripted broker did, for a client; None for a broker.
     """
 
     signature: str
@@ -110,11 +107,23 @@ class Failure:
     steps: tuple[Step, ...]
     repeats: Repeats | None = None
     known_violation: str = ""
+    role: str = Role.BROKER.value
+    script: Script | None = None
 
     @property
     def is_crash(self) -> bool:
         """Whether the failure is that the target ended."""
         return self.kind == CRASH
+
+    @property
+    def is_of_client(self) -> bool:
+        """Whether the target was judged as a client."""
+        return self.role == Role.CLIENT
+
+    @property
+    def is_reproducible(self) -> bool:
+        """Whether there is a reproducer: a client's needs a script to play."""
+        return not self.is_of_client or self.script is not None
 
     @property
     def first_line(self) -> str:
@@ -130,7 +139,7 @@ def recorded_answers(step: Step) -> list[str]:
     """
     answers = [_recorded_answer(exchange) for exchange in step.exchanges]
     if step.sentinel:
-        answers.append("answered" if step.exchanges[0].usable else "unanswered")
+        answers.append(sentinel_word(step))
     if step.end_of_stream and step.exchanges:
         answers.append(_end_of(step.exchanges[-1]))
     return answers
@@ -182,16 +191,25 @@ def _sentinel_id(step: Step) -> str:
 
 
 def render_reproducer(failure: Failure) -> str:
-    """Return the source of a script that repeats the steps of a failure.
+    """Return the source of a script that repeats the steps of a failure, or plays the broker for a client.
 
-    If the script would exceed `LONGEST_REPRODUCER_BYTES`, it reads the steps from `failure.json`.
+    If the script would exceed `LONGEST_REPRODUCER_BYTES`, it reads what it needs from `failure.json`.
     """
-    script = _render_script(failure, _steps_to_repeat(failure))
-    return _render_script(failure, None) if _is_too_long(script) else script
+    return _reproducer(failure)[0]
 
 
-def _is_too_long(script: str) -> bool:
-    return len(script.encode()) > LONGEST_REPRODUCER_BYTES
+def _reproducer(failure: Failure) -> tuple[str, Mapping[str, Any]]:
+    """Return the script, and what `failure.json` must contain for it."""
+    script = _render_script(failure, data := _data_to_repeat(failure))
+    if len(script.encode()) <= LONGEST_REPRODUCER_BYTES:
+        return script, {}
+    return _render_script(failure, None), data
+
+
+def _data_to_repeat(failure: Failure) -> Mapping[str, Any]:
+    if failure.script is not None:
+        return {"play": play_data(failure.script, failure.steps)}
+    return {"steps": _steps_to_repeat(failure)}
 
 
 def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
@@ -211,19 +229,25 @@ def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
     ]
 
 
-def _render_script(failure: Failure, steps: list[dict[str, Any]] | None) -> str:
+def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined, autoescape=False
     )
+    texts = {
+        "clause": failure.clause,
+        "statement": _harmless(failure.statement),
+        "target": _harmless(failure.target),
+        "listener": _harmless(failure.listener),
+        "message": _harmless(failure.first_line[:_LONGEST_MESSAGE]),
+        "reads_facts": READS_FACTS,
+    }
+    if failure.script is not None:
+        play = None if data is None else data["play"]
+        return render_client_reproducer(templates, texts, failure.script, play)
     return templates.get_template("reproducer.py.j2").render(
-        clause=failure.clause,
-        statement=_harmless(failure.statement),
-        target=_harmless(failure.target),
-        listener=_harmless(failure.listener),
-        message=_harmless(failure.first_line[:_LONGEST_MESSAGE]),
+        **texts,
         silence_s=REPRODUCER_SILENCE_S,
-        steps=steps,
-        reads_facts=READS_FACTS,
+        steps=None if data is None else data["steps"],
         tls=any(step.tls for step in failure.steps),
         other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
     )
@@ -235,81 +259,30 @@ def _harmless(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in ascii_text)
 
 
-def render_exchange(steps: Sequence[Step]) -> str:
-    """Return an annotated hex dump of everything that was sent and received.
-
-    Args:
-        steps: what was done on the connections, in order.
-    """
-    lines: list[str] = []
-    for step in steps:
-        if step.closes:
-            lines += [f"connection {step.connection}: closed by us", ""]
-            continue
-        if len(step.pieces) > 1:
-            sizes = ", ".join(str(len(piece)) for piece in step.pieces)
-            lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")
-        if step.pieces and not step.exchanges:
-            lines += [f"connection {step.connection}: sent, without waiting for a response"]
-            lines += [*dump_request(b"".join(step.pieces)), ""]
-        for exchange in step.exchanges:
-            lines += _dump_exchange(step, exchange)
-        if step.end_of_stream:
-            lines += [f"connection {step.connection}: our side of the stream ended", ""]
-    return "\n".join(lines)
-
-
-def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
-    broken = f" ({exchange.request.broken})" if exchange.request.broken else ""
-    lines = [
-        f"connection {step.connection}: sent{broken}",
-        *_dump_sent(exchange.request),
-        f"connection {step.connection}: {exchange.outcome.value}",
-    ]
-    if exchange.payload is not None:
-        lines += _dump_payload(exchange.request, exchange.payload)
-    if exchange.stray:
-        lines += [f"connection {step.connection}: stray bytes", *dump_stray(exchange.stray)]
-    if step.sentinel:
-        lines.append(f"  the next request: {recorded_answers(step)[-1]}")
-    return [*lines, ""]
-
-
-def _dump_sent(request: Request) -> list[str]:
-    if request.api_key == SASL_AUTHENTICATE_KEY and request.api_version == BARE_TOKEN:
-        return dump_bare(request.data, "token")
-    lines = dump_request(request.data, request.layout)
-    if request.layout is not None and request.layout.version != request.api_version:
-        named_by = f"v{request.layout.version}, the nearest known version"
-        lines.append(f"  request and response are decoded as {named_by}")
-    return lines
-
-
-def _dump_payload(request: Request, payload: bytes) -> list[str]:
-    frame = encode_frame(payload)
-    if request.api_key == API_VERSIONS_KEY:
-        return dump_answer(frame, api_version=layout_of_answer(payload, request.api_version))
-    if request.layout is None:
-        return dump_bare(frame, BARE_ANSWER)
-    return dump_answer_of(frame, request.layout)
+def render_dump(failure: Failure) -> str:
+    """Return the text of `exchange.txt`."""
+    return (render_play if failure.is_of_client else render_exchange)(failure.steps)
 
 
 def facts(failure: Failure) -> Mapping[str, Any]:
     """Return a failure for `failure.json`: its fields, the bytes that were sent and a summary of its repeats.
 
-    If the steps are too long for the reproducer, all that it needs of them is included.
+    If the steps, or the script, are too long for the reproducer, all that it needs of them is included.
     """
-    steps = _steps_to_repeat(failure)
-    names = (field.name for field in fields(failure) if field.name not in ("steps", "repeats"))
+    apart = ("steps", "repeats", "role", "script")
+    names = (field.name for field in fields(failure) if field.name not in apart)
+    script = "" if failure.script is None else repr(failure.script)
+    of_client = {"role": failure.role, "script": script}
     return {
         **{name: getattr(failure, name) for name in names},
+        **(of_client if failure.is_of_client else {}),
         "sent": [
             {"connection": step.connection, "data": data.hex()}
             for step in failure.steps
             for data in _sent(step)
         ],
         "repeats": None if failure.repeats is None else repeat_facts(failure.repeats),
-        **({"steps": steps} if _is_too_long(_render_script(failure, steps)) else {}),
+        **(_reproducer(failure)[1] if failure.is_reproducible else {}),
     }
 
 
@@ -336,7 +309,8 @@ def write_failure(folder: Path, failure: Failure) -> Path:
 
 
 def _write_bytes(failure_folder: Path, failure: Failure) -> None:
-    (failure_folder / "reproducer.py").write_text(render_reproducer(failure))
-    (failure_folder / DUMP_FILE).write_text(render_exchange(failure.steps))
+    if failure.is_reproducible:
+        (failure_folder / "reproducer.py").write_text(render_reproducer(failure))
+    (failure_folder / DUMP_FILE).write_text(render_dump(failure))
     capture = render_capture(failure.steps, listener=failure.listener)
     (failure_folder / "exchange.pcap").write_bytes(capture)

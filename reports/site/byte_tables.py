@@ -1,6 +1,6 @@
 """The stored hex dump of a failure as tables: offset, bytes, field and value, line by line.
 
-`reports.run.failures` writes the dump and `reports.run.hex_dump` its lines; a test checks that this reader matches both.
+`reports.run.exchange_dump` writes the dump and `reports.run.hex_dump` its lines; a test checks that this reader matches both.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _LINE = re.compile(
 _FIELD = re.compile(r"(?P<path>[\w.\[\]]+) = (?P<value>.*)", re.DOTALL)
 _HEADING = re.compile(r"connection (?P<connection>\d+): (?P<what>.+)")
 _SENT = "sent"
+_BY_CLIENT = "client "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Part:
 
     Attributes:
         connection: the connection's number.
-        what: what happened: "sent", "answer", "closed", "silent".
+        what: what happened: "sent", "answer", "closed", "silent"; for a client "client sent", "broker answered" and so on.
         rows: the bytes.
         notes: the dump's other lines about it.
     """
@@ -62,6 +63,11 @@ class Part:
     def sent(self) -> bool:
         """Whether the suite sent it."""
         return self.what.startswith(_SENT)
+
+    @property
+    def is_outgoing(self) -> bool:
+        """Whether it went to the broker: the suite sent it, or the client that is judged."""
+        return self.sent or self.what.startswith(_BY_CLIENT)
 
     @property
     def data(self) -> bytes:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from reports.run.exchange_dump import render_exchange
 from reports.run.failures import (
     LONGEST_REPRODUCER_BYTES,
     Failure,
     recorded_answers,
-    render_exchange,
     render_reproducer,
     signature_of,
     write_failure,

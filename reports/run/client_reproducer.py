@@ -1,0 +1,157 @@
+"""The reproducer of a client's failure: a script that plays the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pprint import pformat
+from typing import Any
+
+from jinja2 import Environment
+
+from reference_model.clients.script import CLUSTER_ID, Answer, Script, Table
+from reference_model.listeners import TLS_LISTENERS
+from reports.run.hex_dump import layout_of_answer
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Outcome, Step
+from wire.frames import SIZE_BYTES
+from wire.headers import CORRELATION_ID_BYTES, read_error_code
+
+TEMPLATE = "client_reproducer.py.j2"
+SHORTEST_WAIT_S = 15
+"""How long a script waits at least: a person has to start the client."""
+_UNTOLD = "-"
+_HEALTHY = Table()
+_LINE_WIDTH = 110
+
+
+def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
+    """Return what a reproducer needs of a play, as JSON has it.
+
+    Args:
+        script: what the broker did.
+        steps: what the client sent, and what it got.
+    """
+    tables: dict[str, int] = {_written(_HEALTHY): 0}
+    nodes = [
+        [
+            {
+                **_given(connection, leaving_out=("answers",)),
+                "answers": [_answer_data(answer, tables) for answer in connection.answers],
+            }
+            for connection in node.connections
+        ]
+        for node in script.nodes
+    ]
+    return {
+        "heals_after_ms": script.heals_after_ms,
+        "cluster_id": CLUSTER_ID,
+        "nodes": nodes,
+        "recorded": list(_recorded(steps)),
+        "tables": list(tables),
+    }
+
+
+def render_client_reproducer(
+    templates: Environment,
+    texts: Mapping[str, str],
+    script: Script,
+    data: Mapping[str, Any] | None,
+) -> str:
+    """Return the source of a script that plays the broker.
+
+    Args:
+        templates: where the template is.
+        texts: the failure's facts for the script's documentation.
+        script: what the broker did.
+        data: as `play_data` returns it; None for a script that reads it from `failure.json`.
+    """
+    timeout_s = script.timeout_ms / 1000
+    return templates.get_template(TEMPLATE).render(
+        **texts,
+        options=", ".join(script.options),
+        keeps_asking=script.keeps_asking,
+        timeout_s=f"{timeout_s:g}",
+        wait_s=max(SHORTEST_WAIT_S, round(timeout_s) + SHORTEST_WAIT_S),
+        tls=script.listener in TLS_LISTENERS,
+        data=None if data is None else pformat(data, width=_LINE_WIDTH, sort_dicts=False),
+    )
+
+
+def _written(table: Table) -> str:
+    return " ".join(f"{key}:{low}..{high}" for key, low, high in table.entries)
+
+
+def _given(value: Any, leaving_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the attributes of a part of a script that do not have their default values; bytes as hexadecimal."""
+    fields = value.__dataclass_fields__.values()
+    given = {field.name: getattr(value, field.name) for field in fields}
+    return {
+        field.name: _plain(given[field.name])
+        for field in fields
+        if field.name not in leaving_out and given[field.name] != field.default
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _answer_data(answer: Answer, tables: dict[str, int]) -> Mapping[str, Any]:
+    table = answer.table
+    return {
+        **_given(answer, leaving_out=("table",)),
+        "table": tables.setdefault(_written(table), len(tables)),
+        **({"null": True} if table.null else {}),
+        **({} if table.claimed_count is None else {"claimed_count": table.claimed_count}),
+    }
+
+
+def _recorded(steps: Sequence[Step]) -> Iterator[str]:
+    """Yield the requests as the script has them: connection, API, version, range told, what came, how often in a row."""
+    for line, equal in groupby(_lines(steps)):
+        yield f"{line} {len(list(equal))}"
+
+
+def _lines(steps: Sequence[Step]) -> Iterator[str]:
+    told: dict[int, ApiVersionsResponse | None] = {}
+    for step in steps:
+        for exchange in step.exchanges:
+            request = exchange.request
+            range_ = _range_told(told.get(step.connection), request.api_key)
+            got = _got(exchange)
+            yield f"{step.connection} {request.api_key} {request.api_version} {range_} {got}"
+            if request.api_key == API_VERSIONS_KEY and exchange.payload is not None:
+                told[step.connection] = _response(exchange.payload, request.api_version)
+
+
+def _got(exchange: Exchange) -> str:
+    if not exchange.received:
+        return exchange.outcome.value
+    error = read_error_code(exchange.received[SIZE_BYTES:])
+    is_error = exchange.request.api_key == API_VERSIONS_KEY and error
+    return f"error_{error}" if is_error else Outcome.ANSWER.value
+
+
+def _response(payload: bytes, api_version: int) -> ApiVersionsResponse | None:
+    """Return what a client reads in a response; None if it cannot."""
+    layout = layout_of_answer(payload, api_version)
+    try:
+        return decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=layout)
+    except DecodeError:
+        return None
+
+
+def _range_told(response: ApiVersionsResponse | None, api_key: int) -> str:
+    # With an error, the table is about ApiVersions alone.
+    if response is None or (response.error_code and api_key != API_VERSIONS_KEY):
+        return _UNTOLD
+    ranges = [entry for entry in response.api_keys if entry.api_key == api_key]
+    if not ranges:
+        return "0..-1"
+    return f"{min(e.min_version for e in ranges)}..{max(e.max_version for e in ranges)}"

@@ -1,0 +1,411 @@
+"""The reproducer of a client's failure plays the broker, and says whether a client does again what was recorded."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import json
+import runpy
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reference_model.clients.recording import Recording, SeenConnection, SeenRequest
+from reference_model.clients.script import (
+    ITSELF,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    healthy_ranges,
+    one_node,
+)
+from reference_model.clients.steps import steps_of
+from reports.run.failures import LONGEST_REPRODUCER_BYTES, Failure, render_reproducer, write_failure
+from strategies.api_versions import build_request
+from wire.api_versions import (
+    NEWEST_VERSION,
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.exchange import Step
+from wire.frames import SIZE_BYTES, encode_frame
+
+REFUSES = Answer(error_code=35, table=ITSELF, layout=0)
+METADATA_V1 = encode_frame(bytes.fromhex("0003 0001 00000009 ffff ffffffff"))
+
+
+def about_versions(version: int) -> bytes:
+    """Return an ApiVersions request."""
+    return build_request(version=version).data
+
+
+def play_of(script: Script, *sent: bytes) -> Failure:
+    """Return the failure of a client that sends these requests on one connection, by the reproducer's own responses."""
+    responses = _ask(core_of(failure_of(script)), sent)
+    requests = tuple(
+        SeenRequest(
+            connection=0,
+            at_ms=place,
+            data=data,
+            api_key=int.from_bytes(data[4:6]),
+            api_version=int.from_bytes(data[6:8], signed=True),
+            correlation_id=int.from_bytes(data[8:12]),
+            response=response,
+        )
+        for place, (data, response) in enumerate(zip(sent, responses, strict=True))
+    )
+    connection = SeenConnection(number=0, node=0, opened_ms=0, requests=len(sent))
+    recording = Recording(script=script, connections=(connection,), requests=requests)
+    return failure_of(script, recording)
+
+
+def failure_of(script: Script, recording: Recording | None = None) -> Failure:
+    """Return a failure of a client under this script."""
+    return Failure(
+        signature="0123456789abcdef",
+        clause="KIP-511.client-falls-back",
+        statement="A client falls back.",
+        property_name="test_fallback",
+        target="some-client-1.0",
+        listener="plaintext",
+        verdict="violates",
+        kind="AssertionError",
+        message='it "loops"\nmore',
+        example="{'script': 1}",
+        steps=() if recording is None else steps_of(recording),
+        role="client",
+        script=script,
+    )
+
+
+def core_of(failure: Failure) -> dict[str, Any]:
+    """Return what the reproducer defines, without running it."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = write_failure(Path(folder), with_bytes(failure)) / "reproducer.py"
+        return runpy.run_path(str(script), run_name="reproducer")
+
+
+def with_bytes(failure: Failure) -> Failure:
+    """Return a failure that has a step, because one without has no reproducer."""
+    return failure if failure.steps else dataclasses.replace(failure, steps=(Step(connection=0),))
+
+
+def _ask(core: dict[str, Any], sent: tuple[bytes, ...]) -> list[bytes]:
+    connection = core["Connection"](0, 0, core["DATA"]["nodes"][0][0])
+    nodes = [("127.0.0.1", 9092 + node) for node in range(len(core["DATA"]["nodes"]))]
+    return [connection.respond(data[SIZE_BYTES:], nodes)[0] for data in sent]
+
+
+@pytest.mark.parametrize("version", range(NEWEST_VERSION + 1), ids=lambda version: f"v{version}")
+def test_responses_are_those_of_the_codec(version: int) -> None:
+    """A response has the bytes that the codec writes in each version."""
+    answer = Answer(
+        error_code=7,
+        throttle_time_ms=9,
+        supported_features=(("a.b", 0, 3),),
+        finalized_features=(("a.b", 3, 1),),
+        finalized_features_epoch=5,
+    )
+    (frame,) = _ask(core_of(failure_of(one_node(answer))), (about_versions(version),))
+    body = encode(
+        ApiVersionsResponse(
+            error_code=ErrorCode(7),
+            api_keys=tuple(
+                ApiVersion(api_key=key, min_version=low, max_version=high)
+                for key, low, high in healthy_ranges()
+            ),
+            throttle_time_ms=9,
+            supported_features=(SupportedFeatureKey(name="a.b", min_version=0, max_version=3),),
+            finalized_features=(
+                FinalizedFeatureKey(name="a.b", max_version_level=3, min_version_level=1),
+            ),
+            finalized_features_epoch=5,
+        ),
+        version=version,
+    )
+    correlation_id = about_versions(version)[8:12]
+    assert frame == encode_frame(correlation_id + body)
+
+
+@pytest.mark.parametrize(
+    ("answer", "version", "expected"),
+    [
+        pytest.param(Answer(table=Table(null=True)), 0, "0000 ffffffff", id="null"),
+        pytest.param(Answer(table=Table(null=True)), 3, "0000 00 00000000 00", id="null-compact"),
+        pytest.param(
+            Answer(table=Table(base="itself", claimed_count=9)),
+            0,
+            "0000 00000009 0012 0000 0005",
+            id="count",
+        ),
+        pytest.param(REFUSES, 3, "0023 00000001 0012 0000 0005", id="layout"),
+        pytest.param(Answer(body=b"\1\2", trailing=b"\3"), 3, "010203", id="bytes"),
+        pytest.param(Answer(table=ITSELF, cut_to=4), 0, "0000 0000", id="cut"),
+        pytest.param(
+            Answer(table=Table(base="empty"), flexible_header=True),
+            0,
+            "00 0000 00000000",
+            id="header",
+        ),
+        pytest.param(
+            Answer(table=Table(base="empty"), unknown_tags=((77, b"\1"),)),
+            4,
+            "0000 01 00000000 01 4d 01 01",
+            id="tag",
+        ),
+    ],
+)
+def test_responses_are_wrong_as_the_script_says(
+    answer: Answer, version: int, expected: str
+) -> None:
+    """Null arrays, wrong counts, other layouts, foreign bytes and cuts are written as the script has them."""
+    (frame,) = _ask(core_of(failure_of(one_node(answer))), (about_versions(version),))
+    assert frame[8:].hex() == expected.replace(" ", "")
+    assert frame[:4] == len(frame[4:]).to_bytes(4)
+
+
+def test_size_prefix_and_correlation_id_are_wrong_if_the_script_says_so() -> None:
+    """The size prefix and the correlation id are those of the script."""
+    answer = Answer(table=ITSELF, claimed_size=-1, correlation_shift=1)
+    request = about_versions(0)
+    (frame,) = _ask(core_of(failure_of(one_node(answer))), (request,))
+    assert frame[:4] == b"\xff" * 4
+    assert int.from_bytes(frame[4:8]) == int.from_bytes(request[8:12]) + 1
+
+
+def test_a_version_that_is_not_supported_is_refused() -> None:
+    """A version above the broker's newest gets error 35 in the layout of v0, with the broker's own range."""
+    script = Script(nodes=(NodeScript(connections=(ConnectionScript(newest_version=2),)),))
+    (frame,) = _ask(core_of(failure_of(script)), (about_versions(3),))
+    assert frame[8:].hex() == "0023000000010012" + "0000" + "0002"
+
+
+def test_script_is_short_and_valid() -> None:
+    """The script is Python, at most 32 kB long, and safe from quotes in texts of the target."""
+    script = render_reproducer(play_of(one_node(), *[about_versions(3)] * 200, METADATA_V1))
+    assert len(script.encode()) <= LONGEST_REPRODUCER_BYTES
+    ast.parse(script)
+
+
+def test_a_long_script_is_read_from_the_facts(tmp_path: Path) -> None:
+    """A table too long for the script is in `failure.json`, which the script then reads."""
+    long = Table(after=tuple((key, 0, 1) for key in range(9000)))
+    failure = play_of(one_node(Answer(table=long)), about_versions(3))
+    folder = write_failure(tmp_path, failure)
+    assert len(json.loads((folder / "failure.json").read_text())["play"]["tables"]) == 2
+    names = runpy.run_path(str(folder / "reproducer.py"), run_name="reproducer")
+    (frame,) = _ask(names, (about_versions(3),))
+    assert frame == failure.steps[0].exchanges[0].received
+
+
+def test_facts_of_a_client_name_role_and_script(tmp_path: Path) -> None:
+    """`failure.json` has the role and the text of the script."""
+    folder = write_failure(tmp_path, play_of(one_node(), about_versions(3)))
+    facts = json.loads((folder / "failure.json").read_text())
+    assert facts["role"] == "client"
+    assert facts["script"] == repr(one_node())
+
+
+CLIENT = """
+import os, signal, socket, sys
+
+host, _, port = sys.argv[1].rpartition(":")
+BYTES = {bytes}
+
+
+def connect(port=int(port)):
+    return socket.create_connection((host, port), 5)
+
+
+def ask(connection, name):
+    connection.sendall(bytes.fromhex(BYTES[name]))
+    size = int.from_bytes(read(connection, 4), "big")
+    return read(connection, size)
+
+
+def read(connection, count):
+    data = b""
+    while len(data) < count:
+        piece = connection.recv(count - len(data))
+        if not piece:
+            raise EOFError(data)
+        data += piece
+    return data
+
+
+first = connect()
+"""
+BYTES = {
+    **{f"v{version}": about_versions(version).hex() for version in range(4)},
+    "metadata": METADATA_V1.hex(),
+}
+
+
+def run(
+    failure: Failure, tmp_path: Path, client: str, *options: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the reproducer of a failure, which starts a small client."""
+    folder = write_failure(tmp_path, with_bytes(failure))
+    program = tmp_path / "client.py"
+    program.write_text(CLIENT.replace("{bytes}", repr(BYTES)) + textwrap.dedent(client))
+    command = f"{sys.executable} {program} {{bootstrap}} {{timeout}}"
+    return subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            str(folder / "reproducer.py"),
+            "--port",
+            "0",
+            "--run",
+            command,
+            *options,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+LOOPS = "while True:\n    ask(first, 'v3')"
+FALLS_BACK = "ask(first, 'v3'); ask(first, 'v0'); ask(first, 'metadata')"
+
+
+@pytest.mark.parametrize(
+    ("sent", "client", "status", "said"),
+    [
+        pytest.param(["v3"] * 25, LOOPS, 1, "more than 20 ApiVersions", id="loop"),
+        pytest.param(["v3"] * 25, FALLS_BACK, 0, "recorded, not seen now", id="no-loop"),
+        pytest.param(
+            ["v2", "v3"], "ask(first, 'v2'); ask(first, 'v3')", 1, "higher version", id="rises"
+        ),
+        pytest.param(["v3"], "ask(first, 'v3')", 1, "does not decide", id="gives-up"),
+        pytest.param(["v3"], FALLS_BACK, 0, "now:      Metadata v1: answer", id="goes-on"),
+    ],
+)
+def test_a_client_does_again_what_was_recorded(
+    sent: list[str], client: str, status: int, said: str, tmp_path: Path
+) -> None:
+    """The exit status says whether the recorded misbehaviour occurred, and the text says what came."""
+    script = one_node(REFUSES, Answer(), Answer(error_code=35, table=ITSELF, layout=0))
+    if sent == ["v2", "v3"] or len(sent) > 5:
+        script = one_node(REFUSES)
+    if client == FALLS_BACK:
+        script = one_node(REFUSES, Answer())
+    result = run(play_of(script, *(bytes.fromhex(BYTES[name]) for name in sent)), tmp_path, client)
+    assert result.returncode == status, result.stdout + result.stderr
+    assert said in result.stdout
+    assert "start your client against 127.0.0.1:" in result.stdout
+    assert "ApiVersions v" in result.stdout
+
+
+@pytest.mark.parametrize("error", [42, 129])
+def test_a_request_after_a_final_error_is_seen(error: int, tmp_path: Path) -> None:
+    """What is sent on a connection after error 42 or 129 is named."""
+    script = one_node(Answer(error_code=error, table=Table(base="empty")))
+    failure = play_of(script, about_versions(3), METADATA_V1)
+    client = "ask(first, 'v3'); first.sendall(bytes.fromhex(BYTES['metadata'])); read(first, 4)"
+    result = run(failure, tmp_path, client)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert f"a request after error {error} on the same connection" in result.stdout
+
+
+def test_a_request_outside_the_range_is_seen(tmp_path: Path) -> None:
+    """A version of another API that the table does not have is named, and its connection is closed."""
+    script = one_node(Answer(table=Table(changed=((3, 4, 9),))))
+    failure = play_of(script, about_versions(3), METADATA_V1)
+    client = "ask(first, 'v3'); ask(first, 'metadata')"
+    result = run(failure, tmp_path, client)
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "Metadata in a version outside the range" in result.stdout
+    assert "EOFError" in result.stderr
+
+
+def test_an_abort_is_recognised_by_its_signal(tmp_path: Path) -> None:
+    """A client that a signal ends does again what was recorded if the message names that signal."""
+    failure = dataclasses.replace(
+        play_of(one_node(), about_versions(3)), message="the client was ended by SIGABRT"
+    )
+    result = run(failure, tmp_path, "ask(first, 'v3'); os.abort()")
+    assert (result.returncode, "SIGABRT ended the client, as recorded" in result.stdout) == (
+        1,
+        True,
+    )
+    result = run(failure, tmp_path / "other", "ask(first, 'v3'); ask(first, 'metadata')")
+    assert result.returncode == 0, result.stdout
+
+
+def test_nodes_pieces_delays_closes_and_healing(tmp_path: Path) -> None:
+    """Ports are in a row or named by Metadata, and connections differ as the script says until it heals."""
+    script = Script(
+        nodes=(
+            NodeScript(
+                connections=(
+                    ConnectionScript(on_open="close"),
+                    ConnectionScript(answers=(Answer(action="reset"),)),
+                    ConnectionScript(answers=(Answer(pieces=3, delay_ms=10, then="close"),)),
+                    ConnectionScript(on_open="silence"),
+                )
+            ),
+            NodeScript(connections=(ConnectionScript(cluster_id="another", closes_after=1),)),
+        ),
+        heals_after_ms=700,
+    )
+    client = """
+    import time
+    assert first.recv(1) == b""
+    second = connect()
+    try:
+        ask(second, "v3")
+        raise AssertionError
+    except ConnectionResetError:
+        pass
+    third = connect()
+    ask(third, "v3")
+    assert third.recv(1) == b""
+    fourth = connect()
+    fourth.settimeout(0.2)
+    fourth.sendall(bytes.fromhex(BYTES["v3"]))
+    try:
+        fourth.recv(1)
+        raise AssertionError
+    except TimeoutError:
+        pass
+    time.sleep(0.7)
+    fifth = connect()
+    ask(fifth, "v3")
+    answer = ask(fifth, "metadata")
+    assert answer[4:8] == bytes([0, 0, 0, 2])
+    port_of_second = int.from_bytes(answer[8 + 4 + 11 + 4 + 2 + 4 + 11 :][:4], "big")
+    other = connect(port_of_second)
+    ask(other, "metadata")
+    ask(other, "metadata")
+    """
+    result = run(failure_of(script), tmp_path, client)
+    assert "the client ended: exit status 0" in result.stdout, result.stdout + result.stderr
+    assert "connection 5 (node 2): Metadata v1" in result.stdout
+
+
+def test_no_client_is_a_status_of_its_own(tmp_path: Path) -> None:
+    """If no client connects, the exit status is 2."""
+    folder = write_failure(tmp_path, play_of(one_node(), about_versions(3)))
+    result = subprocess.run(
+        [sys.executable, "-I", str(folder / "reproducer.py"), "--port", "0", "--timeout", "0.3"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (2, "")
+    assert "No client came." in result.stdout
