@@ -1,6 +1,7 @@
 """Loads the project's pytest plugins."""
 
-pytest_plugins = ["fixtures.plugin",
+pytest_plugins = [
+    "fixtures.plugin",
     "fixtures.client_plugin",
     "reports.plugin",
     "conformance.engine.plugin",

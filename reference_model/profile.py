@@ -11,7 +11,7 @@ import csv
 import functools
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Any
@@ -204,6 +204,16 @@ def _ranges(file: str, **key: str) -> tuple[ApiVersion, ...]:
         )
         for row in _rows(file, **key)
     )
+
+
+@functools.cache
+def oldest_versions() -> Mapping[int, int]:
+    """Return, by API key, the lowest version that any recorded release lists on a listener for clients."""
+    lowest: dict[int, int] = {}
+    for row in _rows("advertised.csv", listener=PLAINTEXT):
+        key, version = int(row["api_key"]), int(row["min_version"])
+        lowest[key] = min(version, lowest.get(key, version))
+    return lowest
 
 
 def _recorded_in_line(release: str, file: str, **key: str) -> str:

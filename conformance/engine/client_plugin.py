@@ -31,6 +31,7 @@ CLIENT_PROPERTIES = SUITE / "clients"
 BROKER_PROPERTIES = SUITE / "brokers"
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse a command line that asks for properties of clients without a client."""
     here = config.invocation_params.dir

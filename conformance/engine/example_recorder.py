@@ -173,6 +173,8 @@ class ExampleRecorder:
                     example=drawn,
                     steps=steps,
                     known_violation=declared.get(clause.id, ""),
+                    role=self._recorder.role,
+                    script=self._broker.script,
                 )
             self._recorder.judged(
                 JudgedExample(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.engine.example_recorder import Signatures
 from collections.abc import Callable
 
+from conformance.engine.example_recorder import Signatures
 from conformance.engine.repeating import FailingExample
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats

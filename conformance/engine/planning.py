@@ -65,11 +65,7 @@ def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> 
     targets = _targets(judged)
     recorder.plan(
         (cells[key] for key in in_order),
-        [
-            clause_facts(clause, role=role.value)
-            for clause in catalogue()
-            if clause.id in named
-        ],
+        [clause_facts(clause, role=role.value) for clause in catalogue() if clause.id in named],
         [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in targets],
     )
     recorder.stale_expectations = stale_expectations(targets)

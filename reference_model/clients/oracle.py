@@ -26,6 +26,8 @@ HIGHEST_VERSION_OF_ANY_API = 1000
 """Far above the version of any API: a client that sends more has copied the broker's maximum."""
 OLD_CONNECTION_GRACE_MS = 500
 """How long after REBOOTSTRAP_REQUIRED requests that were on their way may still come on older connections."""
+MOST_LEFT_OPEN_MS = 1000
+"""How long a connection may stay open after an error that ends its use; clients that close it do so at once."""
 
 _NAME = re.compile(r"[a-zA-Z0-9.\-]+")
 """What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""
@@ -346,6 +348,25 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
     return tuple(found)
 
 
+def left_open(recording: Recording, error: ErrorCode) -> str:
+    """Return which connection a client keeps although its use ended with an error, in words; empty if there is none.
+
+    Args:
+        recording: a recording.
+        error: an error after which nothing may be sent on a connection.
+    """
+    history = History(recording)
+    for connection in recording.connections:
+        ending = next((each for each in history.moves_on(connection) if each.ends_connection), None)
+        if ending is None or ending.told is None or ending.told.error_code is not error:
+            continue
+        closed_ms = connection.closed_ms
+        until_ms = recording.duration_ms if closed_ms is None else closed_ms
+        if until_ms - ending.told.from_ms > MOST_LEFT_OPEN_MS:
+            return f"connection {connection.number} stays open for {until_ms - ending.told.from_ms} ms after {error.name}"
+    return ""
+
+
 def loop_in(recording: Recording) -> str:
     """Return how a client floods the broker with ApiVersions requests, in words; empty if it does not."""
     busiest = max(
@@ -353,11 +374,11 @@ def loop_in(recording: Recording) -> str:
         default=0,
     )
     if busiest > MOST_ON_ONE_CONNECTION:
-        return f"the client loops: {busiest:,} ApiVersions requests on one connection, {rate_of(recording)}"
+        return f"the client loops on one connection: {rate_of(recording)}"
     times = [each.at_ms for each in recording.requests if each.is_about_versions]
     crowded = zip(times, times[MOST_IN_WINDOW:], strict=False)
     if any(last - first <= WINDOW_MS for first, last in crowded):
-        return f"the client loops: it opens connection after connection, {rate_of(recording)}"
+        return f"the client loops over many connections: {rate_of(recording)}"
     return ""
 
 

@@ -16,8 +16,8 @@ from reference_model.listeners import PLAINTEXT
 from reference_model.profile import (
     KRAFT,
     NEWEST_RELEASE,
-    RECORDED_RELEASES,
     ZOOKEEPER,
+    oldest_versions,
     profile_of,
 )
 from wire.api_keys import API_VERSIONS_KEY
@@ -36,12 +36,7 @@ def healthy_ranges() -> tuple[Range, ...]:
     It lists the APIs of the newest release, each from the lowest version that any release has supported. So every
     client since 0.10.0 shares a version with it.
     """
-    lowest: dict[int, int] = {}
-    for release in RECORDED_RELEASES:
-        for quorum in (KRAFT, ZOOKEEPER):
-            for entry in profile_of(release, quorum=quorum).api_keys:
-                known = lowest.get(entry.api_key, entry.min_version)
-                lowest[entry.api_key] = min(known, entry.min_version)
+    lowest = oldest_versions()
     return tuple(
         (entry.api_key, lowest[entry.api_key], entry.max_version)
         for entry in sorted(profile_of(NEWEST_RELEASE).api_keys, key=attrgetter("api_key"))

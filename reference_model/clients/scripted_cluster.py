@@ -139,6 +139,11 @@ class ScriptedCluster:
             return "the client has recovered"
         return ""
 
+    @property
+    def has_open_connections(self) -> bool:
+        """Whether a recorded connection is open."""
+        return not all(connection.is_closed for connection in self._connections)
+
     def recording(self, *, duration_ms: int, cut_short: str = "") -> Recording:
         """Return what was seen.
 
@@ -296,8 +301,8 @@ class ScriptedConnection:
             key == start.api_key and low <= start.api_version <= high
             for key, low, high in self._ranges
         )
-        if api is None or not is_listed:
-            if is_listed:
+        if api is None or not is_listed or start.api_version not in api.valid_versions:
+            if is_listed and start.api_version >= 0:
                 self._cluster.unserved.setdefault((start.api_key, start.api_version))
             return dataclasses.replace(request, is_served=False), [Write(then="close")]
         try:
@@ -351,9 +356,11 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
 
 
 def _read(api: Api, payload: bytes, version: int) -> tuple[RequestHeader, object]:
+    """Decode a request; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13."""
     header_version = api.request_header_version(version)
     header, body_at = decode_prefix(RequestHeader, payload, version=header_version)
-    return header, decode(api.request, payload[body_at:], version=version)
+    message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
+    return header, message
 
 
 def _response_bytes(api: Api, start: RequestStart, message: object) -> bytes:

@@ -1,0 +1,311 @@
+"""What properties assert about a client: its moves, how its process ended, and what its application saw.
+
+The first line of a failure stays the same for all plays that fail alike, apart from its numbers; the last line sums the play up.
+What the environment causes is a `HarnessError`, never a violation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from fixtures.errors import HarnessError
+from reference_model.clients.moves import History, api_name
+from reference_model.clients.oracle import forbidden_moves, loop_in, rate_of
+from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.clients.script import Script
+from wire.api_keys import METADATA_KEY
+
+OK, ERROR = "ok", "error"
+NOT_STARTED = (126, 127)
+"""Exit statuses of a shell that cannot start a program."""
+FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
+"""Signals that a process does not send itself: somebody or the system ended it."""
+MEMORY, TIME, STOPPED = "memory", "time", "stopped"
+_MOST_MOVES = 5
+
+
+class DriverResult(Protocol):
+    """How the client's process ended; see `fixtures.client_processes.driver_process`."""
+
+    @property
+    def outcome(self) -> str | None: ...  # noqa: D102
+    @property
+    def detail(self) -> str: ...  # noqa: D102
+    @property
+    def exit_status(self) -> int | None: ...  # noqa: D102
+    @property
+    def signal(self) -> str | None: ...  # noqa: D102
+    @property
+    def killed_for(self) -> str: ...  # noqa: D102
+    @property
+    def duration_ms(self) -> int: ...  # noqa: D102
+    @property
+    def peak_rss_mb(self) -> float: ...  # noqa: D102
+    @property
+    def output(self) -> str: ...  # noqa: D102
+
+
+class Play(Protocol):
+    """One run of a client against one script."""
+
+    @property
+    def recording(self) -> Recording:
+        """What the scripted broker saw."""
+
+    @property
+    def result(self) -> DriverResult:
+        """How the client's process ended."""
+
+
+class RegisteredClient(Protocol):
+    """The entry of a client in the registry."""
+
+    @property
+    def options(self) -> Mapping[str, tuple[str, ...]]:
+        """Name to arguments of each option that the client has."""
+
+    @property
+    def cluster_check(self) -> bool:
+        """Whether it sends the ids of KIP-1242."""
+
+
+class ClientUnderTest(Protocol):
+    """A client that is judged, in a process of its own or in memory."""
+
+    @property
+    def client(self) -> RegisteredClient:
+        """Its entry in the registry."""
+
+    @property
+    def healthy(self) -> Play:
+        """The play of the healthy script, in which it works."""
+
+    def play(self, script: Script) -> Play:
+        """Run the client against a broker that follows a script."""
+
+
+@contextmanager
+def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
+    """Play a script; a failure inside the block ends with a summary of the play.
+
+    Raises:
+        HarnessError: the client could not be run.
+    """
+    play = client.play(script)
+    _check_environment(play.result)
+    try:
+        yield play
+    except AssertionError as error:
+        error.args = (f"{error}\n{summary(play)}",)
+        raise
+
+
+def _check_environment(result: DriverResult) -> None:
+    if result.killed_for:
+        return
+    if result.signal in FROM_OUTSIDE:
+        raise HarnessError(f"the client's process was ended from outside by {result.signal}")
+    if result.outcome is None and result.exit_status in NOT_STARTED:
+        raise HarnessError(
+            f"the client could not be started (exit status {result.exit_status}): {result.output.strip()}"
+        )
+
+
+def summary(play: Play) -> str:
+    """Return in one sentence what a client did in a play, and how it ended."""
+    recording, result = play.recording, play.result
+    parts = [
+        _requests(recording),
+        _names(recording),
+        _end(result),
+        _recovery(recording),
+        recording.cut_short and f"the play was cut short because {recording.cut_short}",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _requests(recording: Recording) -> str:
+    versions = Counter(
+        f"{api_name(each.api_key)} v{each.api_version}" for each in recording.requests
+    )
+    counted = ", ".join(f"{count:,} {name}" for name, count in versions.most_common())
+    of_all = recording.all_requests
+    more = f" among the first {len(recording.requests):,} of {of_all:,} requests"
+    connections = (
+        "1 connection"
+        if recording.all_connections == 1
+        else f"{recording.all_connections:,} connections"
+    )
+    seen = f"{counted or 'no request'}{more if of_all > len(recording.requests) else ''}"
+    return f"{rate_of(recording)}: {seen} on {connections}"
+
+
+def _names(recording: Recording) -> str:
+    names = {
+        f"{each.body.client_software_name} {each.body.client_software_version}"
+        for each in recording.requests
+        if each.body is not None and each.body.client_software_name
+    }
+    return f"software {', '.join(sorted(names))}" if names else "no software name"
+
+
+def _end(result: DriverResult) -> str:
+    after = f"after {result.duration_ms / 1000:.1f} s"
+    if result.killed_for:
+        how = f"killed {after} ({result.killed_for}, {result.peak_rss_mb:,.0f} MB)"
+    elif result.signal:
+        how = f"ended by {result.signal} {after}"
+    else:
+        how = f"exit status {result.exit_status} {after}"
+    if result.outcome is None:
+        return how
+    reported = "success" if result.outcome == OK else "error"
+    return f"{how}, {reported} reported: {result.detail}"
+
+
+def _recovery(recording: Recording) -> str:
+    if recording.script.heals_after_ms is None:
+        return ""
+    recovered = recovered_after_ms(recording)
+    return (
+        "not recovered"
+        if recovered is None
+        else f"recovered {recovered / 1000:.1f} s after healing"
+    )
+
+
+def recovered_after_ms(recording: Recording) -> int | None:
+    """Return how long after the broker healed a client got metadata; None if it never did."""
+    healed_ms = recording.script.heals_after_ms
+    if healed_ms is None:
+        return None
+    return next(
+        (
+            each.at_ms - healed_ms
+            for each in metadata_requests(recording)
+            if each.response and each.at_ms >= healed_ms
+        ),
+        None,
+    )
+
+
+def metadata_requests(recording: Recording) -> list[SeenRequest]:
+    """Return the Metadata requests of a client."""
+    return [each for each in recording.requests if each.api_key == METADATA_KEY]
+
+
+def newest_metadata(play: Play) -> int | None:
+    """Return the newest version of Metadata that a client sent; None if it sent none."""
+    return max((each.api_version for each in metadata_requests(play.recording)), default=None)
+
+
+def newest_api_versions(play: Play) -> int:
+    """Return the newest version of ApiVersions that a client sent; -1 if it sent none."""
+    return max(play.recording.versions_of_api_versions, default=-1)
+
+
+def assert_allowed(play: Play, *clauses: str) -> None:
+    """Fail if a client made a move that one of the clauses forbids."""
+    moves = [move for move in forbidden_moves(play.recording) if move.clause in clauses]
+    if moves:
+        first, *others = moves
+        lines = [first.sentence, _place(play, first.connection, first.request)]
+        lines += (f"and {move.sentence}" for move in others[: _MOST_MOVES - 1])
+        if len(moves) > _MOST_MOVES:
+            lines.append(f"and {len(moves) - _MOST_MOVES:,} further moves of this kind")
+        raise AssertionError("\n".join(lines))
+
+
+def _place(play: Play, connection: int, number: int) -> str:
+    requests = [each for each in play.recording.requests if each.connection == connection]
+    return f"request {number} of that connection, after {requests[number].at_ms} ms"
+
+
+def assert_bounded(play: Play) -> None:
+    """Fail if a client sends ApiVersions requests in a loop."""
+    loop = loop_in(play.recording)
+    assert not loop, loop
+
+
+def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
+    """Fail if the client's process was aborted, ran out of memory, hung, or ended without a result."""
+    result = play.result
+    assert result.signal is None or result.killed_for, (
+        f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
+    )
+    assert result.killed_for != MEMORY, (
+        f"the client's process uses more memory than it may: {result.peak_rss_mb:,.0f} MB"
+    )
+    assert result.killed_for != TIME, "the client's process hangs: it has to be killed"
+    reports = client.healthy.result.outcome is not None
+    assert result.outcome is not None or result.killed_for or not reports, (
+        f"the client's process ends without a result, with exit status {result.exit_status}\n{_last_lines(result)}"
+    )
+
+
+def _last_lines(result: DriverResult) -> str:
+    return "\n".join(result.output.strip().splitlines()[-5:])
+
+
+def outcome_of(play: Play) -> str | None:
+    """Return what the application saw: "ok" or "error"; None if the process did not end by itself.
+
+    A client that prints no result says it by its exit status.
+    """
+    result = play.result
+    if result.outcome is not None or result.exit_status is None or result.killed_for:
+        return result.outcome
+    return OK if result.exit_status == 0 else ERROR
+
+
+def assert_works(play: Play) -> None:
+    """Fail unless the client's operation succeeds."""
+    outcome = outcome_of(play)
+    assert outcome == OK, f"the client does not work: {_saw(outcome)}\n{play.result.detail}"
+
+
+def assert_reports_error(play: Play) -> None:
+    """Fail unless an error reaches the application before its time is over."""
+    outcome = outcome_of(play)
+    assert outcome == ERROR, f"the application gets no error: {_saw(outcome)}"
+
+
+def _saw(outcome: str | None) -> str:
+    return {
+        OK: "its operation succeeds",
+        ERROR: "its operation fails",
+        None: "its operation never ends",
+    }[outcome]
+
+
+def assert_gets_metadata(play: Play, *, after_ms: int = -1) -> None:
+    """Fail unless the client gets metadata, after a time if one is given.
+
+    Args:
+        play: a play in which the client keeps asking; its last try may have no time left, so its result says nothing.
+        after_ms: the time, from the start of the play.
+    """
+    assert any(
+        each.response and each.at_ms > after_ms for each in metadata_requests(play.recording)
+    ), "the client does not get metadata" + (" any more" if after_ms >= 0 else "")
+
+
+def misrouted_at_ms(play: Play) -> list[int]:
+    """Return when the client was told that it is misrouted."""
+    return [move.request.at_ms for move in History(play.recording).misrouted]
+
+
+def assert_gives_no_ids(play: Play) -> None:
+    """Fail if the client gives a cluster id or a node id."""
+    for move in History(play.recording).moves:
+        assert not any(move.gives_ids), f"{move} gives a cluster id or node id: {move.request.body}"
+
+
+def assert_recovers(play: Play) -> None:
+    """Fail unless the client gets metadata once the broker has healed."""
+    assert recovered_after_ms(play.recording) is not None, (
+        "the client does not work again after the broker healed"
+    )

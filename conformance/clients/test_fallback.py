@@ -1,0 +1,110 @@
+"""What a client does after UNSUPPORTED_VERSION: which version comes next, and what the response's table means."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_bounded,
+    assert_ends_by_itself,
+    assert_works,
+    newest_metadata,
+    played,
+)
+from reference_model.clients.script import Script
+from strategies.broker_scripts import (
+    REFUSAL_WITHOUT_RANGE,
+    broker_up_to,
+    brokers_before_named_ranges,
+    brokers_that_name_their_range,
+    brokers_with_odd_ranges,
+    brokers_with_useless_ranges,
+    descending_refusals,
+    refusal,
+    refusal_with_metadata,
+    refuses_above,
+    refuses_everything,
+    tables_in_refusals,
+)
+
+
+@pytest.mark.needs("sends_v1")
+@pytest.mark.clause("KIP-35.client-falls-back-on-35")
+@given(script=brokers_before_named_ranges())
+@example(script=broker_up_to(0, REFUSAL_WITHOUT_RANGE))
+def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker that supports v0 alone and names no range when it refuses another version."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-35.client-falls-back-on-35")
+        assert_works(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("sends_v1")
+@pytest.mark.clause("KIP-35.client-falls-back-on-35")
+@given(script=brokers_with_useless_ranges())
+@example(script=refuses_above(0, refusal((9, 12))))
+@example(script=refuses_above(0, refusal((4, 2))))
+@example(script=refuses_above(0, refusal((-3, -1))))
+@example(script=refuses_everything(REFUSAL_WITHOUT_RANGE))
+def test_useless_range_leads_to_v0(client: ClientUnderTest, script: Script) -> None:
+    """A client whose version is refused without a lower one continues with v0 or gives up."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-35.client-falls-back-on-35")
+        assert_ends_by_itself(client, play)
+
+
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-uses-named-range")
+@given(script=brokers_that_name_their_range())
+@example(script=broker_up_to(0))
+@example(script=broker_up_to(2))
+def test_client_uses_the_named_range(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker that refuses its version and names an older range."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-uses-named-range")
+        assert_works(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-uses-named-range")
+@given(script=brokers_with_odd_ranges())
+@example(script=refuses_everything(refusal((0, 5))))
+@example(script=refuses_everything(refusal((0, 2))))
+@example(script=refuses_above(2, refusal((0, 5))))
+@example(script=descending_refusals(4))
+def test_versions_descend_to_an_end(client: ClientUnderTest, script: Script) -> None:
+    """A client whose versions are refused again and again sends lower and lower ones, and comes to an end."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-uses-named-range")
+        assert_ends_by_itself(client, play)
+
+
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-ignores-table-of-35")
+@given(script=tables_in_refusals())
+@example(script=broker_up_to(2))
+@example(script=refusal_with_metadata(2, 1))
+@example(script=refusal_with_metadata(0, 0, base="healthy"))
+def test_table_of_a_refusal_is_not_used(client: ClientUnderTest, script: Script) -> None:
+    """A client uses the table that comes without an error, and nothing of the table in a refusal."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-511.client-ignores-table-of-35")
+        got_table = any(
+            each.is_about_versions and each.is_served and each.response
+            for each in play.recording.requests
+        )
+        if got_table:
+            assert_works(play)
+            newest, usual = newest_metadata(play), newest_metadata(client.healthy)
+            assert newest == usual, (
+                f"the client sends Metadata up to v{newest}, as the refusal lists it, and not up to v{usual}"
+            )

@@ -1,0 +1,68 @@
+"""The first request of a client: its version, the software that it names, and the header of the response to it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_works,
+    newest_api_versions,
+    played,
+)
+from reference_model.clients.oracle import begins_below
+from reference_model.clients.script import Answer, Script, one_node
+from strategies.broker_scripts import (
+    SUCCESS_MS,
+    broker_up_to,
+    brokers_that_close,
+    closing_broker,
+    flexible_brokers,
+)
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-511.client-begins-with-newest")
+@given(script=brokers_that_close())
+@example(script=closing_broker(1))
+def test_client_begins_with_its_newest_version(client: ClientUnderTest, script: Script) -> None:
+    """A client's first request on every connection has the newest version of ApiVersions that it ever sends."""
+    with played(client, script) as play:
+        lower = begins_below(play.recording, newest=newest_api_versions(client.healthy))
+        assert not lower, "\n".join(map(str, lower[:5]))
+
+
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-name-valid")
+@given(script=flexible_brokers())
+@example(script=broker_up_to(5))
+@example(script=broker_up_to(3))
+@example(script=closing_broker(1))
+def test_client_names_itself_legally(client: ClientUnderTest, script: Script) -> None:
+    """A client's software name and version consist of letters, digits, dots and hyphens."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-511.client-name-valid")
+
+
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-reads-fixed-header")
+@given(script=flexible_brokers())
+@example(script=broker_up_to(5))
+@example(script=broker_up_to(4))
+@example(script=broker_up_to(3))
+@example(script=one_node(Answer(pieces=5, delay_ms=10), timeout_ms=SUCCESS_MS))
+def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Script) -> None:
+    """A client that got a table in a flexible version, with a response header without tags, works."""
+    with played(client, script) as play:
+        got_flexible_table = any(
+            each.is_about_versions
+            and each.api_version >= FIRST_FLEXIBLE_VERSION
+            and each.is_served
+            and each.response
+            for each in play.recording.requests
+        )
+        if got_flexible_table:
+            assert_works(play)

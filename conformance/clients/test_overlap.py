@@ -1,0 +1,142 @@
+"""Which versions of other APIs a client uses: those of the table that its connection got."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_bounded,
+    assert_reports_error,
+    assert_works,
+    metadata_requests,
+    newest_metadata,
+    played,
+)
+from reference_model.clients.script import Answer, Script, Table, one_node
+from reference_model.listeners import SASL_PLAINTEXT, SSL
+from strategies.broker_scripts import (
+    FAILURE_MS,
+    SUCCESS_MS,
+    broker_with,
+    brokers_of_the_future,
+    brokers_that_change,
+    brokers_with_lower_metadata,
+    brokers_with_metadata_ranges,
+    brokers_without_overlap,
+    changing_table,
+    listed_metadata,
+    lower_tables,
+    metadata_ranges,
+    range_of_metadata,
+    two_nodes_with,
+)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_with_metadata_ranges())
+@example(script=broker_with(metadata_ranges(0, 1)))
+@example(script=broker_with(metadata_ranges(3, 13)))
+@example(script=broker_with(metadata_ranges(0, 32767)))
+@example(script=broker_with(Table(base="0.10.0.1")))
+def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
+    """A client sends versions that the broker lists, and works if its usual one is among them."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-uses-overlap")
+        low, high = range_of_metadata(script)
+        usual = newest_metadata(client.healthy)
+        assert usual is not None
+        if low <= usual <= high:
+            assert_works(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_without_overlap())
+@example(script=broker_with(metadata_ranges(60, 70), timeout_ms=FAILURE_MS))
+@example(script=broker_with(metadata_ranges(7, 2), timeout_ms=FAILURE_MS))
+@example(script=broker_with(metadata_ranges(-3, -1), timeout_ms=FAILURE_MS))
+@example(script=broker_with(Table(removed=(3,)), timeout_ms=FAILURE_MS))
+def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None:
+    """A client that shares no version of Metadata with the broker sends none and reports an error."""
+    with played(client, script) as play:
+        sent = metadata_requests(play.recording)
+        assert not sent, (
+            f"the client sends Metadata v{sent[0].api_version}, although the broker lists {listed_metadata(script)}"
+        )
+        assert_bounded(play)
+        assert_reports_error(play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-prefers-newest")
+@given(script=brokers_with_lower_metadata())
+@example(script=broker_with(metadata_ranges(0, 4)))
+@example(script=broker_with(metadata_ranges(0, 5)))
+def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) -> None:
+    """A client sends the broker's newest version of Metadata if that is below its own newest."""
+    with played(client, script) as play:
+        usual, newest = newest_metadata(client.healthy), newest_metadata(play)
+        assert usual is not None
+        common = min(range_of_metadata(script)[1], usual)
+        assert newest is None or newest == common, (
+            f"the client sends Metadata up to v{newest}, and not up to v{common}, which both sides know"
+        )
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=brokers_that_change())
+@example(script=changing_table(metadata_ranges(0, 4)))
+@example(script=two_nodes_with(metadata_ranges(0, 4)))
+@example(script=changing_table(Table(base="2.8.2")))
+def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
+    """A client requests the table on each connection, and uses no other table there."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.needs("asks_versions", "option:tls")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=lower_tables().map(lambda table: changing_table(table, listener=SSL)))
+@example(script=changing_table(metadata_ranges(0, 4), listener=SSL))
+def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
+    """A client requests the table on each TLS connection, and uses no other table there."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-asks-per-connection")
+@given(script=lower_tables().map(lambda table: changing_table(table, listener=SASL_PLAINTEXT)))
+@example(script=changing_table(metadata_ranges(0, 4), listener=SASL_PLAINTEXT))
+def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
+    """A client requests the table on each connection with SASL, and uses no other table there."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-asks-per-connection")
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-tolerates-unknown-keys")
+@given(script=brokers_of_the_future())
+@example(script=broker_with(Table(after=((10_000, 0, 3), (32_767, 0, 0)))))
+@example(script=broker_with(Table(before=((200, 0, 1),))))
+@example(script=one_node(Answer(unknown_tags=((10, b"a"), (300, b""))), timeout_ms=SUCCESS_MS))
+@example(
+    script=one_node(
+        Answer(supported_features=(("x", 0, 9),), finalized_features=(("x", 9, 0),)),
+        timeout_ms=SUCCESS_MS,
+    )
+)
+def test_unknown_keys_change_nothing(client: ClientUnderTest, script: Script) -> None:
+    """A client works as usual if the broker lists APIs, tagged fields and features that it does not know."""
+    with played(client, script) as play:
+        assert_works(play)
+        newest, usual = newest_metadata(play), newest_metadata(client.healthy)
+        assert newest == usual, (
+            f"the client sends Metadata up to v{newest}, and not up to v{usual} as usual"
+        )

@@ -1,0 +1,144 @@
+"""The cluster check of KIP-1242, from the client's side: which ids it sends, and what it does when it is misrouted."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_bounded,
+    assert_ends_by_itself,
+    assert_gets_metadata,
+    assert_gives_no_ids,
+    assert_recovers,
+    misrouted_at_ms,
+    played,
+)
+from reference_model.clients.script import Script
+from strategies.cluster_scripts import (
+    brokers_that_demand_rebootstrapping,
+    clusters_without_the_check,
+    healthy_cluster,
+    healthy_clusters,
+    misrouted_clusters,
+    rebootstrapping,
+    replaced_cluster,
+    swapped_nodes,
+)
+
+MOST_MISROUTED = 5
+"""How often a client may be told in a play that it is misrouted, with three nodes; then it has learnt nothing from it."""
+
+
+@pytest.mark.needs("cluster_check", "sends_v5")
+@pytest.mark.clause("KIP-1242.bootstrap-sends-nothing")
+@given(script=healthy_clusters())
+@example(script=healthy_cluster())
+@example(script=healthy_cluster(nodes=2))
+def test_bootstrapping_client_sends_no_ids(client: ClientUnderTest, script: Script) -> None:
+    """A client that has no metadata yet sends a null cluster id and node id -1."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-1242.bootstrap-sends-nothing")
+        assert_gets_metadata(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5")
+@pytest.mark.clause("KIP-1242.then-sends-both")
+@given(script=healthy_clusters())
+@example(script=healthy_cluster())
+@example(script=healthy_cluster(nodes=2))
+@example(script=healthy_cluster(cluster_id="0"))
+def test_client_with_metadata_sends_both_ids(client: ClientUnderTest, script: Script) -> None:
+    """A client sends a broker that it knows from metadata the ids of the cluster and of that broker."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-1242.then-sends-both")
+        assert_gets_metadata(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5")
+@pytest.mark.clause("KIP-1242.rebootstraps-on-129")
+@given(script=brokers_that_demand_rebootstrapping())
+@example(script=rebootstrapping())
+def test_rebootstrapping_client_works_again(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets REBOOTSTRAP_REQUIRED sends nothing more on that connection, and begins again until it works."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_allowed(play, "KIP-1242.rebootstraps-on-129")
+        assert_recovers(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5")
+@pytest.mark.clause("KIP-1242.rebootstraps-on-129")
+@given(script=misrouted_clusters())
+@example(script=replaced_cluster())
+@example(script=swapped_nodes())
+def test_misrouted_client_forgets_what_it_knew(client: ClientUnderTest, script: Script) -> None:
+    """A misrouted client sends no old ids, uses no old connection, and begins with its bootstrap server."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-1242.rebootstraps-on-129")
+
+
+@pytest.mark.needs("cluster_check", "sends_v5")
+@pytest.mark.clause("KIP-1242.misrouted-cluster-recovers")
+@given(script=misrouted_clusters())
+@example(script=replaced_cluster())
+@example(script=replaced_cluster(2))
+@example(script=swapped_nodes())
+@example(script=swapped_nodes(3))
+def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> None:
+    """A client works again after the cluster was replaced or its nodes changed places."""
+    with played(client, script) as play:
+        misrouted = misrouted_at_ms(play)
+        assert len(misrouted) <= MOST_MISROUTED, (
+            f"the client is misrouted again and again: {len(misrouted)} times"
+        )
+        assert_gets_metadata(play, after_ms=max(misrouted, default=-1))
+
+
+@pytest.mark.needs("cluster_check", "sends_v5", "option:without_cluster_check")
+@pytest.mark.clause("KIP-1242.check-can-be-disabled")
+@given(script=healthy_clusters("without_cluster_check"))
+@example(script=healthy_cluster(options=("without_cluster_check",)))
+@example(script=healthy_cluster(nodes=2, options=("without_cluster_check",)))
+def test_client_with_the_check_disabled_sends_no_ids(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client with the check disabled never gives a cluster id or node id, and works."""
+    with played(client, script) as play:
+        assert_gives_no_ids(play)
+        assert_gets_metadata(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5", "option:without_rebootstrap")
+@pytest.mark.clause("KIP-1242.check-can-be-disabled")
+@given(script=healthy_clusters("without_rebootstrap"))
+@example(script=healthy_cluster(options=("without_rebootstrap",)))
+def test_client_that_cannot_rebootstrap_sends_no_ids(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client that may not rebootstrap never gives a cluster id or node id, and works."""
+    with played(client, script) as play:
+        assert_gives_no_ids(play)
+        assert_gets_metadata(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5")
+@pytest.mark.clause("KIP-1242.older-broker-unaffected")
+@given(script=clusters_without_the_check())
+@example(script=healthy_cluster(newest=4))
+@example(script=healthy_cluster(newest=0))
+@example(script=healthy_cluster(nodes=2, newest=3))
+def test_broker_without_the_check_is_used_as_before(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client works with brokers below ApiVersions v5, and its older requests have their usual form."""
+    with played(client, script) as play:
+        for each in play.recording.requests:
+            assert not each.problem, (
+                f"ApiVersions v{each.api_version} cannot be decoded: {each.problem}"
+            )
+        assert_gets_metadata(play)

@@ -1,0 +1,103 @@
+"""Errors, nonsense and silence: a client stays bounded, reports an error, and works again after a better response."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_bounded,
+    assert_ends_by_itself,
+    assert_recovers,
+    assert_reports_error,
+    played,
+)
+from reference_model.clients.oracle import left_open
+from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
+from strategies.broker_scripts import refusal
+from strategies.nonsense_scripts import (
+    brokers_before_api_versions,
+    brokers_that_heal,
+    brokers_that_refuse_names,
+    brokers_that_talk_nonsense,
+    healing,
+    refused_for_name,
+    talking_nonsense,
+    without_answer,
+)
+from wire.error_codes import ErrorCode
+
+NULL_TABLE = Answer(table=Table(null=True))
+HUGE_COUNT = Answer(table=Table(claimed_count=2**31 - 1))
+CUT_OFF = Answer(cut_to=20)
+ONLY_CODE_35 = Answer(error_code=35, table=ITSELF, layout=0, cut_to=2)
+
+
+@pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-errors-on-42")
+@given(script=brokers_that_refuse_names())
+@example(script=refused_for_name())
+@example(script=refused_for_name(table=HEALTHY))
+def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> None:
+    """A client whose name is refused closes the connection, sends nothing more on it, and reports an error."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-errors-on-42")
+        open_connection = left_open(play.recording, ErrorCode.INVALID_REQUEST)
+        assert not open_connection, open_connection
+        assert_reports_error(play)
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-survives-old-broker")
+@given(script=brokers_before_api_versions())
+@example(script=without_answer("close"))
+@example(script=without_answer("silence"))
+@example(script=without_answer(on_open="close"))
+@example(script=without_answer("close", newest=0))
+def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets no response to ApiVersions ends within its time, without a flood of requests."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_ends_by_itself(client, play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-survives-nonsense")
+@given(script=brokers_that_talk_nonsense())
+@example(script=talking_nonsense(NULL_TABLE))
+@example(script=talking_nonsense(HUGE_COUNT))
+@example(script=talking_nonsense(CUT_OFF))
+@example(script=talking_nonsense(ONLY_CODE_35))
+@example(script=talking_nonsense(Answer(flexible_header=True)))
+@example(script=talking_nonsense(Answer(correlation_shift=1, then="close")))
+@example(script=talking_nonsense(Answer(error_code=129, table=EMPTY)))
+@example(script=talking_nonsense(Answer(error_code=-1, table=HEALTHY)))
+@example(script=talking_nonsense(refusal((0, 5))))
+@example(script=talking_nonsense(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
+@example(script=talking_nonsense(Answer(claimed_size=100_000_000, pieces=3, then="close")))
+def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-survives-nonsense")
+@given(script=brokers_that_heal())
+@example(script=healing(Answer(action="close")))
+@example(script=healing(CUT_OFF))
+@example(script=healing(ONLY_CODE_35))
+@example(script=healing(NULL_TABLE))
+@example(script=healing(Answer(correlation_shift=1, then="close")))
+def test_client_works_again_with_a_healthy_broker(client: ClientUnderTest, script: Script) -> None:
+    """A client that got nonsense for a table works without a restart once the broker is healthy."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_recovers(play)

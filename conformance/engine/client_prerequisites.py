@@ -1,0 +1,88 @@
+"""What a property may require of a client, and why a clause does not apply without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    newest_api_versions,
+    newest_metadata,
+)
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+
+
+class ClientNeed(NamedTuple):
+    """Something that not every client does or has.
+
+    Attributes:
+        is_met: returns whether a client does or has it.
+        otherwise: why a clause does not apply if it does not.
+    """
+
+    is_met: Callable[[ClientUnderTest], bool]
+    otherwise: str
+
+
+def _sends(version: int, client: ClientUnderTest) -> bool:
+    return newest_api_versions(client.healthy) >= version
+
+
+def _has_option(name: str, client: ClientUnderTest) -> bool:
+    return name in client.client.options
+
+
+def _sends_from(version: int) -> ClientNeed:
+    return ClientNeed(
+        partial(_sends, version),
+        f"the client sends no ApiVersions request from v{version} on, even to a healthy broker",
+    )
+
+
+def _option(name: str, without: str) -> tuple[str, ClientNeed]:
+    return f"option:{name}", ClientNeed(partial(_has_option, name), without)
+
+
+NEEDS: Mapping[str, ClientNeed] = {
+    "asks_versions": ClientNeed(
+        partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
+    ),
+    "asks_metadata": ClientNeed(
+        lambda client: newest_metadata(client.healthy) is not None,
+        "the client sends no Metadata request, even to a healthy broker",
+    ),
+    "sends_v1": _sends_from(1),
+    "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
+    "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),
+    "cluster_check": ClientNeed(
+        lambda client: client.client.cluster_check,
+        "the client does not send the ids of KIP-1242",
+    ),
+    **dict(
+        (
+            _option("tls", "the driver of the client has no option for TLS"),
+            _option("sasl_plain", "the driver of the client has no option for SASL PLAIN"),
+            _option("without_cluster_check", "the client has no option that disables the check"),
+            _option(
+                "without_rebootstrap", "the client has no option that disables rebootstrapping"
+            ),
+        )
+    ),
+}
+"""The needs, by the name that the mark `needs` uses."""
+
+
+def why_not_applicable(needs: Iterable[str], client: ClientUnderTest) -> str | None:
+    """Return why a property does not apply to a client; None if it does.
+
+    Args:
+        needs: what the property needs; names of `NEEDS`.
+        client: the client.
+
+    Raises:
+        KeyError: a name is not in `NEEDS`.
+        HarnessError: the client fails against a healthy broker, so nothing can be judged.
+    """
+    return next((NEEDS[name].otherwise for name in needs if not NEEDS[name].is_met(client)), None)

@@ -1,0 +1,257 @@
+"""Faults against the clauses of KIP-35."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from reference_model.clients.faults.registry import fault
+from reference_model.clients.model_client import (
+    OWN_RANGES,
+    Aborted,
+    BrokerError,
+    ClientError,
+    Link,
+    ModelClient,
+    NoCommonVersion,
+    Nonsense,
+    Range,
+)
+from wire.api_keys import METADATA_KEY
+from wire.api_versions import ApiVersionsResponse
+from wire.errors import DecodeError
+
+FIRST_PRIVATE_KEY = 10000
+NEWEST_KNOWN_KEY = 100
+"""A key above all that any release has had, and below the private ones."""
+
+VersionOf = Callable[[Link, int], int]
+TableFor = Callable[[Link], Mapping[int, Range]]
+RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
+
+
+def _range_on(link: Link, api_key: int) -> Range | None:
+    return (link.table or {}).get(api_key)
+
+
+# KIP-35.client-uses-overlap
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def lowest_version_is_ignored(
+    client: ModelClient, decide: VersionOf, link: Link, api_key: int
+) -> int:
+    """Looks at the highest version of a range only, as KafkaJS does."""
+    offered = _range_on(link, api_key)
+    if offered is not None and offered[0] > OWN_RANGES[api_key][1]:
+        return OWN_RANGES[api_key][1]
+    return decide(link, api_key)
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def reversed_range_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+    """Sends the highest version of a range whose lowest is above it, as kafka-python does."""
+    offered = _range_on(link, api_key)
+    if offered is not None and offered[0] > offered[1] >= 0:
+        return min(offered[1], OWN_RANGES[api_key][1])
+    return decide(link, api_key)
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def negative_version_is_sent(
+    client: ModelClient, decide: VersionOf, link: Link, api_key: int
+) -> int:
+    """Sends a negative version if the broker lists nothing else, as librdkafka does."""
+    offered = _range_on(link, api_key)
+    return offered[1] if offered is not None and offered[1] < 0 else decide(link, api_key)
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+    """Takes the highest version of a range for the first one that is not supported."""
+    version = decide(link, api_key)
+    return version + 1 if version < OWN_RANGES[api_key][1] else version
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def absent_api_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+    """Sends v0 of an API that the broker does not list, as sarama did."""
+    return 0 if _range_on(link, api_key) is None else decide(link, api_key)
+
+
+# KIP-35.client-prefers-newest
+
+
+@fault(ModelClient.version_of, "KIP-35.client-prefers-newest")
+def newest_common_version_is_avoided(
+    client: ModelClient, decide: VersionOf, link: Link, api_key: int
+) -> int:
+    """Uses the second newest common version where there are two."""
+    newest = decide(link, api_key)
+    offered = _range_on(link, api_key)
+    assert offered is not None
+    return max(newest - 1, offered[0], 0)
+
+
+# KIP-35.client-asks-per-connection
+
+
+@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
+def one_table_for_all_brokers(
+    client: ModelClient, decide: TableFor, link: Link
+) -> Mapping[int, Range]:
+    """Asks the first broker alone and uses its table for all others, as KafkaJS does."""
+    if "table" not in client.notes:
+        client.notes["table"] = decide(link)
+    return client.notes["table"]  # type: ignore[no-any-return]
+
+
+@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
+def table_is_kept_for_the_next_connection(
+    client: ModelClient, decide: TableFor, link: Link
+) -> Mapping[int, Range]:
+    """Asks each node once, and uses its table on all later connections to it."""
+    if link.node is None:
+        return decide(link)
+    tables = client.notes.setdefault("tables", {})
+    if link.node not in tables:
+        tables[link.node] = decide(link)
+    return tables[link.node]  # type: ignore[no-any-return]
+
+
+@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
+def first_table_of_a_node_is_used_for_good(
+    client: ModelClient, decide: TableFor, link: Link
+) -> Mapping[int, Range]:
+    """Asks on every connection, but goes on with the first table that the address gave."""
+    table = decide(link)
+    return client.notes.setdefault("tables", {}).setdefault(link.address, table)  # type: ignore[no-any-return]
+
+
+# KIP-35.client-falls-back-on-35
+
+AfterRefusal = Callable[[Link, int, bytes], int]
+
+
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+def refusal_with_an_empty_table_is_final(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Gives up if a refusal has an empty table, as kafka-ts does."""
+    if response[6:10] == bytes(4):
+        raise NoCommonVersion("the broker does not support ApiVersions")
+    return decide(link, refused, response)
+
+
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+def refusal_without_a_table_is_final(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Gives up if a refusal cannot be decoded, as @platformatic/kafka does."""
+    if client.named_range(link, response) is None and response[6:10] != bytes(4):
+        raise Nonsense("the refusal cannot be decoded")
+    return decide(link, refused, response)
+
+
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+def range_that_is_too_high_is_final(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Gives up if a refusal names only versions that the client does not know, as a stuck Java client does."""
+    named = client.named_range(link, response)
+    if named is not None and named[0] > refused:
+        raise NoCommonVersion("the broker is too new")
+    return decide(link, refused, response)
+
+
+# KIP-35.client-tolerates-unknown-keys
+
+
+def _refuse_table_if(refused: bool, why: str) -> None:
+    if refused:
+        raise Nonsense(why)
+
+
+@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
+def private_keys_are_refused(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Refuses a table with a vendor's private key, as proxies did."""
+    private = any(each.api_key >= FIRST_PRIVATE_KEY for each in response.api_keys)
+    _refuse_table_if(private, "unexpected API key")
+    return decide(link, response)
+
+
+@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
+def newer_keys_are_refused(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Refuses a table with a key of a future release."""
+    newer = any(NEWEST_KNOWN_KEY <= each.api_key < FIRST_PRIVATE_KEY for each in response.api_keys)
+    _refuse_table_if(newer, "unexpected API key")
+    return decide(link, response)
+
+
+@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
+def table_ends_at_the_first_unknown_key(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Ignores all entries after the first one with an unknown key."""
+    known: dict[int, Range] = {}
+    for entry in response.api_keys:
+        if not 0 <= entry.api_key < NEWEST_KNOWN_KEY:
+            break
+        known[entry.api_key] = (entry.min_version, entry.max_version)
+    return {key: each for key, each in known.items() if key in OWN_RANGES}
+
+
+# KIP-35.client-survives-old-broker
+
+
+@fault(ModelClient.backoff_ms, "KIP-35.client-survives-old-broker")
+def lost_connections_are_opened_again_at_once(
+    client: ModelClient, decide: Callable[[int], int], attempt: int
+) -> int:
+    """Reconnects without a pause, however often the broker has closed the connection."""
+    return 0
+
+
+# KIP-35.client-survives-nonsense
+
+Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
+
+
+@fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
+def null_table_aborts(
+    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
+) -> ApiVersionsResponse:
+    """Aborts the process if the table is null, as librdkafka does."""
+    if body[2:6] == b"\xff" * 4 if version < 3 else body[2:3] == b"\0":
+        raise Aborted
+    return decide(link, version, body)
+
+
+@fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
+def malformed_table_is_asked_for_again_at_once(
+    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
+) -> ApiVersionsResponse:
+    """Asks again on the same connection, without a pause, if a table cannot be decoded, as @platformatic/kafka does."""
+    while True:
+        try:
+            return decide(link, version, body)
+        except DecodeError:
+            body = client.body_of(link, version, client.api_versions_response(link, version))
+
+
+@fault(ModelClient.attempt, "KIP-35.client-survives-nonsense")
+def malformed_table_ends_the_client(client: ModelClient, decide: Callable[[], str]) -> str:
+    """Fails for good after one response that cannot be decoded, as Java's AdminClient does."""
+    if "dead" in client.notes:
+        raise BrokerError("the client's thread has ended")
+    try:
+        return decide()
+    except Nonsense:
+        client.notes["dead"] = True
+        raise
+
+
+__all__ = ["METADATA_KEY", "ClientError"]

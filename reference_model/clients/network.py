@@ -1,0 +1,55 @@
+"""What a model client needs of the world: connections and a clock, real ones or those of a simulation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+
+class Address(NamedTuple):
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+
+class Unreachable(Exception):
+    """A connection cannot be opened or used: it was refused, closed or reset."""
+
+
+class Stream(Protocol):
+    """One TCP connection."""
+
+    def send(self, data: bytes) -> None:
+        """Send bytes.
+
+        Raises:
+            Unreachable: the connection is closed.
+        """
+
+    def receive(self, within_ms: int) -> bytes:
+        """Return the bytes that have arrived, as soon as there are any; none if the time is over.
+
+        Raises:
+            Unreachable: the broker has closed the connection, and everything it sent has been returned.
+        """
+
+    def close(self) -> None:
+        """Close the connection; do nothing if it is closed."""
+
+
+class Network(Protocol):
+    """Connections and a clock."""
+
+    @property
+    def now_ms(self) -> int:
+        """Milliseconds since the start of the client."""
+
+    def wait(self, milliseconds: int) -> None:
+        """Do nothing for a time."""
+
+    def open(self, address: Address) -> Stream:
+        """Open a connection.
+
+        Raises:
+            Unreachable: the connection is refused.
+        """

@@ -1,0 +1,334 @@
+"""Scripts of brokers for clients: old and new ones, other tables, several connections and nodes.
+
+Each strategy varies what one clause is about and fixes everything else. The simplest example of each is the plainest script
+of its kind. A play in which the client works ends with that success, so it may take long; one in which it cannot work ends
+by the client's own timeout, which is short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from reference_model.clients.script import (
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Range,
+    Script,
+    Table,
+    all_connections,
+    healthy_ranges,
+    one_node,
+)
+from reference_model.listeners import PLAINTEXT
+from strategies.weights import as_one
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.primitives import INT16_MAX, INT16_MIN
+
+SUCCESS_MS = 8000
+FAILURE_MS = 2000
+ASKING_MS = 2000
+"""How long a client keeps asking if it is of interest what it does after its first success."""
+
+NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
+FIRST_PRIVATE_KEY = 10_000
+"""From here on API keys are private to an implementation."""
+_KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
+
+
+def metadata_ranges(low: int, high: int) -> Table:
+    """Return the healthy table with another range of Metadata."""
+    return Table(changed=((METADATA_KEY, low, high),))
+
+
+def refusal(*ranges: tuple[int, int]) -> Answer:
+    """Return UNSUPPORTED_VERSION in the layout of v0, with these ranges of ApiVersions and nothing else."""
+    entries = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
+    return Answer(
+        error_code=ErrorCode.UNSUPPORTED_VERSION, table=Table(base="empty", after=entries), layout=0
+    )
+
+
+REFUSAL_WITHOUT_RANGE = refusal()
+"""What brokers before KIP-511 answer."""
+
+
+# Old brokers: the versions of ApiVersions.
+
+
+def broker_up_to(newest: int, refused_with: Answer | None = None) -> Script:
+    """Return a script of a correct broker that supports ApiVersions up to a version.
+
+    Args:
+        newest: the version.
+        refused_with: what a newer version gets; None for the refusal that names the range.
+    """
+    connection = ConnectionScript(newest_version=newest, refusal=refused_with)
+    return all_connections(connection, timeout_ms=SUCCESS_MS)
+
+
+def old_versions() -> st.SearchStrategy[int]:
+    """Versions of ApiVersions before names were added to it."""
+    return st.integers(0, FIRST_FLEXIBLE_VERSION - 1)
+
+
+def brokers_that_name_their_range() -> st.SearchStrategy[Script]:
+    """Brokers up to v0, v1 or v2 that refuse a newer version with their range."""
+    return old_versions().map(broker_up_to)
+
+
+def brokers_before_named_ranges() -> st.SearchStrategy[Script]:
+    """Brokers that refuse every version but v0, without a range; some are slow, or write it in pieces."""
+    refusals = st.builds(
+        replace,
+        st.just(REFUSAL_WITHOUT_RANGE),
+        pieces=st.integers(1, 3),
+        delay_ms=st.integers(0, 50),
+    )
+    return refusals.map(lambda each: broker_up_to(0, each))
+
+
+def ranges_without_a_lower_version() -> st.SearchStrategy[tuple[tuple[int, int], ...]]:
+    """Ranges of ApiVersions that name no version below a refused one: too high, reversed, negative, or none at all."""
+    too_high = st.integers(NEWEST_VERSION + 1, 100).map(lambda low: ((low, low + 3),))
+    reversed_ = st.integers(1, NEWEST_VERSION).map(lambda low: ((low, low - 1),))
+    negative = st.integers(-100, -1).map(lambda high: ((high - 2, high),))
+    extreme = st.sampled_from((((INT16_MAX, INT16_MAX),), ((INT16_MIN, -1),)))
+    return st.just(()) | too_high | reversed_ | negative | extreme
+
+
+def brokers_with_useless_ranges() -> st.SearchStrategy[Script]:
+    """Brokers that support v0 and refuse every other version with a range that names no lower one."""
+    refusals = ranges_without_a_lower_version().map(lambda ranges: refusal(*ranges))
+    return refusals.map(lambda each: refuses_above(0, each))
+
+
+def brokers_with_odd_ranges() -> st.SearchStrategy[Script]:
+    """Brokers whose refusals name the refused version again, a duplicate range, or one version less each time."""
+    again = st.integers(NEWEST_VERSION, 100).map(lambda high: refusal((0, high)))
+    double = old_versions().map(lambda high: refusal((0, high), (0, high)))
+    steps = st.integers(1, NEWEST_VERSION).map(descending_refusals)
+    return (again | double).map(
+        lambda each: refuses_above(FIRST_FLEXIBLE_VERSION - 1, each)
+    ) | steps
+
+
+def refuses_above(newest: int, refused_with: Answer) -> Script:
+    """Return a script of a broker up to a version that refuses newer ones in a way from which a client need not recover."""
+    connection = ConnectionScript(newest_version=newest, refusal=refused_with)
+    return all_connections(connection, timeout_ms=FAILURE_MS)
+
+
+def refuses_everything(refused_with: Answer) -> Script:
+    """Return a script of a broker that refuses every version of ApiVersions alike."""
+    return one_node(refused_with, timeout_ms=FAILURE_MS)
+
+
+def descending_refusals(newest: int) -> Script:
+    """Return a script that refuses the first requests of each connection, with one version less each time."""
+    steps = (refusal((0, high)) for high in range(newest, -1, -1))
+    return one_node(*steps, Answer(), timeout_ms=FAILURE_MS)
+
+
+def tables_in_refusals() -> st.SearchStrategy[Script]:
+    """Brokers whose refusal also lists other APIs than ApiVersions, although it is not their table."""
+    return st.builds(
+        refusal_with_metadata,
+        old_versions(),
+        st.integers(0, 1),
+        base=st.sampled_from(_REFUSED_BASES),
+    )
+
+
+_REFUSED_BASES = ("empty", "healthy", "2.8.2")
+
+
+def refusal_with_metadata(newest: int, metadata: int, *, base: str = "empty") -> Script:
+    """Return a script of a broker up to a version, whose refusal lists Metadata too, with a low range.
+
+    Args:
+        newest: the newest version of ApiVersions.
+        metadata: the highest version of Metadata that the refusal lists; the broker's table lists all.
+        base: the base of the refusal's table.
+    """
+    entries: tuple[Range, ...] = (
+        (METADATA_KEY, 0, metadata),
+        (API_VERSIONS_KEY, 0, newest),
+    )
+    table = Table(base=base, changed=entries)
+    answer = Answer(error_code=ErrorCode.UNSUPPORTED_VERSION, table=table, layout=0)
+    return broker_up_to(newest, answer)
+
+
+def flexible_brokers() -> st.SearchStrategy[Script]:
+    """Brokers that support a flexible version at least; some are slow, write in pieces, or throttle."""
+    answers = st.builds(
+        Answer,
+        pieces=st.integers(1, 5),
+        delay_ms=st.integers(0, 100),
+        throttle_time_ms=st.integers(0, 300),
+    )
+    connections = st.builds(
+        ConnectionScript,
+        newest_version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
+        answers=st.tuples(answers),
+    )
+    return connections.map(lambda each: all_connections(each, timeout_ms=SUCCESS_MS))
+
+
+# Tables.
+
+
+def broker_with(table: Table, *, timeout_ms: int = SUCCESS_MS) -> Script:
+    """Return a script of a broker with a table."""
+    return one_node(Answer(table=table), timeout_ms=timeout_ms)
+
+
+def brokers_with_metadata_ranges() -> st.SearchStrategy[Script]:
+    """Brokers that support a part of the versions of Metadata."""
+    highs = st.integers(0, NEWEST_METADATA)
+    ranges = highs.flatmap(lambda high: st.tuples(st.integers(0, high), st.just(high)))
+    return ranges.map(lambda ends: broker_with(metadata_ranges(*ends)))
+
+
+def range_of_metadata(script: Script) -> tuple[int, int]:
+    """Return the range of Metadata in the first table of a script."""
+    return next(iter(script.answers)).table.ranges_of(METADATA_KEY)[0]
+
+
+def listed_metadata(script: Script) -> str:
+    """Return what the first table of a script lists of Metadata, in words."""
+    ranges = next(iter(script.answers)).table.ranges_of(METADATA_KEY)
+    return " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version of it"
+
+
+def brokers_with_lower_metadata() -> st.SearchStrategy[Script]:
+    """Brokers that support Metadata from v0 up to some version."""
+    highs = st.integers(0, NEWEST_METADATA)
+    return highs.map(lambda high: broker_with(metadata_ranges(0, high)))
+
+
+def tables_without_overlap() -> st.SearchStrategy[Table]:
+    """Tables with no version of Metadata that exists: too high, none, reversed or negative."""
+    too_high = st.builds(metadata_ranges, st.integers(60, 1000), st.integers(1000, INT16_MAX))
+    reversed_ = st.builds(
+        metadata_ranges, st.integers(7, NEWEST_METADATA), st.integers(INT16_MIN, 6)
+    )
+    negative = st.builds(metadata_ranges, st.integers(INT16_MIN, -3), st.integers(-3, -1))
+    missing = st.just(Table(removed=(METADATA_KEY,)))
+    return too_high | missing | as_one(reversed_) | negative
+
+
+def brokers_without_overlap() -> st.SearchStrategy[Script]:
+    """Brokers with `tables_without_overlap`."""
+    return tables_without_overlap().map(lambda table: broker_with(table, timeout_ms=FAILURE_MS))
+
+
+def unknown_keys() -> st.SearchStrategy[int]:
+    """API keys that no release has: newer ones, private ones, and negative ones."""
+    newer = st.integers(max(_KNOWN_KEYS) + 1, FIRST_PRIVATE_KEY - 1)
+    private = st.integers(FIRST_PRIVATE_KEY, INT16_MAX)
+    return newer | private | st.integers(INT16_MIN, -1)
+
+
+def unknown_tags() -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
+    """Up to three tagged fields that nobody knows, by ascending tag."""
+    fields = st.dictionaries(st.integers(10, 2**31 - 1), st.binary(max_size=300), max_size=3)
+    return fields.map(lambda drawn: tuple(sorted(drawn.items())))
+
+
+def features() -> st.SearchStrategy[tuple[tuple[str, int, int], ...]]:
+    """Up to three features with ordered ranges."""
+    names = st.sampled_from(("metadata.version", "kraft.version", "x", "feature-" * 30))
+    levels = st.integers(0, INT16_MAX)
+    ranges = st.tuples(levels, levels).map(sorted)
+    return st.dictionaries(names, ranges, max_size=3).map(
+        lambda drawn: tuple((name, low, high) for name, (low, high) in drawn.items())
+    )
+
+
+def tables_with_unknown_keys() -> st.SearchStrategy[Table]:
+    """The healthy table and up to 40 entries that nobody knows, in their place or at either end."""
+    entries = st.dictionaries(unknown_keys(), st.integers(0, 20), max_size=40).map(
+        lambda drawn: tuple((key, 0, high) for key, high in drawn.items())
+    )
+    places = st.sampled_from(("changed", "after", "before"))
+    return st.builds(lambda where, ranges: Table(**{where: ranges}), places, entries)
+
+
+def brokers_of_the_future() -> st.SearchStrategy[Script]:
+    """Healthy brokers with APIs, tagged fields and features that nobody knows."""
+    finalized = features().map(lambda drawn: tuple((name, high, low) for name, low, high in drawn))
+    answers = st.builds(
+        Answer,
+        table=tables_with_unknown_keys(),
+        unknown_tags=unknown_tags(),
+        supported_features=features(),
+        finalized_features=finalized,
+        finalized_features_epoch=st.integers(-1, 2**40),
+        throttle_time_ms=st.sampled_from((0, 1)),
+    )
+    return answers.map(lambda answer: one_node(answer, timeout_ms=SUCCESS_MS))
+
+
+# Several connections and several nodes.
+
+
+def changing_table(
+    later: Table, *, listener: str = PLAINTEXT, options: tuple[str, ...] = ()
+) -> Script:
+    """Return a script whose broker has another table from the second connection on; it closes after each response.
+
+    Args:
+        later: the other table.
+        listener: the security of the connections.
+        options: the client's options.
+    """
+    return all_connections(
+        ConnectionScript(closes_after=1 if listener == PLAINTEXT else 3),
+        ConnectionScript(answers=(Answer(table=later),)),
+        listener=listener,
+        timeout_ms=ASKING_MS,
+        keeps_asking=True,
+        options=options,
+    )
+
+
+def two_nodes_with(table: Table) -> Script:
+    """Return a script of two brokers, of which the second has another table; each closes after each response."""
+    first = ConnectionScript(closes_after=1)
+    second = ConnectionScript(answers=(Answer(table=table),), closes_after=1)
+    return Script(
+        nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
+        timeout_ms=ASKING_MS,
+        keeps_asking=True,
+    )
+
+
+def lower_tables() -> st.SearchStrategy[Table]:
+    """Tables with fewer versions of Metadata than the healthy one."""
+    highs = st.integers(0, NEWEST_METADATA - 1)
+    return highs.map(lambda high: metadata_ranges(0, high)) | st.sampled_from(
+        (Table(base="0.10.0.1"), Table(base="2.8.2"))
+    )
+
+
+def brokers_that_change() -> st.SearchStrategy[Script]:
+    """Brokers whose table changes between two connections or two nodes."""
+    return lower_tables().map(changing_table) | lower_tables().map(two_nodes_with)
+
+
+def brokers_that_close() -> st.SearchStrategy[Script]:
+    """Healthy brokers that close each connection after some responses, so that the client connects again."""
+    return st.integers(1, 3).map(closing_broker)
+
+
+def closing_broker(closes_after: int) -> Script:
+    """Return a script of a healthy broker that closes each connection after some responses."""
+    return all_connections(
+        ConnectionScript(closes_after=closes_after), timeout_ms=ASKING_MS, keeps_asking=True
+    )

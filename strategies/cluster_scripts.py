@@ -1,0 +1,132 @@
+"""Scripts of clusters for clients that send the ids of KIP-1242: healthy, old, replaced, and with nodes that change places.
+
+The client keeps asking in all of them, because only its second connection leads to a broker that it knows.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from reference_model.clients.script import (
+    EMPTY,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+)
+from strategies.broker_scripts import ASKING_MS
+from strategies.nonsense_scripts import healing
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION
+from wire.error_codes import ErrorCode
+
+MISROUTED_MS = 4000
+"""How long a client keeps asking if it has to bootstrap again in this time."""
+OTHER_CLUSTER_ID = "another-cluster-00000"
+
+
+def healthy_cluster(
+    *,
+    nodes: int = 1,
+    cluster_id: str = "",
+    options: tuple[str, ...] = (),
+    newest: int = NEWEST_VERSION,
+) -> Script:
+    """Return a script of a healthy cluster whose client keeps asking, so that it uses the brokers that it knows.
+
+    Args:
+        nodes: the number of brokers.
+        cluster_id: the cluster id; empty for the usual one.
+        options: the client's options.
+        newest: the newest version of ApiVersions.
+    """
+    connection = ConnectionScript(newest_version=newest)
+    if cluster_id:
+        connection = ConnectionScript(newest_version=newest, cluster_id=cluster_id)
+    return Script(
+        nodes=(NodeScript(connections=(connection,)),) * nodes,
+        timeout_ms=ASKING_MS,
+        keeps_asking=True,
+        options=options,
+    )
+
+
+def cluster_ids() -> st.SearchStrategy[str]:
+    """Cluster ids as clusters have them, of another length, or of one character."""
+    letters = st.sampled_from("abcXYZ019-_")
+    return st.just("") | st.text(letters, min_size=1, max_size=22)
+
+
+def healthy_clusters(*options: str) -> st.SearchStrategy[Script]:
+    """Healthy clusters of one to three brokers.
+
+    Args:
+        options: the client's options.
+    """
+    return st.builds(
+        healthy_cluster,
+        nodes=st.integers(1, 3),
+        cluster_id=cluster_ids(),
+        options=st.just(options),
+    )
+
+
+def clusters_without_the_check() -> st.SearchStrategy[Script]:
+    """Healthy clusters whose brokers support ApiVersions up to a version before the check."""
+    return st.builds(
+        healthy_cluster,
+        nodes=st.integers(1, 3),
+        newest=st.integers(0, FIRST_VERSION_WITH_CLUSTER_CHECK - 1),
+    )
+
+
+def replaced_cluster(nodes: int = 1) -> Script:
+    """Return a script in which another cluster takes the place of the one that the client bootstrapped from."""
+    before = ConnectionScript()
+    after = ConnectionScript(cluster_id=OTHER_CLUSTER_ID)
+    return Script(
+        nodes=(
+            NodeScript(connections=(before, after)),
+            *(NodeScript(connections=(after,)),) * (nodes - 1),
+        ),
+        timeout_ms=MISROUTED_MS,
+        keeps_asking=True,
+    )
+
+
+def swapped_nodes(nodes: int = 2) -> Script:
+    """Return a script in which the nodes change places after the client's first connection, each by one."""
+    ids = tuple((place + 1) % nodes + 1 for place in range(nodes))
+    before, after = ConnectionScript(), ConnectionScript(node_ids=ids)
+    return Script(
+        nodes=(
+            NodeScript(connections=(before, after)),
+            *(NodeScript(connections=(after,)),) * (nodes - 1),
+        ),
+        timeout_ms=MISROUTED_MS,
+        keeps_asking=True,
+    )
+
+
+def misrouted_clusters() -> st.SearchStrategy[Script]:
+    """Clusters that are replaced, or whose nodes change places."""
+    return st.integers(1, 3).map(replaced_cluster) | st.integers(2, 3).map(swapped_nodes)
+
+
+def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1) -> Script:
+    """Return a script of a broker that answers every ApiVersions request with REBOOTSTRAP_REQUIRED until it heals."""
+    answer = Answer(
+        error_code=ErrorCode.REBOOTSTRAP_REQUIRED,
+        table=EMPTY,
+        throttle_time_ms=throttle_time_ms,
+        pieces=pieces,
+    )
+    return healing(answer)
+
+
+def brokers_that_demand_rebootstrapping() -> st.SearchStrategy[Script]:
+    """Brokers that answer with REBOOTSTRAP_REQUIRED until they heal, in pieces, or with a throttle time."""
+    return st.builds(
+        rebootstrapping,
+        throttle_time_ms=st.sampled_from((0, 100)),
+        pieces=st.integers(1, 3),
+    )

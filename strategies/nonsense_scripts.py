@@ -1,0 +1,189 @@
+"""Scripts of brokers whose responses no correct broker sends to a correct client, or that send none.
+
+In most of them the client cannot work, so its timeout is short. A broker that heals ends the play soon after the client works
+again, so that timeout is the longest one that a client has for it.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from reference_model.clients.script import (
+    EMPTY,
+    HEALTHY,
+    ITSELF,
+    Answer,
+    ConnectionScript,
+    Script,
+    Table,
+    all_connections,
+    healthy_ranges,
+    one_node,
+)
+from strategies.broker_scripts import (
+    FAILURE_MS,
+    old_versions,
+    ranges_without_a_lower_version,
+    refusal,
+)
+from strategies.weights import as_one
+from wire.api_keys import METADATA_KEY
+from wire.api_versions import NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
+
+RECOVERY_MS = 10_000
+HEALS_AFTER_MS = 700
+_KEYS = tuple(key for key, _, _ in healthy_ranges())
+
+
+def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
+    """Return a script of a broker that answers every ApiVersions request with INVALID_REQUEST."""
+    answer = Answer(error_code=ErrorCode.INVALID_REQUEST, table=table, **others)  # type: ignore[arg-type]
+    return one_node(answer, timeout_ms=FAILURE_MS)
+
+
+def brokers_that_refuse_names() -> st.SearchStrategy[Script]:
+    """Brokers that answer with INVALID_REQUEST, in several pieces, throttled, or with a table that means nothing."""
+    return st.builds(
+        refused_for_name,
+        table=st.sampled_from((EMPTY, ITSELF, HEALTHY)),
+        throttle_time_ms=st.sampled_from((0, 100)),
+        pieces=st.integers(1, 3),
+    )
+
+
+def other_errors() -> st.SearchStrategy[Answer]:
+    """Responses with an error code that has no meaning here, known or unknown; some with a table."""
+    meaningful = (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION, ErrorCode.INVALID_REQUEST)
+    known = st.sampled_from([code for code in ErrorCode if code not in meaningful])
+    unknown = st.sampled_from((137, 1000, INT16_MAX, -2, INT16_MIN))
+    tables = st.sampled_from((EMPTY, HEALTHY))
+    return st.builds(Answer, error_code=(known | unknown).map(int), table=tables)
+
+
+def misframed_refusals() -> st.SearchStrategy[Answer]:
+    """UNSUPPORTED_VERSION that ends too early, is written in the layout of the request, or has a null table."""
+    error = ErrorCode.UNSUPPORTED_VERSION
+    tables = st.sampled_from((ITSELF, EMPTY, HEALTHY))
+    cut = st.integers(0, 11).map(
+        lambda end: Answer(error_code=error, table=ITSELF, layout=0, cut_to=end)
+    )
+    own_layout = tables.map(lambda table: Answer(error_code=error, table=table))
+    null = st.just(Answer(error_code=error, table=Table(null=True), layout=0))
+    return cut | own_layout | null
+
+
+def broken_tables() -> st.SearchStrategy[Answer]:
+    """Tables that are null, cut off, longer or shorter than they claim, or in the layout of another version."""
+    counts = st.sampled_from((-2, -1, 0, 1, 1000, INT32_MAX)) | st.integers(-1, 2000)
+    return st.one_of(
+        st.just(Answer(table=Table(null=True))),
+        st.integers(0, 60).map(lambda end: Answer(cut_to=end)),
+        counts.map(lambda count: Answer(table=Table(claimed_count=count))),
+        st.integers(0, NEWEST_VERSION).map(lambda version: Answer(layout=version)),
+        st.just(Answer(table=EMPTY)),
+        st.binary(max_size=40).map(lambda body: Answer(body=body)),
+        st.binary(min_size=1, max_size=40).map(lambda more: Answer(trailing=more)),
+    )
+
+
+def odd_tables() -> st.SearchStrategy[Answer]:
+    """Tables that can be decoded and make no sense: ranges of any numbers, duplicates, in descending order."""
+    numbers = st.integers(-3, 20) | st.sampled_from((INT16_MIN, INT16_MAX))
+    keys = st.sampled_from(_KEYS) | st.just(METADATA_KEY)
+    entries = st.lists(st.tuples(keys, numbers, numbers), min_size=1, max_size=6).map(tuple)
+    tables = st.one_of(
+        st.builds(Table, after=entries),
+        st.builds(Table, changed=entries),
+        st.builds(Table, before=entries, descending=st.booleans()),
+        st.just(Table(descending=True)),
+    )
+    return tables.map(lambda table: Answer(table=table))
+
+
+def misaddressed_answers() -> st.SearchStrategy[Answer]:
+    """Healthy tables that the client cannot find: with another correlation id, or a tag section in the header."""
+    shifts = st.sampled_from((1, -1, INT32_MAX)) | st.integers(1, 1000)
+    return st.just(Answer(flexible_header=True)) | shifts.map(
+        lambda shift: Answer(correlation_shift=shift, then="close")
+    )
+
+
+def misframed_answers() -> st.SearchStrategy[Answer]:
+    """Healthy tables in a frame that claims another size; the connection ends after the bytes."""
+    sizes = st.sampled_from((-1, 0, 3, 4, 5, 1000, 100_000_000, INT32_MAX, INT32_MIN))
+    return st.builds(
+        Answer,
+        claimed_size=sizes | st.integers(6, 400),
+        pieces=st.integers(1, 3),
+        then=st.sampled_from(("close", "reset")),
+    )
+
+
+def nonsense_answers() -> st.SearchStrategy[Answer]:
+    """Responses to ApiVersions that no correct broker sends, each over at once or followed by a close."""
+    return st.one_of(
+        as_one(broken_tables()),
+        as_one(misframed_refusals()),
+        as_one(misaddressed_answers()),
+        as_one(misframed_answers()),
+        as_one(odd_tables()),
+        as_one(other_errors()),
+        ranges_without_a_lower_version().map(lambda ranges: refusal(*ranges)),
+    )
+
+
+def talking_nonsense(answer: Answer) -> Script:
+    """Return a script of a broker that always sends a response."""
+    return one_node(answer, timeout_ms=FAILURE_MS)
+
+
+def brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
+    """Brokers with `nonsense_answers`, and some that are slow or throttle as well."""
+    return nonsense_answers().map(talking_nonsense)
+
+
+def healing(answer: Answer) -> Script:
+    """Return a script of a broker that sends a response until it heals."""
+    connection = ConnectionScript(answers=(answer,), closes_after=1)
+    return all_connections(
+        connection,
+        heals_after_ms=HEALS_AFTER_MS,
+        timeout_ms=RECOVERY_MS,
+        keeps_asking=True,
+    )
+
+
+def brokers_that_heal() -> st.SearchStrategy[Script]:
+    """Brokers with `nonsense_answers`, or a close instead, that are healthy after a while."""
+    ends = st.sampled_from((Answer(action="close"), Answer(action="reset")))
+    return (ends | as_one(nonsense_answers())).map(healing)
+
+
+def without_answer(
+    action: str = "close", *, on_open: str = "serve", newest: int | None = None
+) -> Script:
+    """Return a script of a broker that gives no response to ApiVersions.
+
+    Args:
+        action: what it does instead.
+        on_open: what it does with every connection.
+        newest: the newest version that it does serve; None for none.
+    """
+    answer = Answer(action=action)  # type: ignore[arg-type]
+    if newest is None:
+        connection = ConnectionScript(on_open=on_open, answers=(answer,))  # type: ignore[arg-type]
+    else:
+        connection = ConnectionScript(newest_version=newest, refusal=answer)
+    return all_connections(connection, timeout_ms=FAILURE_MS)
+
+
+def brokers_before_api_versions() -> st.SearchStrategy[Script]:
+    """Brokers that close, reset or stay silent: on every connection, on ApiVersions, or on its newer versions."""
+    actions = st.sampled_from(("close", "reset", "silence"))
+    return st.one_of(
+        st.builds(without_answer, actions),
+        st.builds(without_answer, on_open=st.sampled_from(("close", "silence"))),
+        st.builds(without_answer, actions, newest=old_versions()),
+    )
