@@ -287,15 +287,8 @@ class ScriptedConnection:
         self._answers += 1
         if answer == Answer() and self._names_another_broker(request.body):
             return Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED, table=Table(base="empty"))
-        newest = self._script.newest_version
-        own = set(answer.table.ranges_of(API_VERSIONS_KEY))
-        if newest < NEWEST_VERSION and own == {(0, NEWEST_VERSION)}:
-            # A table that says nothing else of ApiVersions lists what the broker supports.
-            changed = (*answer.table.changed, (API_VERSIONS_KEY, 0, newest))
-            return dataclasses.replace(
-                answer, table=dataclasses.replace(answer.table, changed=changed)
-            )
-        return answer
+        table = served_table(answer.table, self._script.newest_version)
+        return dataclasses.replace(answer, table=table)
 
     def _names_another_broker(self, body: ApiVersionsRequest | None) -> bool:
         if body is None or (body.cluster_id is None and body.node_id == -1):
@@ -338,6 +331,15 @@ class ScriptedConnection:
             for place, (host, port) in enumerate(self._cluster.addresses)
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
+
+
+def served_table(table: Table, newest_version: int) -> Table:
+    """Return the table that a broker writes: one that says nothing else of ApiVersions lists what it supports."""
+    own = set(table.ranges_of(API_VERSIONS_KEY))
+    if newest_version == NEWEST_VERSION or own != {(0, NEWEST_VERSION)}:
+        return table
+    changed = (*table.changed, (API_VERSIONS_KEY, 0, newest_version))
+    return dataclasses.replace(table, changed=changed)
 
 
 def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
