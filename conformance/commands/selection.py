@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.built_in import reference_targets
-from fixtures.registry.clients import RINGS, select_clients
+from fixtures.registry.clients import RINGS
+from fixtures.registry.model_clients import select_with_models
 from fixtures.registry.targets import Target, select_targets
 from fixtures.under_test.client import target_of
 
@@ -53,7 +54,7 @@ def selected_clients(patterns: Sequence[str], rings: Sequence[str] = RINGS) -> t
         InvalidFile: a file of the registry does not follow its schema.
     """
     try:
-        return tuple(map(target_of, select_clients(patterns or ("*",), rings)))
+        return tuple(map(target_of, select_with_models(patterns or ("*",), rings)))
     except UnknownClient as error:
         raise UnknownName(str(error)) from error
     except InvalidTargetFile as error:
