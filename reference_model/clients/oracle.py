@@ -63,7 +63,7 @@ def forbidden_moves(recording: Recording) -> tuple[ForbiddenMove, ...]:
     history = History(recording)
     found: list[ForbiddenMove] = []
     for move in history.moves:
-        for rule in _RULES:
+        for rule in () if move.is_token else _RULES:
             found += (
                 ForbiddenMove(
                     clause=clause,
@@ -388,4 +388,5 @@ def rate_of(recording: Recording) -> str:
     seconds = max(recording.duration_ms - first, 1) / 1000
     count = recording.api_versions_requests
     requests = "request" if count == 1 else "requests"
-    return f"{count:,} ApiVersions {requests} in {seconds:.1f} s, {count / seconds:,.0f} per second"
+    rate = f", {count / seconds:,.0f} per second" if count > seconds else ""
+    return f"{count:,} ApiVersions {requests} in {seconds:.1f} s{rate}"
