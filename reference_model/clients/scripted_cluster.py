@@ -43,7 +43,7 @@ from wire.headers import (
     request_header_version,
 )
 from wire.message_schemas import Api
-from wire.sasl import PLAIN
+from wire.sasl import BARE_TOKEN, PLAIN
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
 
 Address = tuple[str, int]
@@ -239,6 +239,9 @@ class ScriptedConnection:
         elif self._token_is_bare:
             # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
             self._token_is_bare, self._is_authenticated = False, True
+            request = dataclasses.replace(
+                request, api_key=SASL_AUTHENTICATE_KEY, api_version=BARE_TOKEN, correlation_id=0
+            )
             writes = [Write(data=encode_frame(b""))]
         elif is_about_versions:
             request, writes = self._answer_api_versions(request, payload)
@@ -284,15 +287,8 @@ class ScriptedConnection:
         self._answers += 1
         if answer == Answer() and self._names_another_broker(request.body):
             return Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED, table=Table(base="empty"))
-        newest = self._script.newest_version
-        own = set(answer.table.ranges_of(API_VERSIONS_KEY))
-        if newest < NEWEST_VERSION and own == {(0, NEWEST_VERSION)}:
-            # A table that says nothing else of ApiVersions lists what the broker supports.
-            changed = (*answer.table.changed, (API_VERSIONS_KEY, 0, newest))
-            return dataclasses.replace(
-                answer, table=dataclasses.replace(answer.table, changed=changed)
-            )
-        return answer
+        table = served_table(answer.table, self._script.newest_version)
+        return dataclasses.replace(answer, table=table)
 
     def _names_another_broker(self, body: ApiVersionsRequest | None) -> bool:
         if body is None or (body.cluster_id is None and body.node_id == -1):
@@ -335,6 +331,15 @@ class ScriptedConnection:
             for place, (host, port) in enumerate(self._cluster.addresses)
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
+
+
+def served_table(table: Table, newest_version: int) -> Table:
+    """Return the table that a broker writes: one that says nothing else of ApiVersions lists what it supports."""
+    own = set(table.ranges_of(API_VERSIONS_KEY))
+    if newest_version == NEWEST_VERSION or own != {(0, NEWEST_VERSION)}:
+        return table
+    changed = (*table.changed, (API_VERSIONS_KEY, 0, newest_version))
+    return dataclasses.replace(table, changed=changed)
 
 
 def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
