@@ -2,7 +2,7 @@
 
 Each strategy varies what one clause is about and fixes everything else. The simplest example of each is the plainest script
 of its kind. A play in which the client works ends with that success, so it may take long; one in which it cannot work ends
-by the client's own timeout, which is short.
+by the client's own timeout, which is short; one in which the client keeps asking ends after some responses.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from wire.error_codes import ErrorCode
 from wire.primitives import INT16_MAX, INT16_MIN
 
 SUCCESS_MS = 8000
-FAILURE_MS = 2000
-ASKING_MS = 2000
-"""How long a client keeps asking if it is of interest what it does after its first success."""
+FAILURE_MS = 3000
+"""On a busy machine Java takes half of it to start."""
+ENOUGH_RESPONSES = 5
+"""How many responses a client gets if it is of interest what it does after its first success."""
 
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
 FIRST_PRIVATE_KEY = 10_000
@@ -294,8 +295,9 @@ def changing_table(
         ConnectionScript(closes_after=_WITH_SASL if listener in SASL_LISTENERS else 1),
         ConnectionScript(answers=(Answer(table=later),)),
         listener=listener,
-        timeout_ms=ASKING_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
         options=options,
     )
 
@@ -306,8 +308,9 @@ def two_nodes_with(table: Table) -> Script:
     second = ConnectionScript(answers=(Answer(table=table),), closes_after=1)
     return Script(
         nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
-        timeout_ms=ASKING_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
     )
 
 
@@ -332,5 +335,8 @@ def brokers_that_close() -> st.SearchStrategy[Script]:
 def closing_broker(closes_after: int) -> Script:
     """Return a script of a healthy broker that closes each connection after some responses."""
     return all_connections(
-        ConnectionScript(closes_after=closes_after), timeout_ms=ASKING_MS, keeps_asking=True
+        ConnectionScript(closes_after=closes_after),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=closes_after + ENOUGH_RESPONSES,
     )

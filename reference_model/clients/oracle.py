@@ -282,8 +282,12 @@ def _forgets_ids(move: Move, history: History) -> Forbidden:
     since_ms = misrouted.told.from_ms
     connection = history.connection_of(move)
     if connection.opened_ms <= since_ms:
-        if move.request.at_ms > since_ms + OLD_CONNECTION_GRACE_MS:
-            yield clause, "was sent on a connection from before REBOOTSTRAP_REQUIRED"
+        led_to_known_broker = any(any(other.gives_ids) for other in history.moves_on(connection))
+        if led_to_known_broker and move.request.at_ms > since_ms + OLD_CONNECTION_GRACE_MS:
+            yield (
+                clause,
+                "was sent on a connection to a broker that was known before REBOOTSTRAP_REQUIRED",
+            )
     elif not history.had_metadata(move.request.at_ms, since_ms=since_ms):
         if any(move.gives_ids):
             yield clause, "gives ids that are out of date since REBOOTSTRAP_REQUIRED"
