@@ -51,8 +51,8 @@ def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> Non
 @example(script=refuses_above(0, refusal((4, 2))))
 @example(script=refuses_above(0, refusal((-3, -1))))
 @example(script=refuses_everything(REFUSAL_WITHOUT_RANGE))
-def test_useless_range_leads_to_v0(client: ClientUnderTest, script: Script) -> None:
-    """A client whose version is refused without a lower one continues with v0 or gives up."""
+def test_useless_range_is_no_reason_to_repeat(client: ClientUnderTest, script: Script) -> None:
+    """A client whose version is refused, and no lower one named, continues with a lower one or gives up."""
     with played(client, script) as play:
         assert_bounded(play)
         assert_allowed(play, "KIP-35.client-falls-back-on-35")

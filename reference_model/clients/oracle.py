@@ -153,7 +153,10 @@ def _ignores_table_of_refusal(move: Move, history: History) -> Forbidden:
 
 
 def _goes_down(move: Move, history: History) -> Forbidden:
-    """The version after a refusal is one that the refusal names, below the refused one, or else v0."""
+    """The version after a refusal is one that the refusal names, below the refused one, or else v0.
+
+    v0 is always allowed, because no broker ever stops serving it.
+    """
     if not move.request.is_about_versions:
         return
     refused = _refusal_before(move, history)
@@ -168,10 +171,16 @@ def _goes_down(move: Move, history: History) -> Forbidden:
             "KIP-511.client-uses-named-range",
             f"was sent after v{before} was refused with the range v{named[0]} to v{named[-1]} below it",
         )
-    else:
+    elif not refused.told.names_range:
         yield (
             "KIP-35.client-falls-back-on-35",
-            f"was sent after v{before} was refused without a lower version, where v0 comes next",
+            f"was sent after v{before} was refused without a range, where v0 comes next",
+        )
+    elif move.request.api_version >= before:
+        # Which lower version follows a range that makes no sense is left to the client.
+        yield (
+            "KIP-35.client-falls-back-on-35",
+            f"was sent after v{before} was refused with a range that has no lower version",
         )
 
 
