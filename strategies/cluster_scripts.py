@@ -118,7 +118,7 @@ def misrouted_clusters() -> st.SearchStrategy[Script]:
 def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1) -> Script:
     """Return a script of a broker that answers every ApiVersions request with REBOOTSTRAP_REQUIRED until it heals."""
     answer = Answer(
-        error_code=ErrorCode.REBOOTSTRAP_REQUIRED,
+        error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED),
         table=EMPTY,
         throttle_time_ms=throttle_time_ms,
         pieces=pieces,

@@ -39,7 +39,7 @@ _KEYS = tuple(key for key, _, _ in healthy_ranges())
 
 def refused_for_name(*, table: Table = EMPTY, **others: object) -> Script:
     """Return a script of a broker that answers every ApiVersions request with INVALID_REQUEST."""
-    answer = Answer(error_code=ErrorCode.INVALID_REQUEST, table=table, **others)  # type: ignore[arg-type]
+    answer = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=table, **others)  # type: ignore[arg-type]
     return one_node(answer, timeout_ms=FAILURE_MS)
 
 
@@ -64,7 +64,7 @@ def other_errors() -> st.SearchStrategy[Answer]:
 
 def misframed_refusals() -> st.SearchStrategy[Answer]:
     """UNSUPPORTED_VERSION that ends too early, is written in the layout of the request, or has a null table."""
-    error = ErrorCode.UNSUPPORTED_VERSION
+    error = int(ErrorCode.UNSUPPORTED_VERSION)
     tables = st.sampled_from((ITSELF, EMPTY, HEALTHY))
     cut = st.integers(0, 11).map(
         lambda end: Answer(error_code=error, table=ITSELF, layout=0, cut_to=end)
@@ -76,7 +76,7 @@ def misframed_refusals() -> st.SearchStrategy[Answer]:
 
 def broken_tables() -> st.SearchStrategy[Answer]:
     """Tables that are null, cut off, longer or shorter than they claim, or in the layout of another version."""
-    counts = st.sampled_from((-2, -1, 0, 1, 1000, INT32_MAX)) | st.integers(-1, 2000)
+    counts = st.sampled_from((-1, 0, 1, 1000, INT32_MAX)) | st.integers(-1, 2000)
     return st.one_of(
         st.just(Answer(table=Table(null=True))),
         st.integers(0, 60).map(lambda end: Answer(cut_to=end)),
