@@ -302,7 +302,10 @@ def misrouted_at_ms(play: Play) -> list[int]:
 def assert_gives_no_ids(play: Play) -> None:
     """Fail if the client gives a cluster id or a node id."""
     for move in History(play.recording).moves:
-        assert not any(move.gives_ids), f"{move} gives a cluster id or node id: {move.request.body}"
+        body = move.request.body
+        assert body is None or not any(move.gives_ids), (
+            f"{move} gives a cluster id or node id: {(body.cluster_id, body.node_id)}"
+        )
 
 
 def assert_recovers(play: Play) -> None:
