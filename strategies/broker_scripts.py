@@ -38,8 +38,6 @@ ENOUGH_RESPONSES = 5
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
 FIRST_PRIVATE_KEY = 10_000
 """From here on API keys are private to an implementation."""
-_WITH_SASL = 3
-"""The third response on a connection with SASL is that to the first request after authentication."""
 _KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
 
 
@@ -185,6 +183,22 @@ def flexible_brokers() -> st.SearchStrategy[Script]:
     return connections.map(lambda each: all_connections(each, timeout_ms=SUCCESS_MS))
 
 
+def table_in_every_refusal(metadata: int) -> Script:
+    """Return a script of a broker that refuses every version, with a table that lists Metadata from v1 to some version.
+
+    v0 is not listed, because some clients send it blindly.
+    """
+    table = metadata_ranges(1, metadata)
+    return refuses_everything(
+        Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=table, layout=0)
+    )
+
+
+def tables_in_every_refusal() -> st.SearchStrategy[Script]:
+    """Brokers that refuse every version, each time with a complete table."""
+    return st.integers(1, NEWEST_METADATA).map(table_in_every_refusal)
+
+
 # Tables.
 
 
@@ -287,7 +301,7 @@ def brokers_of_the_future() -> st.SearchStrategy[Script]:
 def changing_table(
     later: Table, *, listener: str = PLAINTEXT, options: tuple[str, ...] = ()
 ) -> Script:
-    """Return a script whose broker has another table from the second connection on; it closes after each response.
+    """Return a script whose broker closes its first connection after two responses, and then has another table.
 
     Args:
         later: the other table.
@@ -295,7 +309,7 @@ def changing_table(
         options: the client's options.
     """
     return all_connections(
-        ConnectionScript(closes_after=_WITH_SASL if listener in SASL_LISTENERS else 1),
+        ConnectionScript(closes_after=4 if listener in SASL_LISTENERS else 2),
         ConnectionScript(answers=(Answer(table=later),)),
         listener=listener,
         timeout_ms=SUCCESS_MS,
@@ -306,14 +320,14 @@ def changing_table(
 
 
 def two_nodes_with(table: Table) -> Script:
-    """Return a script of two brokers, of which the second has another table; each closes after each response."""
-    first = ConnectionScript(closes_after=1)
-    second = ConnectionScript(answers=(Answer(table=table),), closes_after=1)
+    """Return a script of two brokers, of which the second has another table; each closes after two responses."""
+    first = ConnectionScript(closes_after=2)
+    second = ConnectionScript(answers=(Answer(table=table),), closes_after=2)
     return Script(
         nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,
-        ends_after=ENOUGH_RESPONSES,
+        ends_after=ENOUGH_RESPONSES + 2,
     )
 
 

@@ -15,7 +15,7 @@ from reference_model.clients.script import (
     Script,
 )
 from strategies.broker_scripts import ENOUGH_RESPONSES, SUCCESS_MS
-from strategies.nonsense_scripts import healing
+from strategies.nonsense_scripts import healing_connections
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 
@@ -123,7 +123,7 @@ def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1) -> Script:
         throttle_time_ms=throttle_time_ms,
         pieces=pieces,
     )
-    return healing(answer)
+    return healing_connections(ConnectionScript(answers=(answer,)))
 
 
 def brokers_that_demand_rebootstrapping() -> st.SearchStrategy[Script]:

@@ -6,6 +6,8 @@ again, so that timeout is the longest one that a client has for it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from reference_model.clients.script import (
@@ -76,7 +78,7 @@ def misframed_refusals() -> st.SearchStrategy[Answer]:
 
 def broken_tables() -> st.SearchStrategy[Answer]:
     """Tables that are null, cut off, longer or shorter than they claim, or in the layout of another version."""
-    counts = st.sampled_from((-1, 0, 1, 1000, INT32_MAX)) | st.integers(-1, 2000)
+    counts = st.sampled_from((0, 1, 1000, INT32_MAX)) | st.integers(0, 2000)
     return st.one_of(
         st.just(Answer(table=Table(null=True))),
         st.integers(0, 60).map(lambda end: Answer(cut_to=end)),
@@ -145,8 +147,16 @@ def brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
 
 
 def healing(answer: Answer) -> Script:
-    """Return a script of a broker that sends a response until it heals."""
-    connection = ConnectionScript(answers=(answer,), closes_after=1)
+    """Return a script of a broker that sends a response until it heals, and closes the connection after it.
+
+    A client may keep a table as long as its connection is open, whatever the table says.
+    """
+    then = "close" if answer.then == "stay" else answer.then
+    return healing_connections(ConnectionScript(answers=(replace(answer, then=then),)))
+
+
+def healing_connections(connection: ConnectionScript) -> Script:
+    """Return a script of a broker that treats connections alike until it heals."""
     return all_connections(
         connection,
         heals_after_ms=HEALS_AFTER_MS,

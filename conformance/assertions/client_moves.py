@@ -13,10 +13,17 @@ from typing import Protocol
 
 from fixtures.errors import HarnessError
 from reference_model.clients.moves import History, api_name
-from reference_model.clients.oracle import forbidden_moves, loop_in, rate_of
+from reference_model.clients.oracle import (
+    begins_below,
+    forbidden_moves,
+    left_open,
+    loop_in,
+    rate_of,
+)
 from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.clients.script import Script
 from wire.api_keys import METADATA_KEY
+from wire.error_codes import ErrorCode
 
 OK, ERROR = "ok", "error"
 NOT_STARTED = (126, 127)
@@ -223,6 +230,40 @@ def assert_allowed(play: Play, *clauses: str) -> None:
 def _place(play: Play, connection: int, number: int) -> str:
     requests = [each for each in play.recording.requests if each.connection == connection]
     return f"request {number} of that connection, after {requests[number].at_ms} ms"
+
+
+def assert_sends_no_metadata(play: Play, listed: str) -> None:
+    """Fail if the client sends a Metadata request; `listed` says what the broker lists of it."""
+    for each in metadata_requests(play.recording):
+        raise AssertionError(
+            f"the client sends Metadata v{each.api_version}, although the broker lists {listed}"
+        )
+
+
+def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
+    """Fail unless a version is the newest of Metadata that the client sends.
+
+    Args:
+        play: the play.
+        expected: the version.
+        why: why it is that one.
+    """
+    newest = newest_metadata(play)
+    assert newest == expected, (
+        f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
+    )
+
+
+def assert_begins_with_newest(play: Play, newest: int) -> None:
+    """Fail if a connection begins with a version of ApiVersions below the newest one for no reason."""
+    lower = begins_below(play.recording, newest=newest)
+    assert not lower, "\n".join(map(str, lower[:_MOST_MOVES]))
+
+
+def assert_closes_after(play: Play, error: ErrorCode) -> None:
+    """Fail if the client keeps a connection on which it got an error that ends its use."""
+    connection = left_open(play.recording, error)
+    assert not connection, connection
 
 
 def assert_bounded(play: Play) -> None:

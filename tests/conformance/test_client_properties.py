@@ -23,6 +23,7 @@ from strategies.broker_scripts import (
     closing_broker,
     metadata_ranges,
     refusal_with_metadata,
+    table_in_every_refusal,
 )
 from strategies.cluster_scripts import healthy_cluster, rebootstrapping, replaced_cluster
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
@@ -42,6 +43,7 @@ from tests.reference_model.clients.recordings import (
     opened,
     recorded,
     refused,
+    refused_with,
     sent,
 )
 
@@ -216,8 +218,16 @@ def test_good_client_passes(
                 asked(4, refused((0, 2)), is_served=False), asked(2, at_ms=1), sent(1, at_ms=2)
             ),
             OK,
-            "the client sends Metadata up to v1, as the refusal lists it, and not up to v12",
+            "the client sends Metadata up to v1, and not up to v12, as without a refusal",
             id="keeps-the-table-of-a-refusal",
+        ),
+        pytest.param(
+            test_fallback.test_refusal_is_never_taken_for_a_success,
+            table_in_every_refusal(12),
+            recorded(asked(0, refused_with(metadata_ranges(1, 12))), sent(5)),
+            OK,
+            "Metadata v5 on connection 0 was sent as UNSUPPORTED_VERSION lists it, without a table",
+            id="ignores-the-error-code",
         ),
         pytest.param(
             test_overlap.test_version_lies_in_the_overlap,
@@ -256,7 +266,7 @@ def test_good_client_passes(
             broker_up_to(5),
             recorded(asked(4), sent(1)),
             OK,
-            "the client sends Metadata up to v1, and not up to v12 as usual",
+            "the client sends Metadata up to v1, and not up to v12, as usual",
             id="unknown-keys-confuse",
         ),
         pytest.param(
