@@ -13,10 +13,17 @@ from typing import Protocol
 
 from fixtures.errors import HarnessError
 from reference_model.clients.moves import History, api_name
-from reference_model.clients.oracle import forbidden_moves, loop_in, rate_of
+from reference_model.clients.oracle import (
+    begins_below,
+    forbidden_moves,
+    left_open,
+    loop_in,
+    rate_of,
+)
 from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.clients.script import Script
 from wire.api_keys import METADATA_KEY
+from wire.error_codes import ErrorCode
 
 OK, ERROR = "ok", "error"
 NOT_STARTED = (126, 127)
@@ -190,9 +197,10 @@ def _recovery(recording: Recording) -> str:
 
 def recovered_after_ms(recording: Recording) -> int | None:
     """Return how long after the broker healed a client got metadata; None if it never did."""
-    healed_ms = recording.script.heals_after_ms
-    if healed_ms is None:
+    heals_after_ms = recording.script.heals_after_ms
+    if heals_after_ms is None or not recording.connections:
         return None
+    healed_ms = recording.connections[0].opened_ms + heals_after_ms
     return next(
         (
             each.at_ms - healed_ms
@@ -233,6 +241,40 @@ def assert_allowed(play: Play, *clauses: str) -> None:
 def _place(play: Play, connection: int, number: int) -> str:
     requests = [each for each in play.recording.requests if each.connection == connection]
     return f"request {number} of that connection, after {requests[number].at_ms} ms"
+
+
+def assert_sends_no_metadata(play: Play, listed: str) -> None:
+    """Fail if the client sends a Metadata request; `listed` says what the broker lists of it."""
+    for each in metadata_requests(play.recording):
+        raise AssertionError(
+            f"the client sends Metadata v{each.api_version}, although the broker lists {listed}"
+        )
+
+
+def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
+    """Fail unless a version is the newest of Metadata that the client sends.
+
+    Args:
+        play: the play.
+        expected: the version.
+        why: why it is that one.
+    """
+    newest = newest_metadata(play)
+    assert newest == expected, (
+        f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
+    )
+
+
+def assert_begins_with_newest(play: Play, newest: int) -> None:
+    """Fail if a connection begins with a version of ApiVersions below the newest one for no reason."""
+    lower = begins_below(play.recording, newest=newest)
+    assert not lower, "\n".join(map(str, lower[:_MOST_MOVES]))
+
+
+def assert_closes_after(play: Play, error: ErrorCode) -> None:
+    """Fail if the client keeps a connection on which it got an error that ends its use."""
+    connection = left_open(play.recording, error)
+    assert not connection, connection
 
 
 def assert_bounded(play: Play) -> None:
@@ -317,7 +359,10 @@ def misrouted_at_ms(play: Play) -> list[int]:
 def assert_gives_no_ids(play: Play) -> None:
     """Fail if the client gives a cluster id or a node id."""
     for move in History(play.recording).moves:
-        assert not any(move.gives_ids), f"{move} gives a cluster id or node id: {move.request.body}"
+        body = move.request.body
+        assert body is None or not any(move.gives_ids), (
+            f"{move} gives a cluster id or node id: {(body.cluster_id, body.node_id)}"
+        )
 
 
 def assert_recovers(play: Play) -> None:

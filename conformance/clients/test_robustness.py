@@ -9,12 +9,12 @@ from conformance.assertions.client_moves import (
     ClientUnderTest,
     assert_allowed,
     assert_bounded,
+    assert_closes_after,
     assert_ends_by_itself,
     assert_recovers,
     assert_reports_error,
     played,
 )
-from reference_model.clients.oracle import left_open
 from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.broker_scripts import refusal
 from strategies.nonsense_scripts import (
@@ -45,8 +45,7 @@ def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> No
     with played(client, script) as play:
         assert_bounded(play)
         assert_allowed(play, "KIP-511.client-errors-on-42")
-        open_connection = left_open(play.recording, ErrorCode.INVALID_REQUEST)
-        assert not open_connection, open_connection
+        assert_closes_after(play, ErrorCode.INVALID_REQUEST)
         assert_reports_error(play)
 
 

@@ -63,7 +63,7 @@ def forbidden_moves(recording: Recording) -> tuple[ForbiddenMove, ...]:
     history = History(recording)
     found: list[ForbiddenMove] = []
     for move in history.moves:
-        for rule in _RULES:
+        for rule in () if move.is_token else _RULES:
             found += (
                 ForbiddenMove(
                     clause=clause,
@@ -153,7 +153,10 @@ def _ignores_table_of_refusal(move: Move, history: History) -> Forbidden:
 
 
 def _goes_down(move: Move, history: History) -> Forbidden:
-    """The version after a refusal is one that the refusal names, below the refused one, or else v0."""
+    """The version after a refusal is one that the refusal names, below the refused one, or else v0.
+
+    v0 is always allowed, because no broker ever stops serving it.
+    """
     if not move.request.is_about_versions:
         return
     refused = _refusal_before(move, history)
@@ -168,10 +171,16 @@ def _goes_down(move: Move, history: History) -> Forbidden:
             "KIP-511.client-uses-named-range",
             f"was sent after v{before} was refused with the range v{named[0]} to v{named[-1]} below it",
         )
-    else:
+    elif not refused.told.names_range:
         yield (
             "KIP-35.client-falls-back-on-35",
-            f"was sent after v{before} was refused without a lower version, where v0 comes next",
+            f"was sent after v{before} was refused without a range, where v0 comes next",
+        )
+    elif move.request.api_version >= before:
+        # Which lower version follows a range that makes no sense is left to the client.
+        yield (
+            "KIP-35.client-falls-back-on-35",
+            f"was sent after v{before} was refused with a range that has no lower version",
         )
 
 
@@ -282,8 +291,12 @@ def _forgets_ids(move: Move, history: History) -> Forbidden:
     since_ms = misrouted.told.from_ms
     connection = history.connection_of(move)
     if connection.opened_ms <= since_ms:
-        if move.request.at_ms > since_ms + OLD_CONNECTION_GRACE_MS:
-            yield clause, "was sent on a connection from before REBOOTSTRAP_REQUIRED"
+        led_to_known_broker = any(any(other.gives_ids) for other in history.moves_on(connection))
+        if led_to_known_broker and move.request.at_ms > since_ms + OLD_CONNECTION_GRACE_MS:
+            yield (
+                clause,
+                "was sent on a connection to a broker that was known before REBOOTSTRAP_REQUIRED",
+            )
     elif not history.had_metadata(move.request.at_ms, since_ms=since_ms):
         if any(move.gives_ids):
             yield clause, "gives ids that are out of date since REBOOTSTRAP_REQUIRED"
@@ -388,4 +401,5 @@ def rate_of(recording: Recording) -> str:
     seconds = max(recording.duration_ms - first, 1) / 1000
     count = recording.api_versions_requests
     requests = "request" if count == 1 else "requests"
-    return f"{count:,} ApiVersions {requests} in {seconds:.1f} s, {count / seconds:,.0f} per second"
+    rate = f", {count / seconds:,.0f} per second" if count > seconds else ""
+    return f"{count:,} ApiVersions {requests} in {seconds:.1f} s{rate}"

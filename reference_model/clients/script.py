@@ -224,8 +224,10 @@ class Script(_ShortRepr):
 
     Attributes:
         nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes.
-        heals_after_ms: after this time every node is healthy, on the same ports; connections that are open then stay as
-            they are, later ones are healthy. None for never.
+        heals_after_ms: this time after the client's first connection every node is healthy, on the same ports; connections
+            that are open then stay as they are, later ones are healthy. None for never.
+        ends_after: after how many responses to requests other than ApiVersions the play ends, if the client does not end
+            before; None if it goes on until the client ends.
         listener: the security of the connections: a name of `reference_model.listeners`.
         timeout_ms: how long the client may work on its operation.
         keeps_asking: whether the client repeats its operation until the time is over, instead of ending after the first.
@@ -234,6 +236,7 @@ class Script(_ShortRepr):
 
     nodes: tuple[NodeScript, ...] = (NodeScript(),)
     heals_after_ms: int | None = None
+    ends_after: int | None = None
     listener: str = PLAINTEXT
     timeout_ms: int = 2000
     keeps_asking: bool = False

@@ -94,13 +94,16 @@ class ScriptedCluster:
         self._connections: list[ScriptedConnection] = []
         self._on_node: Counter[int] = Counter()
         self._all_connections = 0
+        self._first_ms: int | None = None
+        self._responses = 0
         self._loops_since_ms: int | None = None
         self._recovered_ms: int | None = None
 
     def connect(self, node: int, now_ms: int) -> ScriptedConnection:
         """Accept a connection to a node, given by its place in the script."""
+        self._first_ms = now_ms if self._first_ms is None else self._first_ms
         heals_after_ms = self.script.heals_after_ms
-        is_healthy = heals_after_ms is not None and now_ms >= heals_after_ms
+        is_healthy = heals_after_ms is not None and now_ms - self._first_ms >= heals_after_ms
         script = self.script.nodes[node].connection(self._on_node[node])
         self._on_node[node] += 1
         connection = ScriptedConnection(
@@ -127,6 +130,8 @@ class ScriptedCluster:
                 is_loop or self.api_versions_requests > MOST_IN_ALL
             ):
                 self._loops_since_ms = request.at_ms
+        elif request.is_served:
+            self._responses += 1
         recovers = self.script.heals_after_ms is not None and connection.seen.is_healthy
         if recovers and request.api_key == METADATA_KEY and request.is_served:
             self._recovered_ms = self._recovered_ms or request.at_ms
@@ -137,6 +142,8 @@ class ScriptedCluster:
             return "the client asks for ApiVersions in a loop"
         if self._recovered_ms is not None and now_ms - self._recovered_ms > RECOVERY_IS_SEEN_MS:
             return "the client has recovered"
+        if self.script.ends_after is not None and self._responses >= self.script.ends_after:
+            return "the client got enough responses"
         return ""
 
     @property
