@@ -170,13 +170,12 @@ def range_that_is_too_high_is_final(
 
 
 @fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def highest_of_a_reversed_range_is_asked(
+def versions_are_walked_down_without_a_range(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
-    """Asks in the highest named version, although the lowest is above it."""
-    named = client.named_range(link, response)
-    if named is not None and named[0] > named[1] >= 0 and refused > 0:
-        return min(named[1], refused - 1)
+    """Asks in the next older version if a refusal names no range, as KafkaJS does."""
+    if client.named_range(link, response) is None and refused > 0:
+        return refused - 1
     return decide(link, refused, response)
 
 

@@ -16,8 +16,8 @@ from reference_model.clients.model_client import (
     KnownCluster,
     Link,
     ModelClient,
-    NoCommonVersion,
     RebootstrapRequired,
+    RequestRefused,
 )
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
@@ -26,6 +26,7 @@ from wire.primitives import write_int32
 
 Ids = tuple[str | None, int]
 ExpectedIds = Callable[[Link], Ids]
+ApiVersionsBody = Callable[[Link, int], bytes]
 RaiseError = Callable[[Link, int], None]
 MetadataFrom = Callable[[Link], KnownCluster]
 
@@ -94,11 +95,7 @@ def cluster_id_is_first_sent_alone(client: ModelClient, decide: ExpectedIds, lin
     return cluster_id, -1 if is_first else node_id
 
 
-@fault(
-    ModelClient.expected_ids,
-    "KIP-1242.then-sends-both",
-    "KIP-1242.misrouted-cluster-recovers",
-)
+@fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
 def first_node_is_expected_everywhere(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends the id of the first node to every node."""
     cluster_id, node_id = decide(link)
@@ -190,25 +187,22 @@ def several_nodes_without_the_check_are_refused(
     """Does not use a cluster of several nodes that cannot check ids."""
     known = decide(link)
     if len(known.nodes) > 1 and _cannot_check(link):
-        raise NoCommonVersion("the broker cannot check the cluster")
-    return known
-
-
-@fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected")
-def node_without_the_check_is_used_twice_at_most(
-    client: ModelClient, decide: MetadataFrom, link: Link
-) -> KnownCluster:
-    """Does not trust a node that cannot check ids for long."""
-    known = decide(link)
-    client.notes["used"] = client.notes.get("used", 0) + _cannot_check(link)
-    if client.notes["used"] > 2:
-        raise NoCommonVersion("the broker cannot check the cluster")
+        raise RequestRefused("the broker cannot check the cluster")
     return known
 
 
 @fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
+def node_id_is_appended_to_requests_without_a_body(
+    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
+) -> bytes:
+    """Sends the id of a discovered node in v0 to v2, whose requests are empty."""
+    body = decide(link, version)
+    return body if body or link.node is None else write_int32(link.node.node_id)
+
+
+@fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
 def node_id_is_appended_to_older_requests(
-    client: ModelClient, decide: Callable[[Link, int], bytes], link: Link, version: int
+    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
 ) -> bytes:
     """Sends the node id in versions that have none, if there are several nodes."""
     body = decide(link, version)
@@ -239,7 +233,7 @@ def another_cluster_is_refused(
     """Does not use any other cluster than the first one, even after it has bootstrapped again."""
     known = decide(link)
     if known.cluster_id != client.notes.setdefault("cluster", known.cluster_id):
-        raise BrokerError("the cluster has changed")
+        raise RequestRefused("the cluster has changed")
     return known
 
 
@@ -248,5 +242,5 @@ def moved_nodes_are_refused(client: ModelClient, decide: MetadataFrom, link: Lin
     """Does not use nodes that have changed places since it first saw them."""
     known = decide(link)
     if known.nodes != client.notes.setdefault("nodes", known.nodes):
-        raise BrokerError("the nodes have moved")
+        raise RequestRefused("the nodes have moved")
     return known
