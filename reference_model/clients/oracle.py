@@ -171,16 +171,13 @@ def _goes_down(move: Move, history: History) -> Forbidden:
             "KIP-511.client-uses-named-range",
             f"was sent after v{before} was refused with the range v{named[0]} to v{named[-1]} below it",
         )
-    elif not refused.told.names_range:
+    elif move.request.api_version >= before:
+        yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused"
+    elif not refused.told.names_range and before >= FIRST_FLEXIBLE_VERSION:
+        # No source says how an older client goes down, or what follows a range that makes no sense.
         yield (
             "KIP-35.client-falls-back-on-35",
             f"was sent after v{before} was refused without a range, where v0 comes next",
-        )
-    elif move.request.api_version >= before:
-        # Which lower version follows a range that makes no sense is left to the client.
-        yield (
-            "KIP-35.client-falls-back-on-35",
-            f"was sent after v{before} was refused with a range that has no lower version",
         )
 
 
