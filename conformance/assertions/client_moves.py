@@ -7,7 +7,7 @@ What the environment causes is a `HarnessError`, never a violation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -34,6 +34,15 @@ MEMORY, TIME, STOPPED = "memory", "time", "stopped"
 _MOST_MOVES = 5
 
 
+class Ask(Protocol):
+    """One of several operations of a client."""
+
+    @property
+    def ok(self) -> bool: ...  # noqa: D102
+    @property
+    def detail(self) -> str: ...  # noqa: D102
+
+
 class DriverResult(Protocol):
     """How the client's process ended; see `fixtures.client_processes.driver_process`."""
 
@@ -51,6 +60,8 @@ class DriverResult(Protocol):
     def duration_ms(self) -> int: ...  # noqa: D102
     @property
     def peak_rss_mb(self) -> float: ...  # noqa: D102
+    @property
+    def asks(self) -> Sequence[Ask]: ...  # noqa: D102
     @property
     def output(self) -> str: ...  # noqa: D102
 
@@ -333,6 +344,11 @@ def assert_gets_metadata(play: Play, *, after_ms: int = -1) -> None:
     assert any(
         each.response and each.at_ms > after_ms for each in metadata_requests(play.recording)
     ), "the client does not get metadata" + (" any more" if after_ms >= 0 else "")
+    # The very last one may have had no time left.
+    last = play.result.asks[-2:]
+    assert not last or any(each.ok for each in last), (
+        f"the client gets metadata, but its operation fails: {last[0].detail}"
+    )
 
 
 def misrouted_at_ms(play: Play) -> list[int]:

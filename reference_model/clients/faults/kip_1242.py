@@ -6,7 +6,7 @@ not be judged. These faults are such that the client works with a healthy broker
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import (
@@ -19,8 +19,10 @@ from reference_model.clients.model_client import (
     NoCommonVersion,
     RebootstrapRequired,
 )
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
+from wire.primitives import write_int32
 
 Ids = tuple[str | None, int]
 ExpectedIds = Callable[[Link], Ids]
@@ -42,12 +44,17 @@ def _once(client: ModelClient, name: str) -> bool:
 # KIP-1242.bootstrap-sends-nothing
 
 
+def _is_first(client: ModelClient, link: Link) -> bool:
+    """Return whether this is the first connection of a client with the check; it may rebootstrap after it."""
+    return link.number == 0 and not client.options
+
+
 @fault(ModelClient.expected_ids, "KIP-1242.bootstrap-sends-nothing")
 def ids_of_an_earlier_run_are_sent_first(
     client: ModelClient, decide: ExpectedIds, link: Link
 ) -> Ids:
     """Sends the ids of its last run on its first connection."""
-    return decide(link) if link.number else (OLD_CLUSTER_ID, 1)
+    return (OLD_CLUSTER_ID, 1) if _is_first(client, link) else decide(link)
 
 
 @fault(
@@ -57,7 +64,7 @@ def ids_of_an_earlier_run_are_sent_first(
 )
 def configured_cluster_is_sent_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends a cluster id from its configuration on its first connection, without a node id."""
-    return decide(link) if link.number else (OLD_CLUSTER_ID, -1)
+    return (OLD_CLUSTER_ID, -1) if _is_first(client, link) else decide(link)
 
 
 @fault(
@@ -67,7 +74,7 @@ def configured_cluster_is_sent_first(client: ModelClient, decide: ExpectedIds, l
 )
 def node_0_is_expected_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends node id 0 instead of -1 on its first connection."""
-    return decide(link) if link.number else (None, 0)
+    return (None, 0) if _is_first(client, link) else decide(link)
 
 
 # KIP-1242.then-sends-both
@@ -87,7 +94,11 @@ def cluster_id_is_first_sent_alone(client: ModelClient, decide: ExpectedIds, lin
     return cluster_id, -1 if is_first else node_id
 
 
-@fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
+@fault(
+    ModelClient.expected_ids,
+    "KIP-1242.then-sends-both",
+    "KIP-1242.misrouted-cluster-recovers",
+)
 def first_node_is_expected_everywhere(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends the id of the first node to every node."""
     cluster_id, node_id = decide(link)
@@ -166,15 +177,43 @@ def disabled_check_leaves_the_node_id(client: ModelClient, decide: ExpectedIds, 
 # KIP-1242.older-broker-unaffected
 
 
+def _cannot_check(link: Link) -> bool:
+    """Return whether the table of a connection ends before the version with the check."""
+    newest = (link.table or {}).get(API_VERSIONS_KEY, (0, 0))[1]
+    return newest < FIRST_VERSION_WITH_CLUSTER_CHECK
+
+
 @fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected")
 def several_nodes_without_the_check_are_refused(
     client: ModelClient, decide: MetadataFrom, link: Link
 ) -> KnownCluster:
     """Does not use a cluster of several nodes that cannot check ids."""
     known = decide(link)
-    if len(known.nodes) > 1 and client.notes["asked"] < FIRST_VERSION_WITH_CLUSTER_CHECK:
+    if len(known.nodes) > 1 and _cannot_check(link):
         raise NoCommonVersion("the broker cannot check the cluster")
     return known
+
+
+@fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected")
+def node_without_the_check_is_used_twice_at_most(
+    client: ModelClient, decide: MetadataFrom, link: Link
+) -> KnownCluster:
+    """Does not trust a node that cannot check ids for long."""
+    known = decide(link)
+    client.notes["used"] = client.notes.get("used", 0) + _cannot_check(link)
+    if client.notes["used"] > 2:
+        raise NoCommonVersion("the broker cannot check the cluster")
+    return known
+
+
+@fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
+def node_id_is_appended_to_older_requests(
+    client: ModelClient, decide: Callable[[Link, int], bytes], link: Link, version: int
+) -> bytes:
+    """Sends the node id in versions that have none, if there are several nodes."""
+    body = decide(link, version)
+    has_room = FIRST_FLEXIBLE_VERSION <= version < FIRST_VERSION_WITH_CLUSTER_CHECK
+    return body + write_int32(1) if has_room and len(client.cluster.nodes) > 1 else body
 
 
 # KIP-1242.misrouted-cluster-recovers
@@ -211,6 +250,3 @@ def moved_nodes_are_refused(client: ModelClient, decide: MetadataFrom, link: Lin
     if known.nodes != client.notes.setdefault("nodes", known.nodes):
         raise BrokerError("the nodes have moved")
     return known
-
-
-__all__ = ["Mapping"]
