@@ -217,7 +217,7 @@ def test_extreme_is_drawn(
         lambda answer: answer.cut_to == 0,
         lambda answer: answer.cut_to == 2 and answer.error_code == 35,
         lambda answer: answer.layout == 0 and answer.error_code == 0,
-        lambda answer: answer.layout is None and answer.error_code == 35,
+        lambda answer: answer.layout == 3 and answer.error_code == 35,
         lambda answer: answer.table == EMPTY and answer.error_code == 0,
         lambda answer: answer.body == b"",
         lambda answer: len(answer.trailing) > 20,

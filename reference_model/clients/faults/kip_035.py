@@ -170,13 +170,13 @@ def range_that_is_too_high_is_final(
 
 
 @fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def highest_of_a_reversed_range_is_asked(
+def refused_version_is_asked_again_for_a_reversed_range(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
-    """Asks in the highest named version, although the lowest is above it."""
+    """Asks in the refused version again if the lowest named version is above the highest."""
     named = client.named_range(link, response)
     if named is not None and named[0] > named[1] >= 0 and refused > 0:
-        return min(named[1], refused - 1)
+        return refused
     return decide(link, refused, response)
 
 

@@ -94,11 +94,7 @@ def cluster_id_is_first_sent_alone(client: ModelClient, decide: ExpectedIds, lin
     return cluster_id, -1 if is_first else node_id
 
 
-@fault(
-    ModelClient.expected_ids,
-    "KIP-1242.then-sends-both",
-    "KIP-1242.misrouted-cluster-recovers",
-)
+@fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
 def first_node_is_expected_everywhere(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends the id of the first node to every node."""
     cluster_id, node_id = decide(link)
