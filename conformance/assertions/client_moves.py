@@ -12,14 +12,9 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from fixtures.errors import HarnessError
+from reference_model.clients.limits import left_open, loop_in, rate_of
 from reference_model.clients.moves import History, api_name
-from reference_model.clients.oracle import (
-    begins_below,
-    forbidden_moves,
-    left_open,
-    loop_in,
-    rate_of,
-)
+from reference_model.clients.oracle import begins_below, forbidden_moves
 from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.clients.script import Script
 from wire.api_keys import METADATA_KEY
@@ -84,6 +79,10 @@ class RegisteredClient(Protocol):
     @property
     def options(self) -> Mapping[str, tuple[str, ...]]:
         """Name to arguments of each option that the client has."""
+
+    @property
+    def can_ask_again(self) -> bool:
+        """Whether it can be told to ask again and again."""
 
     @property
     def cluster_check(self) -> bool:

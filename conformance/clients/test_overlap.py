@@ -41,6 +41,7 @@ from strategies.broker_scripts import (
 @given(script=brokers_with_metadata_ranges())
 @example(script=broker_with(metadata_ranges(0, 1)))
 @example(script=broker_with(metadata_ranges(3, 13)))
+@example(script=broker_with(metadata_ranges(4, 5)))
 @example(script=broker_with(metadata_ranges(0, 32767)))
 @example(script=broker_with(Table(base="0.10.0.1")))
 def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) -> None:

@@ -84,7 +84,7 @@ def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
 
 
 @pytest.mark.malformed
-@pytest.mark.needs("asks_versions")
+@pytest.mark.needs("asks_versions", "asks_again")
 @pytest.mark.clause("KIP-35.client-survives-nonsense")
 @given(script=brokers_that_heal())
 @example(script=healing(Answer(action="close")))

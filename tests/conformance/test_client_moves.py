@@ -356,13 +356,16 @@ def test_recovery_needs_a_script_that_heals() -> None:
         ),
         pytest.param(
             FakeClient(
-                healthy=seen(recorded(asked(0), sent(1))), client=FakeEntry(cluster_check=False)
+                healthy=seen(recorded(asked(0), sent(1))),
+                client=FakeEntry(cluster_check=False, can_ask_again=False),
             ),
             set(NEEDS) - {"asks_versions", "asks_metadata"},
             id="v0-alone",
         ),
         pytest.param(
-            FakeClient(healthy=seen(recorded())), set(NEEDS) - {"cluster_check"}, id="none"
+            FakeClient(healthy=seen(recorded())),
+            set(NEEDS) - {"cluster_check", "asks_again"},
+            id="none",
         ),
     ],
 )
