@@ -171,9 +171,15 @@ def healing_connections(connection: ConnectionScript) -> Script:
 
 
 def brokers_that_heal() -> st.SearchStrategy[Script]:
-    """Brokers with `nonsense_answers`, or a close instead, that are healthy after a while."""
-    ends = st.sampled_from((Answer(action="close"), Answer(action="reset")))
-    return (ends | as_one(nonsense_answers())).map(healing)
+    """Brokers with `nonsense_answers`, or that close or reset before or after the table, and are healthy after a while."""
+    ends = st.sampled_from(
+        (
+            *(Answer(action="close"), Answer(action="reset")),
+            *(Answer(then="close"), Answer(then="reset")),
+        )
+    )
+    closed = st.just(healing_connections(ConnectionScript(on_open="close")))
+    return (ends | as_one(nonsense_answers())).map(healing) | closed
 
 
 def without_answer(
