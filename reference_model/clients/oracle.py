@@ -94,7 +94,7 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
         return
     clause = (
         "KIP-35.client-asks-per-connection"
-        if _fits_another_table(move, history)
+        if _was_right_elsewhere(move, history)
         else "KIP-35.client-uses-overlap"
     )
     yield (
@@ -103,15 +103,15 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     )
 
 
-def _fits_another_table(move: Move, history: History) -> bool:
-    """Whether the table of another connection, which the client knew already, has the version."""
+def _was_right_elsewhere(move: Move, history: History) -> bool:
+    """Whether the same request was right on another connection before: then the client uses the table of that one."""
     seen = move.request
     return any(
         other.request.connection != seen.connection
-        and other.told is not None
-        and other.tells is Tells.TABLE
-        and other.told.from_ms <= seen.at_ms
-        and other.told.lists(seen.api_key, seen.api_version)
+        and other.request.at_ms <= seen.at_ms
+        and (other.request.api_key, other.request.api_version) == (seen.api_key, seen.api_version)
+        and other.table is not None
+        and other.table.lists(seen.api_key, seen.api_version)
         for other in history.moves
     )
 

@@ -162,6 +162,13 @@ def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str
             id="no-common-version",
         ),
         pytest.param(
+            test_overlap.test_newest_common_version_is_used,
+            OVERLAP,
+            recorded(asked(4, listing((3, 0, 4))), sent(5)),
+            FAILED,
+            id="version-outside-the-range",
+        ),
+        pytest.param(
             test_robustness.test_refused_name_is_an_error,
             refused_for_name(),
             recorded(asked(4, REFUSED), connections=(opened(closed_ms=5),)),

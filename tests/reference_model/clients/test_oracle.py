@@ -167,10 +167,26 @@ def test_move_is_allowed(recording: Recording) -> None:
             id="no-versions-on-the-second-connection",
         ),
         pytest.param(
-            recorded(asked(3), asked(3, listing((3, 0, 1)), connection=1), sent(12, connection=1)),
+            recorded(
+                asked(3),
+                sent(12),
+                asked(3, listing((3, 0, 1)), connection=1),
+                sent(12, connection=1),
+            ),
             PER_CONNECTION,
             "Metadata v12 on connection 1 was sent although the table of that connection lists v0 to v1",
             id="table-of-another-connection",
+        ),
+        pytest.param(
+            recorded(
+                asked(3),
+                sent(12),
+                asked(3, listing((3, 0, 0)), connection=1),
+                sent(1, connection=1),
+            ),
+            OVERLAP,
+            "Metadata v1 on connection 1 was sent although the table of that connection lists v0 to v0",
+            id="version-of-no-other-connection",
         ),
         pytest.param(
             recorded(asked(3, listing((3, 60, 70))), sent(6)),
