@@ -34,6 +34,8 @@ from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
 
 RECOVERY_MS = 10_000
 HEALS_AFTER_MS = 700
+HEALS_AFTER_CONNECTIONS = 2
+"""A client that comes only when the broker is healthy shows nothing; Java may need so long to start on a busy machine."""
 _KEYS = tuple(key for key, _, _ in healthy_ranges())
 
 
@@ -165,6 +167,7 @@ def healing_connections(connection: ConnectionScript) -> Script:
     return all_connections(
         connection,
         heals_after_ms=HEALS_AFTER_MS,
+        heals_after_connections=HEALS_AFTER_CONNECTIONS,
         timeout_ms=RECOVERY_MS,
         keeps_asking=True,
     )
