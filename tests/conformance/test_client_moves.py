@@ -92,7 +92,7 @@ def seen(recording: Recording) -> FakePlay:
         ),
         pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
-        pytest.param(partial(assert_allowed), seen(WRONG_VERSION), id="no-clause"),
+        pytest.param(assert_allowed, seen(WRONG_VERSION), id="no-clause"),
         pytest.param(
             lambda play: assert_allowed(play, "KIP-511.client-name-valid"),
             seen(WRONG_VERSION),
