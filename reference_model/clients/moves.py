@@ -92,6 +92,10 @@ class Move:
         return body.cluster_id is not None, body.node_id != -1
 
 
+Forbidden = Iterator[tuple[str, str]]
+"""A clause that forbids a move, and what the move did, to be read after the move's name."""
+
+
 class History:
     """A recording in the order in which the client acted.
 
@@ -142,6 +146,14 @@ class History:
             return ConnectionScript()
         earlier = sum(1 for _ in self.earlier_connections(connection))
         return self.recording.script.nodes[connection.node].connection(earlier)
+
+    def is_unanswered(self, connection: SeenConnection) -> bool:
+        """Return whether no request on a connection got a response."""
+        return not any(move.request.response for move in self.moves_on(connection))
+
+    def failed(self, connection: SeenConnection) -> bool:
+        """Return whether an ApiVersions request on a connection got anything but a table."""
+        return any(move.tells not in (None, Tells.TABLE) for move in self.moves_on(connection))
 
     def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
         """Return whether the client got metadata before a time, and after another one."""

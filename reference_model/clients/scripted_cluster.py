@@ -103,7 +103,11 @@ class ScriptedCluster:
         """Accept a connection to a node, given by its place in the script."""
         self._first_ms = now_ms if self._first_ms is None else self._first_ms
         heals_after_ms = self.script.heals_after_ms
-        is_healthy = heals_after_ms is not None and now_ms - self._first_ms >= heals_after_ms
+        is_healthy = (
+            heals_after_ms is not None
+            and now_ms - self._first_ms >= heals_after_ms
+            and self._on_node[node] >= self.script.heals_after_connections
+        )
         script = self.script.nodes[node].connection(self._on_node[node])
         self._on_node[node] += 1
         connection = ScriptedConnection(

@@ -11,6 +11,14 @@ from tests.reference_model.clients.recordings import asked, recorded, sent
 
 
 @dataclass(frozen=True, kw_only=True)
+class FakeAsk:
+    """One of several asks."""
+
+    ok: bool
+    detail: str = "TimeoutException"
+
+
+@dataclass(frozen=True, kw_only=True)
 class FakeResult:
     """How a client's process ended; well, unless something else is given."""
 
@@ -21,6 +29,7 @@ class FakeResult:
     killed_for: str = ""
     duration_ms: int = 500
     peak_rss_mb: float = 30.0
+    asks: tuple[FakeAsk, ...] = ()
     output: str = "the last line"
 
 
@@ -43,6 +52,7 @@ class FakeEntry:
 
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cluster_check: bool = True
+    can_ask_again: bool = True
 
 
 HEALTHY = FakePlay(recording=recorded(asked(4), sent(12)))

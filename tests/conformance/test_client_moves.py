@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,8 +12,8 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
-    assert_gets_metadata,
     assert_gives_no_ids,
+    assert_keeps_working,
     assert_recovers,
     assert_reports_error,
     assert_works,
@@ -32,6 +33,7 @@ from tests.conformance.client_plays import (
     FAILED,
     HEALTHY,
     STOPPED,
+    FakeAsk,
     FakeClient,
     FakeEntry,
     FakePlay,
@@ -44,6 +46,7 @@ WRONG_VERSION = recorded(asked(3, listing((3, 0, 1))), sent(12), sent(13, at_ms=
 LOOP = recorded(
     *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
 )
+CUT_SHORT = replace(HEALTHY.recording, cut_short="the client got enough responses")
 HEALS = Script(heals_after_ms=700)
 SILENT_CLIENT = FakeClient(
     healthy=FakePlay(recording=HEALTHY.recording, result=FakeResult(outcome=None))
@@ -89,14 +92,26 @@ def seen(recording: Recording) -> FakePlay:
         ),
         pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
-        pytest.param(partial(assert_allowed), seen(WRONG_VERSION), id="no-clause"),
+        pytest.param(assert_allowed, seen(WRONG_VERSION), id="no-clause"),
         pytest.param(
             lambda play: assert_allowed(play, "KIP-511.client-name-valid"),
             seen(WRONG_VERSION),
             id="another-clause",
         ),
-        pytest.param(assert_gets_metadata, HEALTHY, id="metadata"),
-        pytest.param(partial(assert_gets_metadata, after_ms=0), HEALTHY, id="metadata-later"),
+        pytest.param(assert_keeps_working, HEALTHY, id="metadata"),
+        pytest.param(partial(assert_keeps_working, after_ms=0), HEALTHY, id="metadata-later"),
+        pytest.param(
+            assert_keeps_working,
+            ending(asks=(FakeAsk(ok=True), FakeAsk(ok=False))),
+            id="no-time-left",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            FakePlay(
+                recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=False), FakeAsk(ok=True)))
+            ),
+            id="first-ask-fails",
+        ),
         pytest.param(assert_gives_no_ids, seen(recorded(asked(5))), id="no-ids"),
         pytest.param(
             assert_recovers,
@@ -170,16 +185,24 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             id="wrong-versions",
         ),
         pytest.param(
-            assert_gets_metadata,
+            assert_keeps_working,
             seen(recorded(asked(4), sent(12, response=b""))),
             "the client does not get metadata",
             id="no-metadata",
         ),
         pytest.param(
-            partial(assert_gets_metadata, after_ms=1),
+            partial(assert_keeps_working, after_ms=1),
             HEALTHY,
             "the client does not get metadata any more",
             id="no-metadata-later",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            FakePlay(
+                recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=True), FakeAsk(ok=False)))
+            ),
+            "the client got metadata but does not work\nTimeoutException",
+            id="last-ask-fails",
         ),
         pytest.param(
             assert_gives_no_ids,
@@ -333,13 +356,16 @@ def test_recovery_needs_a_script_that_heals() -> None:
         ),
         pytest.param(
             FakeClient(
-                healthy=seen(recorded(asked(0), sent(1))), client=FakeEntry(cluster_check=False)
+                healthy=seen(recorded(asked(0), sent(1))),
+                client=FakeEntry(cluster_check=False, can_ask_again=False),
             ),
             set(NEEDS) - {"asks_versions", "asks_metadata"},
             id="v0-alone",
         ),
         pytest.param(
-            FakeClient(healthy=seen(recorded())), set(NEEDS) - {"cluster_check"}, id="none"
+            FakeClient(healthy=seen(recorded())),
+            set(NEEDS) - {"cluster_check", "asks_again"},
+            id="none",
         ),
     ],
 )

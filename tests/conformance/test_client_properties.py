@@ -127,6 +127,13 @@ def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str
             id="never-got-a-table",
         ),
         pytest.param(
+            test_fallback.test_refusal_is_never_taken_for_a_success,
+            table_in_every_refusal(12),
+            recorded(asked(0, refused_with(metadata_ranges(1, 12))), sent(12)),
+            FAILED,
+            id="sends-its-usual-version",
+        ),
+        pytest.param(
             test_overlap.test_version_lies_in_the_overlap,
             OVERLAP,
             recorded(asked(4, listing((3, 0, 4))), sent(4)),
@@ -153,6 +160,13 @@ def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str
             recorded(asked(4, listing((3, 0, 4)))),
             FAILED,
             id="no-common-version",
+        ),
+        pytest.param(
+            test_overlap.test_newest_common_version_is_used,
+            OVERLAP,
+            recorded(asked(4, listing((3, 0, 4))), sent(5)),
+            FAILED,
+            id="version-outside-the-range",
         ),
         pytest.param(
             test_robustness.test_refused_name_is_an_error,
@@ -223,10 +237,10 @@ def test_good_client_passes(
         ),
         pytest.param(
             test_fallback.test_refusal_is_never_taken_for_a_success,
-            table_in_every_refusal(12),
-            recorded(asked(0, refused_with(metadata_ranges(1, 12))), sent(5)),
+            table_in_every_refusal(4),
+            recorded(asked(0, refused_with(metadata_ranges(1, 4))), sent(4)),
             OK,
-            "Metadata v5 on connection 0 was sent as UNSUPPORTED_VERSION lists it, without a table",
+            "Metadata v4 on connection 0 was sent as UNSUPPORTED_VERSION lists it, without a table",
             id="ignores-the-error-code",
         ),
         pytest.param(

@@ -179,6 +179,17 @@ def versions_are_walked_down_without_a_range(
     return decide(link, refused, response)
 
 
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+def refused_version_is_asked_again_for_a_reversed_range(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Asks in the refused version again if the lowest named version is above the highest."""
+    named = client.named_range(link, response)
+    if named is not None and named[0] > named[1] >= 0 and refused > 0:
+        return refused
+    return decide(link, refused, response)
+
+
 # KIP-35.client-tolerates-unknown-keys
 
 

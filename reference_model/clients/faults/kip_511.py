@@ -48,11 +48,7 @@ def versions_are_walked_down_one_by_one(
     return decide(link, refused, response)
 
 
-@fault(
-    ModelClient.version_after_refusal,
-    "KIP-511.client-uses-named-range",
-    "KIP-35.client-survives-nonsense",
-)
+@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
 def named_version_is_not_compared_with_the_refused_one(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
@@ -63,11 +59,7 @@ def named_version_is_not_compared_with_the_refused_one(
     return decide(link, refused, response)
 
 
-@fault(
-    ModelClient.version_after_refusal,
-    "KIP-511.client-uses-named-range",
-    "KIP-35.client-survives-nonsense",
-)
+@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
 def second_refusal_begins_from_the_top(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:

@@ -85,7 +85,7 @@ def test_response_is_known_once_it_is_complete(answer: Answer, from_ms: int) -> 
 
 
 def test_response_without_an_answer_is_read_from_its_bytes() -> None:
-    """What a client was told depends on the bytes alone."""
+    """What a response tells a client depends on its bytes alone."""
     request = asked(3, Answer(error_code=42, table=EMPTY, delay_ms=10), at_ms=5)
     told = told_by(replace(request, answer=None))
     assert told.error_code is ErrorCode.INVALID_REQUEST
