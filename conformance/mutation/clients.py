@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
+from clauses.catalogue import Clause, catalogue
 from conformance.engine.budgets import CLIENT_EXAMPLES
 from conformance.mutation.client_trials import (
     ClientTrial,
@@ -25,7 +26,13 @@ BYSTANDER_SEEDS = 5
 """Seeds for properties whose clauses a fault does not break: by far most of the work."""
 
 
-def judged_clauses() -> dict[str, tuple[str, ...]]:
+def judged_clauses() -> list[Clause]:
+    """Return the clauses that a property can judge on the model client."""
+    judged = {clause for clauses in _judging_properties().values() for clause in clauses}
+    return [clause for clause in catalogue() if clause.id in judged]
+
+
+def _judging_properties() -> dict[str, tuple[str, ...]]:
     """Return the clauses of every property that can judge the model client, by the property's name."""
     return {
         name: found.clauses
@@ -45,7 +52,7 @@ def measure(
         jobs: how many processes work at a time.
         advance: called with the progress.
     """
-    properties = judged_clauses()
+    properties = _judging_properties()
     broken = {
         name: [each for each in faults if set(FAULTS[each].breaks) & set(clauses)]
         for name, clauses in properties.items()
@@ -80,7 +87,7 @@ def measure(
 
 
 def _blames(faults: Iterable[str], trials: Iterable[ClientTrial]) -> list[Blame]:
-    properties = judged_clauses()
+    properties = _judging_properties()
     violated: dict[str, set[str]] = defaultdict(set)
     problems: dict[str, list[str]] = defaultdict(list)
     for trial in trials:
@@ -101,7 +108,7 @@ def _blames(faults: Iterable[str], trials: Iterable[ClientTrial]) -> list[Blame]
 
 
 def _kills(faults: Iterable[str], trials: Sequence[ClientTrial], seeds: int) -> Iterable[Kill]:
-    properties = judged_clauses()
+    properties = _judging_properties()
     for fault in faults:
         for clause in FAULTS[fault].breaks:
             judging = [
