@@ -42,7 +42,12 @@ def _judging_properties() -> dict[str, tuple[str, ...]]:
 
 
 def measure(
-    faults: Sequence[str], *, seeds: int, jobs: int, advance: Advance | None = None
+    faults: Sequence[str],
+    *,
+    seeds: int,
+    jobs: int,
+    bystander_seeds: int = BYSTANDER_SEEDS,
+    advance: Advance | None = None,
 ) -> InMemoryResult:
     """Try every fault.
 
@@ -50,6 +55,7 @@ def measure(
         faults: names of the faults.
         seeds: with how many seeds every property is tried whose clauses a fault breaks.
         jobs: how many processes work at a time.
+        bystander_seeds: with how many seeds the other properties are tried.
         advance: called with the progress.
     """
     properties = _judging_properties()
@@ -65,7 +71,7 @@ def measure(
             for name in properties
             for tried, count in (
                 (broken[name], seeds),
-                (["", *(each for each in faults if each not in broken[name])], BYSTANDER_SEEDS),
+                (["", *(each for each in faults if each not in broken[name])], bystander_seeds),
             )
             if tried
         ]
