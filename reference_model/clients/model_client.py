@@ -186,7 +186,7 @@ class ModelClient:
             except ClientError as error:
                 self.after_failure(error)
                 pause = self.backoff_ms(error, attempt)
-                if not self.is_worth_retrying(error) or self.left_ms <= pause:
+                if isinstance(error, RequestRefused) or self.left_ms <= pause:
                     raise
             attempt += 1
             self.network.wait(pause)
@@ -221,9 +221,8 @@ class ModelClient:
         except DecodeError as error:
             self.close(link)
             raise Nonsense(f"Metadata: {error}") from error
-        except ClientError as error:
-            if self.closes_after(error):
-                self.close(link)
+        except ClientError:
+            self.close(link)
             raise
 
     def metadata_in(self, link: Link, version: int) -> KnownCluster:
@@ -244,14 +243,6 @@ class ModelClient:
         )
 
     # What happens after a failure.
-
-    def is_worth_retrying(self, error: ClientError) -> bool:
-        """Return whether another attempt may succeed."""
-        return not isinstance(error, RequestRefused)
-
-    def closes_after(self, error: ClientError) -> bool:
-        """Return whether a connection is closed after an error on it."""
-        return True
 
     def backoff_ms(self, error: ClientError, attempt: int) -> int:
         """Return the pause after a failed attempt, counted from 0."""
