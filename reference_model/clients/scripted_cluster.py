@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 from reference_model.clients.answer_bytes import answer_bytes
 from reference_model.clients.recording import (
@@ -20,14 +20,7 @@ from reference_model.clients.recording import (
     SeenConnection,
     SeenRequest,
 )
-from reference_model.clients.script import (
-    Answer,
-    ConnectionScript,
-    Range,
-    Script,
-    Table,
-    healthy_ranges,
-)
+from reference_model.clients.script import HEALTHY, Answer, ConnectionScript, Script, Table
 from reference_model.listeners import SASL_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
@@ -36,6 +29,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import (
+    PLAIN_REQUEST_HEADER,
     RequestHeader,
     RequestStart,
     ResponseHeader,
@@ -43,13 +37,15 @@ from wire.headers import (
     request_header_version,
 )
 from wire.message_schemas import Api
-from wire.sasl import PLAIN
+from wire.sasl import BARE_TOKEN, PLAIN
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
 
 Address = tuple[str, int]
 """Host and port."""
 LARGEST_REQUEST_BYTES = 1 << 20
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
+SHORTEST_REQUEST_BYTES = 8
+"""API key, version and correlation id; a shorter frame is no request."""
 MOST_UNREADABLE_BYTES = 64
 MOST_ON_ONE_CONNECTION = 20
 MOST_IN_ALL = 200
@@ -87,10 +83,10 @@ class ScriptedCluster:
         """
         self.script = script
         self.addresses = tuple(addresses)
-        self.requests: list[SeenRequest] = []
         self.unserved: dict[tuple[int, int], None] = {}
-        self.all_requests = 0
-        self.api_versions_requests = 0
+        self._all_requests = 0
+        self._api_versions_requests = 0
+        self._seen: list[_Answered] = []
         self._connections: list[ScriptedConnection] = []
         self._on_node: Counter[int] = Counter()
         self._all_connections = 0
@@ -115,21 +111,24 @@ class ScriptedCluster:
             self._connections.append(connection)
         return connection
 
-    def see(self, request: SeenRequest, connection: ScriptedConnection) -> None:
+    def see(self, answered: _Answered) -> None:
         """Record a request, and note what ends the play."""
-        self.all_requests += 1
-        if len(self.requests) < MOST_REQUESTS:
-            self.requests.append(request)
+        request, connection = answered.request, answered.connection
+        self._all_requests += 1
+        # A request without its connection says too little about what the client knew.
+        if len(self._seen) < MOST_REQUESTS and request.connection < MOST_CONNECTIONS:
+            self._seen.append(answered)
         if request.is_about_versions:
-            self.api_versions_requests += 1
-            is_loop = connection.seen.api_versions_requests > MOST_ON_ONE_CONNECTION
-            if self._loops_since_ms is None and (
-                is_loop or self.api_versions_requests > MOST_IN_ALL
-            ):
+            self._api_versions_requests += 1
+            is_loop = (
+                connection.seen.api_versions_requests > MOST_ON_ONE_CONNECTION
+                or self._api_versions_requests > MOST_IN_ALL
+            )
+            if is_loop and self._loops_since_ms is None:
                 self._loops_since_ms = request.at_ms
-        recovers = self.script.heals_after_ms is not None and connection.seen.is_healthy
-        if recovers and request.api_key == METADATA_KEY and request.is_served:
-            self._recovered_ms = self._recovered_ms or request.at_ms
+        recovers = connection.seen.is_healthy and request.api_key == METADATA_KEY
+        if recovers and request.is_served and self._recovered_ms is None:
+            self._recovered_ms = request.at_ms
 
     def enough(self, now_ms: int) -> str:
         """Return why the play may end now; empty if it must go on."""
@@ -142,7 +141,7 @@ class ScriptedCluster:
     @property
     def has_open_connections(self) -> bool:
         """Whether a recorded connection is open."""
-        return not all(connection.is_closed for connection in self._connections)
+        return any(connection.seen.closed_ms is None for connection in self._connections)
 
     def recording(self, *, duration_ms: int, cut_short: str = "") -> Recording:
         """Return what was seen.
@@ -153,24 +152,39 @@ class ScriptedCluster:
         """
         return Recording(
             script=self.script,
-            connections=tuple(connection.seen for connection in self._connections),
-            requests=tuple(self.requests),
+            connections=tuple(each.seen_until(duration_ms) for each in self._connections),
+            requests=tuple(each.seen_until(duration_ms) for each in self._seen),
             all_connections=self._all_connections,
-            all_requests=self.all_requests,
-            api_versions_requests=self.api_versions_requests,
+            all_requests=self._all_requests,
+            api_versions_requests=self._api_versions_requests,
             duration_ms=duration_ms,
             cut_short=cut_short,
             unserved=tuple(self.unserved),
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answered:
+    """A request, and the bytes of its response with the time at which each piece is written."""
+
+    request: SeenRequest
+    connection: ScriptedConnection
+    pieces: tuple[tuple[int, bytes], ...]
+
+    def seen_until(self, end_ms: int) -> SeenRequest:
+        """Return the request with the bytes that were written before the end of the play and of its connection."""
+        closed_ms = self.connection.seen.closed_ms
+        until_ms = end_ms if closed_ms is None else min(end_ms, closed_ms)
+        written = (data for at_ms, data in self.pieces if at_ms <= until_ms)
+        return dataclasses.replace(self.request, response=b"".join(written))
+
+
 class ScriptedConnection:
     """One connection to a scripted broker.
 
     Attributes:
-        seen: what is recorded of it.
+        seen: what is recorded of it; if the broker ends it after a delay, `closed_ms` may lie in the future.
         opening: what the broker does as soon as it is open.
-        is_closed: whether either side has closed it.
     """
 
     def __init__(
@@ -178,14 +192,16 @@ class ScriptedConnection:
     ) -> None:
         """Start without requests; only `ScriptedCluster.connect` does this."""
         self.seen = seen
-        self.is_closed = False
         self.opening: list[Write] = []
         self._cluster = cluster
         self._script = script
+        self._newest_version = min(script.newest_version, NEWEST_VERSION)
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
-        self._ranges: Sequence[Range] = healthy_ranges()
+        self._table: Table | None = None
         self._answers = 0
         self._others = 0
+        self._writes_until_ms = seen.opened_ms
+        self._is_silent = script.on_open == "silence"
         self._is_authenticated = cluster.script.listener not in SASL_LISTENERS
         self._token_is_bare = False
         if script.on_open == "close":
@@ -194,37 +210,64 @@ class ScriptedConnection:
 
     def receive_data(self, data: bytes, now_ms: int) -> list[Write]:
         """Take bytes of the client, and return what the broker does about them."""
-        if self.is_closed:
-            return []
         writes: list[Write] = []
-        self._reader.receive_data(data)
+        if self._is_read(now_ms):
+            self._reader.receive_data(data)
         try:
-            while not self.is_closed and (payload := self._reader.next_payload()) is not None:
-                writes += self._answer(payload, now_ms)
+            while self._is_read(now_ms) and (payload := self._reader.next_payload()) is not None:
+                if len(payload) < SHORTEST_REQUEST_BYTES:
+                    writes += self._refuse_bytes(encode_frame(payload), now_ms)
+                else:
+                    writes += self._answer(payload, now_ms)
         except DecodeError:
-            unreadable = self._reader.unread[:MOST_UNREADABLE_BYTES]
-            self.seen = dataclasses.replace(self.seen, unreadable=unreadable)
-            self._ends("broker", now_ms)
-            writes.append(Write(then="close"))
+            writes += self._refuse_bytes(self._reader.unread, now_ms)
         return writes
 
     def client_closed(self, now_ms: int) -> None:
-        """Note that the client has closed the connection."""
+        """Note that the client has closed the connection, unless the broker did before."""
         self._ends("client", now_ms)
 
-    def _ends(self, by: Literal["client", "broker"], now_ms: int) -> None:
-        if not self.is_closed:
-            self.is_closed = True
-            self.seen = dataclasses.replace(self.seen, closed_ms=now_ms, closed_by=by)
+    def seen_until(self, end_ms: int) -> SeenConnection:
+        """Return what is recorded of the connection if the play ends at this time."""
+        closed_ms = self.seen.closed_ms
+        if closed_ms is None or closed_ms <= end_ms:
+            return self.seen
+        return dataclasses.replace(self.seen, closed_ms=None, closed_by="")
+
+    def _is_read(self, now_ms: int) -> bool:
+        """Whether the broker still takes requests from the connection."""
+        closed_ms = self.seen.closed_ms
+        return not self.seen.unreadable and (closed_ms is None or now_ms < closed_ms)
+
+    def _ends(self, by: Literal["client", "broker"], at_ms: int) -> None:
+        if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:
+            self.seen = dataclasses.replace(self.seen, closed_ms=at_ms, closed_by=by)
+
+    def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
+        """Close the connection because of bytes that are no request."""
+        self.seen = dataclasses.replace(self.seen, unreadable=data[:MOST_UNREADABLE_BYTES])
+        writes = self._obeyed([Write(then="close")], now_ms)
+        return [write for _, write in writes]
+
+    def _obeyed(self, writes: list[Write], now_ms: int) -> list[tuple[int, Write]]:
+        """Return what is written, each with its time: nothing on a silent connection or one that ends already."""
+        if self._is_silent or self.seen.closed_ms is not None:
+            return []
+        at_ms = max(self._writes_until_ms, now_ms)
+        timed: list[tuple[int, Write]] = []
+        for write in writes:
+            at_ms += write.delay_ms
+            timed.append((at_ms, write))
+            if write.then != "stay":
+                self._ends("broker", at_ms)
+        self._writes_until_ms = at_ms
+        return timed
 
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
         start = read_request_start(payload)
-        is_about_versions = start.api_key == API_VERSIONS_KEY and not self._token_is_bare
-        self.seen = dataclasses.replace(
-            self.seen,
-            requests=self.seen.requests + 1,
-            api_versions_requests=self.seen.api_versions_requests + is_about_versions,
-        )
+        if self._token_is_bare:
+            # After SaslHandshake v0 a frame is a token without a header.
+            start = RequestStart(SASL_AUTHENTICATE_KEY, BARE_TOKEN, 0)
         request = SeenRequest(
             connection=self.seen.number,
             at_ms=now_ms,
@@ -232,50 +275,62 @@ class ScriptedConnection:
             api_key=start.api_key,
             api_version=start.api_version,
             correlation_id=start.correlation_id,
+            client_id=None if self._token_is_bare else _client_id(payload),
         )
-        if self._script.on_open == "silence":
-            writes: list[Write] = []
-            request = dataclasses.replace(request, is_served=False)
+        self.seen = dataclasses.replace(
+            self.seen,
+            requests=self.seen.requests + 1,
+            api_versions_requests=self.seen.api_versions_requests + request.is_about_versions,
+        )
+        if request.is_about_versions:
+            request, writes = self._answer_api_versions(_decoded(request, payload))
         elif self._token_is_bare:
-            # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
-            self._token_is_bare, self._is_authenticated = False, True
+            self._token_is_bare = False
+            self._is_authenticated = True
             writes = [Write(data=encode_frame(b""))]
-        elif is_about_versions:
-            request, writes = self._answer_api_versions(request, payload)
         else:
             request, writes = self._answer_other(request, payload, start)
-        response = b"".join(write.data for write in writes)
-        self._cluster.see(dataclasses.replace(request, response=response), self)
-        if any(write.then != "stay" for write in writes):
-            self._ends("broker", now_ms)
-        return writes
+        timed = self._obeyed(writes, now_ms)
+        pieces = tuple((at_ms, write.data) for at_ms, write in timed)
+        if not any(data for _, data in pieces) and not request.is_about_versions:
+            request = dataclasses.replace(request, is_served=False)
+        self._cluster.see(_Answered(request=request, connection=self, pieces=pieces))
+        return [write for _, write in timed]
 
-    def _answer_api_versions(
-        self, request: SeenRequest, payload: bytes
-    ) -> tuple[SeenRequest, list[Write]]:
-        request = _decoded(request, payload)
-        is_supported = 0 <= request.api_version <= self._script.newest_version
-        answer = self._next_answer(request) if is_supported else self._refusal()
-        request = dataclasses.replace(request, answer=answer, is_served=is_supported)
+    def _answer_api_versions(self, request: SeenRequest) -> tuple[SeenRequest, list[Write]]:
+        if self._is_silent:
+            return dataclasses.replace(request, answer=Answer(action="silence")), []
+        refusal = self._refusal(request.api_version)
+        answer = self._next_answer(request) if refusal is None else refusal
+        request = dataclasses.replace(request, answer=answer, is_served=refusal is None)
         if answer.action == "silence":
+            # Responses come in the order of the requests, so nothing can follow the missing one.
+            self._is_silent = True
             return request, []
         if answer.action != "answer":
             return request, [Write(delay_ms=answer.delay_ms, then=answer.action)]
-        if answer.error_code == ErrorCode.NONE and answer.table.is_readable:
-            self._ranges = answer.table.entries
         frame = answer_bytes(
             answer, api_version=request.api_version, correlation_id=request.correlation_id
         )
+        if answer.error_code == ErrorCode.NONE and answer.table.is_readable:
+            self._table = answer.table
         return request, _in_pieces(frame, answer)
 
-    def _refusal(self) -> Answer:
-        """Return what a version gets that the broker does not support."""
-        if self._script.refusal is not None:
-            return self._script.refusal
-        own = (API_VERSIONS_KEY, 0, self._script.newest_version)
+    def _refusal(self, version: int) -> Answer | None:
+        """Return what a version of ApiVersions gets that the broker does not support; None if it supports it."""
+        ranges: Sequence[tuple[int, int]] = [(0, self._newest_version)]
+        if not _lies_in(ranges, version):
+            if self._script.refusal is not None:
+                return self._script.refusal
+        else:
+            # A connection whose table does not list ApiVersions can still ask for it.
+            ranges = (self._table and self._table.ranges_of(API_VERSIONS_KEY)) or ranges
+            if _lies_in(ranges, version):
+                return None
+        own = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
         return Answer(
             error_code=ErrorCode.UNSUPPORTED_VERSION,
-            table=Table(base="empty", changed=(own,)),
+            table=Table(base="empty", before=own),
             layout=0,
         )
 
@@ -284,11 +339,10 @@ class ScriptedConnection:
         self._answers += 1
         if answer == Answer() and self._names_another_broker(request.body):
             return Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED, table=Table(base="empty"))
-        newest = self._script.newest_version
         own = set(answer.table.ranges_of(API_VERSIONS_KEY))
-        if newest < NEWEST_VERSION and own == {(0, NEWEST_VERSION)}:
+        if self._newest_version < NEWEST_VERSION and own == {(0, NEWEST_VERSION)}:
             # A table that says nothing else of ApiVersions lists what the broker supports.
-            changed = (*answer.table.changed, (API_VERSIONS_KEY, 0, newest))
+            changed = (*answer.table.changed, (API_VERSIONS_KEY, 0, self._newest_version))
             return dataclasses.replace(
                 answer, table=dataclasses.replace(answer.table, changed=changed)
             )
@@ -303,33 +357,44 @@ class ScriptedConnection:
     def _answer_other(
         self, request: SeenRequest, payload: bytes, start: RequestStart
     ) -> tuple[SeenRequest, list[Write]]:
+        closed = dataclasses.replace(request, is_served=False), [Write(then="close")]
+        if not self._lists(start):
+            return closed
         api = (CLUSTER_APIS if self._is_authenticated else SASL_APIS).get(start.api_key)
-        is_listed = any(
-            key == start.api_key and low <= start.api_version <= high
-            for key, low, high in self._ranges
-        )
-        if api is None or not is_listed or start.api_version not in api.valid_versions:
-            if is_listed and start.api_version >= 0:
+        if api is None or start.api_version not in api.valid_versions:
+            if start.api_version >= 0:
                 self._cluster.unserved.setdefault((start.api_key, start.api_version))
-            return dataclasses.replace(request, is_served=False), [Write(then="close")]
+            return closed
         try:
-            header, message = _read(api, payload, start.api_version)
+            message = _read(api, payload, start.api_version)
         except DecodeError as error:
-            refused = dataclasses.replace(request, problem=str(error), is_served=False)
-            return refused, [Write(then="close")]
-        request = dataclasses.replace(request, client_id=header.client_id)
+            return dataclasses.replace(closed[0], problem=str(error)), closed[1]
+        if self._is_authenticated:
+            response = self._describe_cluster(api, message)
+        else:
+            response = self._take_sasl_step(api, message, start)
         self._others += 1
         closes = self._script.closes_after is not None and self._others >= self._script.closes_after
-        data = _response_bytes(api, start, self._respond(api, start, message))
+        closes = closes or response.error_code != ErrorCode.NONE
+        data = _response_bytes(api, start, response)
         return request, [Write(data=data, then="close" if closes else "stay")]
 
-    def _respond(self, api: Api, start: RequestStart, message: object) -> object:
+    def _lists(self, start: RequestStart) -> bool:
+        """Whether the latest table of the connection lists a request; before the first one, whether a healthy one does."""
+        table = HEALTHY if self._table is None else self._table
+        return _lies_in(table.ranges_of(start.api_key), start.api_version)
+
+    def _take_sasl_step(self, api: Api, message: Any, start: RequestStart) -> Any:
         if start.api_key == SASL_HANDSHAKE_KEY:
+            if message.mechanism != PLAIN:
+                error = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+                return api.response(error_code=error, mechanisms=(PLAIN,))
             self._token_is_bare = start.api_version == 0
             return api.response(mechanisms=(PLAIN,))
-        if start.api_key == SASL_AUTHENTICATE_KEY:
-            self._is_authenticated = True
-            return api.response()
+        self._is_authenticated = True
+        return api.response()
+
+    def _describe_cluster(self, api: Api, message: Any) -> Any:
         nodes: list[NodeAddress] = [
             (self._script.id_of(place), host, port)
             for place, (host, port) in enumerate(self._cluster.addresses)
@@ -337,37 +402,49 @@ class ScriptedConnection:
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
 
 
-def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
-    """Return an ApiVersions request with its client id and body, or with the reason why they cannot be read."""
-    version = request.api_version
+def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
+    return any(low <= version <= high for low, high in ranges)
+
+
+def _client_id(payload: bytes) -> str | None:
+    """Return the client id of a request, which has the same place in every header that has one."""
     try:
-        header, body_at = decode_prefix(
-            RequestHeader, payload, version=request_header_version(API_VERSIONS_KEY, version)
-        )
-        request = dataclasses.replace(request, client_id=header.client_id)
-        if 0 <= version <= NEWEST_VERSION:
-            body = decode(ApiVersionsRequest, payload[body_at:], version=version)
-            return dataclasses.replace(request, body=body)
+        header, _ = decode_prefix(RequestHeader, payload, version=PLAIN_REQUEST_HEADER)
+    except DecodeError:
+        return None
+    client_id: str | None = header.client_id
+    return client_id
+
+
+def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
+    """Return an ApiVersions request with its body, or with the reason why it cannot be read."""
+    version = request.api_version
+    if not 0 <= version <= NEWEST_VERSION:
+        return request
+    header_version = request_header_version(API_VERSIONS_KEY, version)
+    try:
+        _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
+        body = decode(ApiVersionsRequest, payload[body_at:], version=version)
     except DecodeError as error:
         return dataclasses.replace(request, problem=str(error))
-    return request
+    return dataclasses.replace(request, body=body)
 
 
-def _read(api: Api, payload: bytes, version: int) -> tuple[RequestHeader, object]:
+def _read(api: Api, payload: bytes, version: int) -> Any:
     """Decode a request; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13."""
     header_version = api.request_header_version(version)
-    header, body_at = decode_prefix(RequestHeader, payload, version=header_version)
+    _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
     message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
-    return header, message
+    return message
 
 
-def _response_bytes(api: Api, start: RequestStart, message: object) -> bytes:
+def _response_bytes(api: Api, start: RequestStart, message: Any) -> bytes:
     version = start.api_version
     header = encode(
         ResponseHeader(correlation_id=start.correlation_id),
         version=api.response_header_version(version),
     )
-    return encode_frame(header + encode(message, version=version))  # type: ignore[arg-type]
+    return encode_frame(header + encode(message, version=version))
 
 
 def _in_pieces(frame: bytes, answer: Answer) -> list[Write]:
