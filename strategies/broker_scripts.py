@@ -22,7 +22,7 @@ from reference_model.clients.script import (
     healthy_ranges,
     one_node,
 )
-from reference_model.listeners import PLAINTEXT
+from reference_model.listeners import PLAINTEXT, SASL_LISTENERS
 from strategies.weights import as_one
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -37,6 +37,8 @@ ASKING_MS = 2000
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
 FIRST_PRIVATE_KEY = 10_000
 """From here on API keys are private to an implementation."""
+_WITH_SASL = 3
+"""The third response on a connection with SASL is that to the first request after authentication."""
 _KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
 
 
@@ -236,7 +238,7 @@ def unknown_keys() -> st.SearchStrategy[int]:
 
 
 def unknown_tags() -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
-    """Up to three tagged fields that nobody knows, by ascending tag."""
+    """Up to three tagged fields that no client knows, by ascending tag."""
     fields = st.dictionaries(st.integers(10, 2**31 - 1), st.binary(max_size=300), max_size=3)
     return fields.map(lambda drawn: tuple(sorted(drawn.items())))
 
@@ -252,7 +254,7 @@ def features() -> st.SearchStrategy[tuple[tuple[str, int, int], ...]]:
 
 
 def tables_with_unknown_keys() -> st.SearchStrategy[Table]:
-    """The healthy table and up to 40 entries that nobody knows, in their place or at either end."""
+    """The healthy table and up to 40 entries that no client knows, in their place or at either end."""
     entries = st.dictionaries(unknown_keys(), st.integers(0, 20), max_size=40).map(
         lambda drawn: tuple((key, 0, high) for key, high in drawn.items())
     )
@@ -261,7 +263,7 @@ def tables_with_unknown_keys() -> st.SearchStrategy[Table]:
 
 
 def brokers_of_the_future() -> st.SearchStrategy[Script]:
-    """Healthy brokers with APIs, tagged fields and features that nobody knows."""
+    """Healthy brokers with APIs, tagged fields and features that no client knows."""
     finalized = features().map(lambda drawn: tuple((name, high, low) for name, low, high in drawn))
     answers = st.builds(
         Answer,
@@ -289,7 +291,7 @@ def changing_table(
         options: the client's options.
     """
     return all_connections(
-        ConnectionScript(closes_after=1 if listener == PLAINTEXT else 3),
+        ConnectionScript(closes_after=_WITH_SASL if listener in SASL_LISTENERS else 1),
         ConnectionScript(answers=(Answer(table=later),)),
         listener=listener,
         timeout_ms=ASKING_MS,

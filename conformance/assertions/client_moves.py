@@ -294,7 +294,7 @@ def assert_gets_metadata(play: Play, *, after_ms: int = -1) -> None:
 
 
 def misrouted_at_ms(play: Play) -> list[int]:
-    """Return when the client was told that it is misrouted."""
+    """Return when the client learnt that it is misrouted."""
     return [move.request.at_ms for move in History(play.recording).misrouted]
 
 

@@ -104,10 +104,10 @@ def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> N
 @given(script=healthy_clusters("without_cluster_check"))
 @example(script=healthy_cluster(options=("without_cluster_check",)))
 @example(script=healthy_cluster(nodes=2, options=("without_cluster_check",)))
-def test_client_with_the_check_disabled_sends_no_ids(
+def test_client_that_may_not_compare_ids_sends_none(
     client: ClientUnderTest, script: Script
 ) -> None:
-    """A client with the check disabled never gives a cluster id or node id, and works."""
+    """A client that is configured not to compare ids never gives a cluster id or node id, and works."""
     with played(client, script) as play:
         assert_gives_no_ids(play)
         assert_gets_metadata(play)
@@ -132,7 +132,7 @@ def test_client_that_cannot_rebootstrap_sends_no_ids(
 @example(script=healthy_cluster(newest=4))
 @example(script=healthy_cluster(newest=0))
 @example(script=healthy_cluster(nodes=2, newest=3))
-def test_broker_without_the_check_is_used_as_before(
+def test_broker_that_compares_no_ids_is_used_as_before(
     client: ClientUnderTest, script: Script
 ) -> None:
     """A client works with brokers below ApiVersions v5, and its older requests have their usual form."""

@@ -8,16 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from reference_model.clients.cluster_view import (
-    FIRST_FLEXIBLE_METADATA,
-    NEWEST_METADATA,
-    ClusterView,
-    Node,
-    metadata_request_body,
-    read_cluster_view,
-)
 from reference_model.clients.network import Address, Network, Stream, Unreachable
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -28,8 +20,6 @@ from wire.frames import FrameReader, encode_frame
 from wire.headers import (
     CORRELATION_ID_BYTES,
     ERROR_CODE_BYTES,
-    FLEXIBLE_REQUEST_HEADER,
-    PLAIN_REQUEST_HEADER,
     RequestHeader,
     ResponseHeader,
     read_correlation_id,
@@ -37,6 +27,7 @@ from wire.headers import (
     request_header_version,
 )
 from wire.primitives import write_int16
+from wire.startup_messages import METADATA
 
 WITHOUT_CLUSTER_CHECK = "without_cluster_check"
 WITHOUT_REBOOTSTRAP = "without_rebootstrap"
@@ -60,7 +51,7 @@ Range = tuple[int, int]
 """The lowest and highest version of an API, both inclusive."""
 OWN_RANGES: Mapping[int, Range] = {
     API_VERSIONS_KEY: (0, NEWEST_VERSION),
-    METADATA_KEY: (0, NEWEST_METADATA),
+    METADATA_KEY: (0, 13),
 }
 """The versions that the client can speak, by API key."""
 
@@ -95,6 +86,26 @@ class RequestRefused(BrokerError):
 
 class RebootstrapRequired(BrokerError):
     """The connection leads to another cluster or another node than the client meant."""
+
+
+class Node(NamedTuple):
+    """One broker of a cluster."""
+
+    node_id: int
+    address: Address
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownCluster:
+    """What a client knows about its cluster.
+
+    Attributes:
+        cluster_id: the cluster's id; None if no broker has named it.
+        nodes: its brokers; empty while the client bootstraps.
+    """
+
+    cluster_id: str | None = None
+    nodes: tuple[Node, ...] = ()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -140,7 +151,7 @@ class ModelClient:
         self.network = network
         self.bootstrap = bootstrap
         self.options = frozenset(options)
-        self.cluster = ClusterView()
+        self.cluster = KnownCluster()
         self.links: dict[int | None, Link] = {}
         self.opened = 0
         self.until_ms = 0
@@ -170,7 +181,7 @@ class ModelClient:
                 return self.attempt()
             except ClientError as error:
                 self.after_failure(error)
-                pause = self.backoff_ms(attempt)
+                pause = self.backoff_ms(error, attempt)
                 if not self.is_worth_retrying(error) or self.left_ms <= pause:
                     raise
             attempt += 1
@@ -197,22 +208,12 @@ class ModelClient:
         self._turn += 1
         return self.cluster.nodes[-self._turn % len(self.cluster.nodes)]
 
-    def metadata_from(self, link: Link) -> ClusterView:
+    def metadata_from(self, link: Link) -> KnownCluster:
         """Fetch metadata on a connection; close it if that fails."""
         try:
             link.table = self.table_for(link)
             version = self.version_of(link, METADATA_KEY)
-            header_version = (
-                FLEXIBLE_REQUEST_HEADER
-                if version >= FIRST_FLEXIBLE_METADATA
-                else PLAIN_REQUEST_HEADER
-            )
-            response = self.exchange(
-                link, METADATA_KEY, version, metadata_request_body(version), header_version
-            )
-            is_flexible = header_version == FLEXIBLE_REQUEST_HEADER
-            _, end = decode_prefix(ResponseHeader, response, version=1 if is_flexible else 0)
-            return read_cluster_view(response[end:], version)
+            return self.metadata_in(link, version)
         except DecodeError as error:
             self.close(link)
             raise Nonsense(f"Metadata: {error}") from error
@@ -220,6 +221,23 @@ class ModelClient:
             if self.closes_after(error):
                 self.close(link)
             raise
+
+    def metadata_in(self, link: Link, version: int) -> KnownCluster:
+        """Fetch metadata on a connection in a version."""
+        request = METADATA.request(topics=(), allow_auto_topic_creation=False)
+        body = encode(request, version=version)
+        header_version = METADATA.request_header_version(version)
+        response = self.exchange(link, METADATA_KEY, version, body, header_version)
+        _, body_at = decode_prefix(
+            ResponseHeader, response, version=METADATA.response_header_version(version)
+        )
+        metadata, _ = decode_prefix(METADATA.response, response[body_at:], version=version)
+        return KnownCluster(
+            cluster_id=metadata.cluster_id,
+            nodes=tuple(
+                Node(each.node_id, Address(each.host, each.port)) for each in metadata.brokers
+            ),
+        )
 
     # What happens after a failure.
 
@@ -231,7 +249,7 @@ class ModelClient:
         """Return whether a connection is closed after an error on it."""
         return True
 
-    def backoff_ms(self, attempt: int) -> int:
+    def backoff_ms(self, error: ClientError, attempt: int) -> int:
         """Return the pause after a failed attempt, counted from 0."""
         return min(FIRST_BACKOFF_MS << attempt, LONGEST_BACKOFF_MS)
 
@@ -248,7 +266,7 @@ class ModelClient:
             return
         for link in list(self.links.values()):
             self.close(link)
-        self.cluster = ClusterView()
+        self.cluster = KnownCluster()
         self._failures_in_a_row = 0
 
     # Connections.
@@ -336,12 +354,12 @@ class ModelClient:
         version: int = self.first_version(link)
         while True:
             response = self.api_versions_response(link, version)
+            self._version_to_go_on_with.pop(link.address, None)
             error_code = self.error_code_of(link, version, response)
             if error_code != ErrorCode.UNSUPPORTED_VERSION:
                 break
             version = self.version_after_refusal(link, version, response)
             self._version_to_go_on_with[link.address] = version
-        self._version_to_go_on_with.pop(link.address, None)
         self.raise_error(link, error_code)
         body = self.body_of(link, version, response)
         try:

@@ -1,4 +1,4 @@
-"""What a client may do next, given what it was told: which of its moves are forbidden, each with the clause that says so.
+"""What a client may do next, given what it has been told: which of its moves are forbidden, each with the clause that says so.
 
 Where the sources are silent, every move is allowed. Rules that need the client's other plays are not here, except
 `begins_below`, which is given what they showed.

@@ -266,7 +266,6 @@ class ScriptedConnection:
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
         start = read_request_start(payload)
         if self._token_is_bare:
-            # After SaslHandshake v0 a frame is a token without a header.
             start = RequestStart(SASL_AUTHENTICATE_KEY, BARE_TOKEN, 0)
         request = SeenRequest(
             connection=self.seen.number,
@@ -285,8 +284,8 @@ class ScriptedConnection:
         if request.is_about_versions:
             request, writes = self._answer_api_versions(_decoded(request, payload))
         elif self._token_is_bare:
-            self._token_is_bare = False
-            self._is_authenticated = True
+            # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
+            self._token_is_bare, self._is_authenticated = False, True
             writes = [Write(data=encode_frame(b""))]
         else:
             request, writes = self._answer_other(request, payload, start)
@@ -339,14 +338,8 @@ class ScriptedConnection:
         self._answers += 1
         if answer == Answer() and self._names_another_broker(request.body):
             return Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED, table=Table(base="empty"))
-        own = set(answer.table.ranges_of(API_VERSIONS_KEY))
-        if self._newest_version < NEWEST_VERSION and own == {(0, NEWEST_VERSION)}:
-            # A table that says nothing else of ApiVersions lists what the broker supports.
-            changed = (*answer.table.changed, (API_VERSIONS_KEY, 0, self._newest_version))
-            return dataclasses.replace(
-                answer, table=dataclasses.replace(answer.table, changed=changed)
-            )
-        return answer
+        table = served_table(answer.table, self._newest_version)
+        return dataclasses.replace(answer, table=table)
 
     def _names_another_broker(self, body: ApiVersionsRequest | None) -> bool:
         if body is None or (body.cluster_id is None and body.node_id == -1):
@@ -372,10 +365,9 @@ class ScriptedConnection:
         if self._is_authenticated:
             response = self._describe_cluster(api, message)
         else:
-            response = self._take_sasl_step(api, message, start)
+            response = self._take_sasl_step(api, start)
         self._others += 1
         closes = self._script.closes_after is not None and self._others >= self._script.closes_after
-        closes = closes or response.error_code != ErrorCode.NONE
         data = _response_bytes(api, start, response)
         return request, [Write(data=data, then="close" if closes else "stay")]
 
@@ -384,11 +376,9 @@ class ScriptedConnection:
         table = HEALTHY if self._table is None else self._table
         return _lies_in(table.ranges_of(start.api_key), start.api_version)
 
-    def _take_sasl_step(self, api: Api, message: Any, start: RequestStart) -> Any:
+    def _take_sasl_step(self, api: Api, start: RequestStart) -> Any:
+        """Accept any mechanism and token: a script is about ApiVersions."""
         if start.api_key == SASL_HANDSHAKE_KEY:
-            if message.mechanism != PLAIN:
-                error = ErrorCode.UNSUPPORTED_SASL_MECHANISM
-                return api.response(error_code=error, mechanisms=(PLAIN,))
             self._token_is_bare = start.api_version == 0
             return api.response(mechanisms=(PLAIN,))
         self._is_authenticated = True
@@ -400,6 +390,15 @@ class ScriptedConnection:
             for place, (host, port) in enumerate(self._cluster.addresses)
         ]
         return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
+
+
+def served_table(table: Table, newest_version: int) -> Table:
+    """Return the table that a broker writes: one that says nothing else of ApiVersions lists what it supports."""
+    own = set(table.ranges_of(API_VERSIONS_KEY))
+    if newest_version == NEWEST_VERSION or own != {(0, NEWEST_VERSION)}:
+        return table
+    changed = (*table.changed, (API_VERSIONS_KEY, 0, newest_version))
+    return dataclasses.replace(table, changed=changed)
 
 
 def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:

@@ -18,6 +18,7 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import SIZE_BYTES, FrameReader
 from wire.headers import RequestHeader
+from wire.startup_messages import CLUSTER_APIS, SASL_APIS
 
 
 @dataclass(slots=True)
@@ -151,4 +152,12 @@ def _request(seen: SeenRequest) -> Request:
         correlation_id=seen.correlation_id,
         client_id=seen.client_id,
     )
-    return Request(data=seen.data, header=header, body=seen.body, broken=seen.problem)
+    api = {**CLUSTER_APIS, **SASL_APIS}.get(seen.api_key)
+    is_described = api is not None and seen.api_version in api.valid_versions
+    return Request(
+        data=seen.data,
+        header=header,
+        body=seen.body,
+        broken=seen.problem,
+        layout=api.layout(seen.api_version) if api is not None and is_described else None,
+    )

@@ -32,7 +32,7 @@ class Tells(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a client was told.
+    """What a client learns from a response.
 
     Attributes:
         kind: the kind of the response.

@@ -9,22 +9,26 @@ from typing import Any
 
 from jinja2 import Environment
 
-from reference_model.clients.script import CLUSTER_ID, Answer, Script, Table
-from reference_model.listeners import TLS_LISTENERS
-from reports.run.hex_dump import layout_of_answer
+from reference_model.clients.recording import SeenRequest
+from reference_model.clients.script import (
+    CLUSTER_ID,
+    Answer,
+    ConnectionScript,
+    Script,
+    Table,
+)
+from reference_model.clients.scripted_cluster import served_table
+from reference_model.clients.told import Tells, Told, told_by
+from reference_model.listeners import SASL_LISTENERS, TLS_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import ApiVersionsResponse
-from wire.codec import decode
-from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Step
 from wire.frames import SIZE_BYTES
-from wire.headers import CORRELATION_ID_BYTES, read_error_code
+from wire.headers import read_error_code
 
 TEMPLATE = "client_reproducer.py.j2"
 SHORTEST_WAIT_S = 15
 """How long a script waits at least: a person has to start the client."""
 _UNTOLD = "-"
-_HEALTHY = Table()
 _LINE_WIDTH = 110
 
 
@@ -35,19 +39,14 @@ def play_data(script: Script, steps: Sequence[Step]) -> Mapping[str, Any]:
         script: what the broker did.
         steps: what the client sent, and what it got.
     """
-    tables: dict[str, int] = {_written(_HEALTHY): 0}
+    tables: dict[str, int] = {_written(Table()): 0}
     nodes = [
-        [
-            {
-                **_given(connection, leaving_out=("answers",)),
-                "answers": [_answer_data(answer, tables) for answer in connection.answers],
-            }
-            for connection in node.connections
-        ]
+        [_connection_data(connection, tables) for connection in node.connections]
         for node in script.nodes
     ]
     return {
         "heals_after_ms": script.heals_after_ms,
+        "sasl": script.listener in SASL_LISTENERS,
         "cluster_id": CLUSTER_ID,
         "nodes": nodes,
         "recorded": list(_recorded(steps)),
@@ -102,8 +101,19 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
-def _answer_data(answer: Answer, tables: dict[str, int]) -> Mapping[str, Any]:
-    table = answer.table
+def _connection_data(connection: ConnectionScript, tables: dict[str, int]) -> Mapping[str, Any]:
+    newest, refusal = connection.newest_version, connection.refusal
+    return {
+        **_given(connection, leaving_out=("answers", "refusal")),
+        **({} if refusal is None else {"refusal": _answer_data(refusal, refusal.table, tables)}),
+        "answers": [
+            _answer_data(answer, served_table(answer.table, newest), tables)
+            for answer in connection.answers
+        ],
+    }
+
+
+def _answer_data(answer: Answer, table: Table, tables: dict[str, int]) -> Mapping[str, Any]:
     return {
         **_given(answer, leaving_out=("table",)),
         "table": tables.setdefault(_written(table), len(tables)),
@@ -119,15 +129,15 @@ def _recorded(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _lines(steps: Sequence[Step]) -> Iterator[str]:
-    told: dict[int, ApiVersionsResponse | None] = {}
+    told: dict[int, Told] = {}
     for step in steps:
         for exchange in step.exchanges:
             request = exchange.request
             range_ = _range_told(told.get(step.connection), request.api_key)
             got = _got(exchange)
             yield f"{step.connection} {request.api_key} {request.api_version} {range_} {got}"
-            if request.api_key == API_VERSIONS_KEY and exchange.payload is not None:
-                told[step.connection] = _response(exchange.payload, request.api_version)
+            if request.api_key == API_VERSIONS_KEY:
+                told[step.connection] = _told_by(exchange)
 
 
 def _got(exchange: Exchange) -> str:
@@ -138,20 +148,26 @@ def _got(exchange: Exchange) -> str:
     return f"error_{error}" if is_error else Outcome.ANSWER.value
 
 
-def _response(payload: bytes, api_version: int) -> ApiVersionsResponse | None:
-    """Return what a client reads in a response; None if it cannot."""
-    layout = layout_of_answer(payload, api_version)
-    try:
-        return decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=layout)
-    except DecodeError:
-        return None
+def _told_by(exchange: Exchange) -> Told:
+    """Return what the client reads in what came for a request."""
+    request = exchange.request
+    return told_by(
+        SeenRequest(
+            connection=0,
+            at_ms=0,
+            data=request.data,
+            api_key=request.api_key,
+            api_version=request.api_version,
+            correlation_id=request.correlation_id,
+            response=exchange.received,
+        )
+    )
 
 
-def _range_told(response: ApiVersionsResponse | None, api_key: int) -> str:
-    # With an error, the table is about ApiVersions alone.
-    if response is None or (response.error_code and api_key != API_VERSIONS_KEY):
+def _range_told(told: Told | None, api_key: int) -> str:
+    # A refusal is about ApiVersions alone.
+    kinds = (Tells.TABLE, Tells.REFUSAL) if api_key == API_VERSIONS_KEY else (Tells.TABLE,)
+    if told is None or told.kind not in kinds:
         return _UNTOLD
-    ranges = [entry for entry in response.api_keys if entry.api_key == api_key]
-    if not ranges:
-        return "0..-1"
-    return f"{min(e.min_version for e in ranges)}..{max(e.max_version for e in ranges)}"
+    lows, highs = zip(*told.ranges.get(api_key, ((0, -1),)), strict=True)
+    return f"{min(lows)}..{max(highs)}"

@@ -10,26 +10,29 @@ from reference_model.clients.model_client import (
     Aborted,
     BrokerError,
     ClientError,
+    ConnectionLost,
     Link,
     ModelClient,
     NoCommonVersion,
     Nonsense,
     Range,
 )
-from wire.api_keys import METADATA_KEY
-from wire.api_versions import ApiVersionsResponse
+from reference_model.clients.script import healthy_ranges
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
 
+FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
 FIRST_PRIVATE_KEY = 10000
-NEWEST_KNOWN_KEY = 100
-"""A key above all that any release has had, and below the private ones."""
+NO_ERROR = bytes(2)
 
-VersionOf = Callable[[Link, int], int]
-TableFor = Callable[[Link], Mapping[int, Range]]
+AfterRefusal = Callable[[Link, int, bytes], int]
+Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
 RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
+TableFor = Callable[[Link], Mapping[int, Range]]
+VersionOf = Callable[[Link, int], int]
 
 
-def _range_on(link: Link, api_key: int) -> Range | None:
+def _offered(link: Link, api_key: int) -> Range | None:
     return (link.table or {}).get(api_key)
 
 
@@ -41,16 +44,14 @@ def lowest_version_is_ignored(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
     """Looks at the highest version of a range only, as KafkaJS does."""
-    offered = _range_on(link, api_key)
-    if offered is not None and offered[0] > OWN_RANGES[api_key][1]:
-        return OWN_RANGES[api_key][1]
-    return decide(link, api_key)
+    offered, newest = _offered(link, api_key), OWN_RANGES[api_key][1]
+    return newest if offered is not None and offered[0] > newest else decide(link, api_key)
 
 
 @fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
 def reversed_range_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
-    """Sends the highest version of a range whose lowest is above it, as kafka-python does."""
-    offered = _range_on(link, api_key)
+    """Sends the highest version of a range whose lowest one is above it, as kafka-python does."""
+    offered = _offered(link, api_key)
     if offered is not None and offered[0] > offered[1] >= 0:
         return min(offered[1], OWN_RANGES[api_key][1])
     return decide(link, api_key)
@@ -61,21 +62,22 @@ def negative_version_is_sent(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
     """Sends a negative version if the broker lists nothing else, as librdkafka does."""
-    offered = _range_on(link, api_key)
+    offered = _offered(link, api_key)
     return offered[1] if offered is not None and offered[1] < 0 else decide(link, api_key)
-
-
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
-def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
-    """Takes the highest version of a range for the first one that is not supported."""
-    version = decide(link, api_key)
-    return version + 1 if version < OWN_RANGES[api_key][1] else version
 
 
 @fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
 def absent_api_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
     """Sends v0 of an API that the broker does not list, as sarama did."""
-    return 0 if _range_on(link, api_key) is None else decide(link, api_key)
+    return 0 if _offered(link, api_key) is None else decide(link, api_key)
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
+    """Sends the first version above a range that does not begin with v0."""
+    version, offered = decide(link, api_key), _offered(link, api_key)
+    begins_later = offered is not None and offered[0] > 0
+    return version + 1 if begins_later and version < OWN_RANGES[api_key][1] else version
 
 
 # KIP-35.client-prefers-newest
@@ -86,8 +88,7 @@ def newest_common_version_is_avoided(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
     """Uses the second newest common version where there are two."""
-    newest = decide(link, api_key)
-    offered = _range_on(link, api_key)
+    newest, offered = decide(link, api_key), _offered(link, api_key)
     assert offered is not None
     return max(newest - 1, offered[0], 0)
 
@@ -119,17 +120,15 @@ def table_is_kept_for_the_next_connection(
 
 
 @fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
-def first_table_of_a_node_is_used_for_good(
+def first_table_of_an_address_is_used_for_good(
     client: ModelClient, decide: TableFor, link: Link
 ) -> Mapping[int, Range]:
-    """Asks on every connection, but goes on with the first table that the address gave."""
+    """Asks on every connection, but goes on with the first table that came from the address."""
     table = decide(link)
     return client.notes.setdefault("tables", {}).setdefault(link.address, table)  # type: ignore[no-any-return]
 
 
 # KIP-35.client-falls-back-on-35
-
-AfterRefusal = Callable[[Link, int, bytes], int]
 
 
 @fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
@@ -137,18 +136,8 @@ def refusal_with_an_empty_table_is_final(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
     """Gives up if a refusal has an empty table, as kafka-ts does."""
-    if response[6:10] == bytes(4):
+    if client.named_range(link, response) is None:
         raise NoCommonVersion("the broker does not support ApiVersions")
-    return decide(link, refused, response)
-
-
-@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def refusal_without_a_table_is_final(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
-    """Gives up if a refusal cannot be decoded, as @platformatic/kafka does."""
-    if client.named_range(link, response) is None and response[6:10] != bytes(4):
-        raise Nonsense("the refusal cannot be decoded")
     return decide(link, refused, response)
 
 
@@ -156,28 +145,34 @@ def refusal_without_a_table_is_final(
 def range_that_is_too_high_is_final(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
-    """Gives up if a refusal names only versions that the client does not know, as a stuck Java client does."""
+    """Gives up if a refusal names only versions that the client does not know."""
     named = client.named_range(link, response)
     if named is not None and named[0] > refused:
         raise NoCommonVersion("the broker is too new")
     return decide(link, refused, response)
 
 
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+def highest_of_a_reversed_range_is_asked(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Asks in the highest named version, although the lowest is above it."""
+    named = client.named_range(link, response)
+    if named is not None and named[0] > named[1] >= 0:
+        return min(named[1], max(refused - 1, 0))
+    return decide(link, refused, response)
+
+
 # KIP-35.client-tolerates-unknown-keys
-
-
-def _refuse_table_if(refused: bool, why: str) -> None:
-    if refused:
-        raise Nonsense(why)
 
 
 @fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
 def private_keys_are_refused(
     client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
 ) -> Mapping[int, Range]:
-    """Refuses a table with a vendor's private key, as proxies did."""
-    private = any(each.api_key >= FIRST_PRIVATE_KEY for each in response.api_keys)
-    _refuse_table_if(private, "unexpected API key")
+    """Refuses a table with the private key of a vendor, as proxies did."""
+    if any(each.api_key >= FIRST_PRIVATE_KEY for each in response.api_keys):
+        raise Nonsense("unexpected API key")
     return decide(link, response)
 
 
@@ -185,9 +180,9 @@ def private_keys_are_refused(
 def newer_keys_are_refused(
     client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
 ) -> Mapping[int, Range]:
-    """Refuses a table with a key of a future release."""
-    newer = any(NEWEST_KNOWN_KEY <= each.api_key < FIRST_PRIVATE_KEY for each in response.api_keys)
-    _refuse_table_if(newer, "unexpected API key")
+    """Refuses a table with the key of a future release."""
+    if any(FIRST_UNKNOWN_KEY <= each.api_key < FIRST_PRIVATE_KEY for each in response.api_keys):
+        raise Nonsense("unexpected API key")
     return decide(link, response)
 
 
@@ -198,26 +193,52 @@ def table_ends_at_the_first_unknown_key(
     """Ignores all entries after the first one with an unknown key."""
     known: dict[int, Range] = {}
     for entry in response.api_keys:
-        if not 0 <= entry.api_key < NEWEST_KNOWN_KEY:
+        if not 0 <= entry.api_key < FIRST_UNKNOWN_KEY:
             break
         known[entry.api_key] = (entry.min_version, entry.max_version)
-    return {key: each for key, each in known.items() if key in OWN_RANGES}
+    return {key: known[key] for key in known.keys() & OWN_RANGES.keys()}
+
+
+@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
+def unknown_tags_are_refused(
+    client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
+) -> Mapping[int, Range]:
+    """Refuses a response with a tagged field that it does not know."""
+    if response.unknown_tagged_fields:
+        raise Nonsense("unexpected tagged field")
+    return decide(link, response)
 
 
 # KIP-35.client-survives-old-broker
 
 
-@fault(ModelClient.backoff_ms, "KIP-35.client-survives-old-broker")
+@fault(ModelClient.patience_ms, "KIP-35.client-survives-old-broker")
+def silence_is_waited_for_without_end(
+    client: ModelClient, decide: Callable[[Link], int], link: Link
+) -> int:
+    """Waits for a response for a day, whatever the application wanted."""
+    return 24 * 60 * 60 * 1000
+
+
+@fault(
+    ModelClient.backoff_ms,
+    "KIP-35.client-survives-old-broker",
+    "KIP-35.client-survives-nonsense",
+)
 def lost_connections_are_opened_again_at_once(
-    client: ModelClient, decide: Callable[[int], int], attempt: int
+    client: ModelClient, decide: Callable[[ClientError, int], int], error: ClientError, attempt: int
 ) -> int:
     """Reconnects without a pause, however often the broker has closed the connection."""
-    return 0
+    return 0 if isinstance(error, ConnectionLost) else decide(error, attempt)
 
 
 # KIP-35.client-survives-nonsense
 
-Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
+
+def _is_null_table(version: int, body: bytes) -> bool:
+    if version < FIRST_FLEXIBLE_VERSION:
+        return body[2:6] == b"\xff" * 4
+    return body[2:3] == b"\0"
 
 
 @fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
@@ -225,7 +246,7 @@ def null_table_aborts(
     client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
 ) -> ApiVersionsResponse:
     """Aborts the process if the table is null, as librdkafka does."""
-    if body[2:6] == b"\xff" * 4 if version < 3 else body[2:3] == b"\0":
+    if body.startswith(NO_ERROR) and _is_null_table(version, body):
         raise Aborted
     return decide(link, version, body)
 
@@ -239,11 +260,13 @@ def malformed_table_is_asked_for_again_at_once(
         try:
             return decide(link, version, body)
         except DecodeError:
+            if not body.startswith(NO_ERROR):
+                raise
             body = client.body_of(link, version, client.api_versions_response(link, version))
 
 
 @fault(ModelClient.attempt, "KIP-35.client-survives-nonsense")
-def malformed_table_ends_the_client(client: ModelClient, decide: Callable[[], str]) -> str:
+def malformed_response_ends_the_client(client: ModelClient, decide: Callable[[], str]) -> str:
     """Fails for good after one response that cannot be decoded, as Java's AdminClient does."""
     if "dead" in client.notes:
         raise BrokerError("the client's thread has ended")
@@ -252,6 +275,3 @@ def malformed_table_ends_the_client(client: ModelClient, decide: Callable[[], st
     except Nonsense:
         client.notes["dead"] = True
         raise
-
-
-__all__ = ["METADATA_KEY", "ClientError"]

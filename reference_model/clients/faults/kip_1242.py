@@ -1,4 +1,8 @@
-"""Faults against the clauses of KIP-1242."""
+"""Faults against the clauses of KIP-1242.
+
+A broker refuses ids that are not its own, so that a client which always sends wrong ones would not work at all, and could
+not be judged. These faults are such that the client works with a healthy broker, after another attempt at the latest.
+"""
 
 from __future__ import annotations
 
@@ -9,59 +13,78 @@ from reference_model.clients.model_client import (
     WITHOUT_CLUSTER_CHECK,
     WITHOUT_REBOOTSTRAP,
     BrokerError,
-    ClientError,
+    KnownCluster,
     Link,
     ModelClient,
+    NoCommonVersion,
     RebootstrapRequired,
 )
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
 
 Ids = tuple[str | None, int]
 ExpectedIds = Callable[[Link], Ids]
-CONFIGURED_CLUSTER = "configured-cluster-000"
+RaiseError = Callable[[Link, int], None]
+MetadataFrom = Callable[[Link], KnownCluster]
+
 NO_IDS: Ids = (None, -1)
+OLD_CLUSTER_ID = "cluster-of-last-week-0"
+
+
+def _once(client: ModelClient, name: str) -> bool:
+    """Return whether this is the first call with a name."""
+    if name in client.notes:
+        return False
+    client.notes[name] = True
+    return True
 
 
 # KIP-1242.bootstrap-sends-nothing
 
 
 @fault(ModelClient.expected_ids, "KIP-1242.bootstrap-sends-nothing")
-def configured_cluster_is_sent_while_bootstrapping(
+def ids_of_an_earlier_run_are_sent_first(
     client: ModelClient, decide: ExpectedIds, link: Link
 ) -> Ids:
-    """Sends a cluster id from its configuration to the bootstrap server."""
-    return (CONFIGURED_CLUSTER, -1) if link.node is None else decide(link)
+    """Sends the ids of its last run on its first connection."""
+    return decide(link) if link.number else (OLD_CLUSTER_ID, 1)
 
 
-@fault(ModelClient.expected_ids, "KIP-1242.bootstrap-sends-nothing")
-def node_0_is_expected_while_bootstrapping(
-    client: ModelClient, decide: ExpectedIds, link: Link
-) -> Ids:
-    """Sends node id 0 instead of -1 to the bootstrap server."""
-    return (None, 0) if link.node is None else decide(link)
+@fault(
+    ModelClient.expected_ids,
+    "KIP-1242.bootstrap-sends-nothing",
+    "KIP-1242.then-sends-both",
+)
+def configured_cluster_is_sent_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+    """Sends a cluster id from its configuration on its first connection, without a node id."""
+    return decide(link) if link.number else (OLD_CLUSTER_ID, -1)
 
 
-@fault(ModelClient.expected_ids, "KIP-1242.bootstrap-sends-nothing")
-def cluster_id_is_empty_while_bootstrapping(
-    client: ModelClient, decide: ExpectedIds, link: Link
-) -> Ids:
-    """Sends an empty cluster id instead of null to the bootstrap server."""
-    return ("", -1) if link.node is None else decide(link)
+@fault(
+    ModelClient.expected_ids,
+    "KIP-1242.bootstrap-sends-nothing",
+    "KIP-1242.then-sends-both",
+)
+def node_0_is_expected_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+    """Sends node id 0 instead of -1 on its first connection."""
+    return decide(link) if link.number else (None, 0)
 
 
 # KIP-1242.then-sends-both
 
 
 @fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
-def cluster_id_is_sent_alone(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
-    """Sends the cluster id without the node id."""
-    return decide(link)[0], -1
+def ids_are_never_sent(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+    """Speaks v5 and never sends the ids that it has."""
+    return NO_IDS
 
 
 @fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
-def node_id_is_sent_alone(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
-    """Sends the node id without the cluster id."""
-    return None, decide(link)[1]
+def cluster_id_is_first_sent_alone(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+    """Leaves out the node id on its first connection to a node."""
+    cluster_id, node_id = decide(link)
+    is_first = cluster_id is not None and _once(client, "alone")
+    return cluster_id, -1 if is_first else node_id
 
 
 @fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
@@ -71,38 +94,43 @@ def first_node_is_expected_everywhere(client: ModelClient, decide: ExpectedIds, 
     return cluster_id, node_id if cluster_id is None else client.cluster.nodes[0].node_id
 
 
-@fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
-def ids_are_never_sent(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
-    """Speaks v5 and never sends the ids that it has."""
-    return NO_IDS
-
-
 # KIP-1242.rebootstraps-on-129
 
 
 @fault(ModelClient.raise_error, "KIP-1242.rebootstraps-on-129")
 def rebootstrap_is_an_ordinary_error(
-    client: ModelClient, decide: Callable[[Link, int], None], link: Link, error_code: int
+    client: ModelClient, decide: RaiseError, link: Link, error_code: int
 ) -> None:
-    """Treats REBOOTSTRAP_REQUIRED like any other error, and tries the same node again with the same ids."""
+    """Treats REBOOTSTRAP_REQUIRED like any other error, and goes on with the nodes that it knows."""
     if error_code == ErrorCode.REBOOTSTRAP_REQUIRED:
         raise BrokerError("the broker responded with an unknown error")
     decide(link, error_code)
 
 
-@fault(ModelClient.rebootstrap, "KIP-1242.rebootstraps-on-129")
-def ids_survive_a_rebootstrap(client: ModelClient, decide: Callable[[], None]) -> None:
-    """Goes back to the bootstrap server, but sends it the ids that it had before."""
-    client.notes["cluster"] = client.cluster.cluster_id
-    decide()
+@fault(ModelClient.raise_error, "KIP-1242.rebootstraps-on-129")
+def rebootstrap_is_overlooked(
+    client: ModelClient, decide: RaiseError, link: Link, error_code: int
+) -> None:
+    """Sends Metadata on a connection that got REBOOTSTRAP_REQUIRED before it begins again."""
+    if error_code == ErrorCode.REBOOTSTRAP_REQUIRED:
+        client.metadata_in(link, 0)
+    decide(link, error_code)
 
 
-@fault(ModelClient.is_worth_retrying, "KIP-1242.rebootstraps-on-129")
-def rebootstrap_ends_the_client(
-    client: ModelClient, decide: Callable[[ClientError], bool], error: ClientError
-) -> bool:
-    """Reports REBOOTSTRAP_REQUIRED to the application instead of bootstrapping again."""
-    return not isinstance(error, RebootstrapRequired) and decide(error)
+@fault(ModelClient.attempt, "KIP-1242.rebootstraps-on-129")
+def rebootstrap_of_a_bootstrap_server_ends_the_client(
+    client: ModelClient, decide: Callable[[], str]
+) -> str:
+    """Fails for good after REBOOTSTRAP_REQUIRED while it bootstraps."""
+    if "dead" in client.notes:
+        raise BrokerError("the client is closed")
+    is_bootstrapping = not client.cluster.nodes
+    try:
+        return decide()
+    except RebootstrapRequired:
+        if is_bootstrapping and not client.cluster.nodes:
+            client.notes["dead"] = True
+        raise
 
 
 # KIP-1242.check-can-be-disabled
@@ -133,6 +161,56 @@ def disabled_check_leaves_the_node_id(client: ModelClient, decide: ExpectedIds, 
     """Leaves out the cluster id alone if the check is disabled."""
     cluster_id, node_id = _ids_despite(client, decide, link, WITHOUT_CLUSTER_CHECK)
     return (None, node_id) if WITHOUT_CLUSTER_CHECK in client.options else (cluster_id, node_id)
+
+
+# KIP-1242.older-broker-unaffected
+
+
+@fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected")
+def several_nodes_without_the_check_are_refused(
+    client: ModelClient, decide: MetadataFrom, link: Link
+) -> KnownCluster:
+    """Does not use a cluster of several nodes that cannot check ids."""
+    known = decide(link)
+    if len(known.nodes) > 1 and client.notes["asked"] < FIRST_VERSION_WITH_CLUSTER_CHECK:
+        raise NoCommonVersion("the broker cannot check the cluster")
+    return known
+
+
+# KIP-1242.misrouted-cluster-recovers
+
+
+@fault(ModelClient.attempt, "KIP-1242.misrouted-cluster-recovers")
+def rebootstrap_of_a_node_ends_the_client(client: ModelClient, decide: Callable[[], str]) -> str:
+    """Fails for good after REBOOTSTRAP_REQUIRED from a node that it had discovered."""
+    if "dead" in client.notes:
+        raise BrokerError("the client is closed")
+    try:
+        return decide()
+    except RebootstrapRequired:
+        if client.cluster.nodes:
+            client.notes["dead"] = True
+        raise
+
+
+@fault(ModelClient.metadata_from, "KIP-1242.misrouted-cluster-recovers")
+def another_cluster_is_refused(
+    client: ModelClient, decide: MetadataFrom, link: Link
+) -> KnownCluster:
+    """Does not use any other cluster than the first one, even after it has bootstrapped again."""
+    known = decide(link)
+    if known.cluster_id != client.notes.setdefault("cluster", known.cluster_id):
+        raise BrokerError("the cluster has changed")
+    return known
+
+
+@fault(ModelClient.metadata_from, "KIP-1242.misrouted-cluster-recovers")
+def moved_nodes_are_refused(client: ModelClient, decide: MetadataFrom, link: Link) -> KnownCluster:
+    """Does not use nodes that have changed places since it first saw them."""
+    known = decide(link)
+    if known.nodes != client.notes.setdefault("nodes", known.nodes):
+        raise BrokerError("the nodes have moved")
+    return known
 
 
 __all__ = ["Mapping"]

@@ -6,102 +6,133 @@ from collections.abc import Callable, Mapping
 
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import (
-    OWN_RANGES,
     SOFTWARE_NAME,
     SOFTWARE_VERSION,
-    ClientError,
     Link,
     ModelClient,
     Range,
-    RequestRefused,
 )
-from wire.api_versions import ApiVersionsResponse
+from wire.api_keys import METADATA_KEY
+from wire.api_versions import NEWEST_VERSION
 from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
-from wire.headers import CORRELATION_ID_BYTES, ResponseHeader
+from wire.headers import ResponseHeader
 
 AfterRefusal = Callable[[Link, int, bytes], int]
-ErrorCodeOf = Callable[[Link, int, bytes], int]
-TableFor = Callable[[Link], Mapping[int, Range]]
-Software = Callable[[Link], tuple[str, str]]
 BodyOf = Callable[[Link, int, bytes], bytes]
+ErrorCodeOf = Callable[[Link, int, bytes], int]
+RaiseError = Callable[[Link, int], None]
+Software = Callable[[Link], tuple[str, str]]
 
 
 # KIP-511.client-uses-named-range
 
 
-@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
-def named_range_is_ignored(
-    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
-) -> int:
-    """Asks in v0 after every refusal, as librdkafka does, even if the broker names a range without it."""
-    return 0 if refused else decide(link, refused, response)
+def _names_a_lower_version(
+    client: ModelClient, link: Link, refused: int, response: bytes
+) -> Range | None:
+    """Return the range that a refusal names, if the client can use it."""
+    named = client.named_range(link, response)
+    return named if named is not None and 0 <= named[0] <= min(named[1], refused - 1) else None
 
 
 @fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
 def versions_are_walked_down_one_by_one(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
-    """Asks in the next older version after every refusal, as KafkaJS and rskafka do."""
-    return refused - 1 if refused else decide(link, refused, response)
+    """Asks in the next older version, as rskafka does, although the broker names lower ones."""
+    if _names_a_lower_version(client, link, refused, response):
+        return refused - 1
+    return decide(link, refused, response)
 
 
 @fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
-def refused_version_is_asked_for_again(
+def named_version_is_not_compared_with_the_refused_one(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
-    """Repeats the refused version for as long as the broker names it, as the Java client did."""
+    """Asks in the highest named version that it knows, even if that was just refused, as the Java client does."""
     named = client.named_range(link, response)
     if named is not None and named[0] <= refused <= named[1]:
         return refused
     return decide(link, refused, response)
 
 
+@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
+def second_refusal_begins_from_the_top(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Asks in its newest version again if the named one is refused as well."""
+    if refused < NEWEST_VERSION and _names_a_lower_version(client, link, refused, response):
+        return NEWEST_VERSION
+    return decide(link, refused, response)
+
+
 # KIP-511.client-ignores-table-of-35
+
+
+def _taken_for_the_table(
+    client: ModelClient, link: Link, version: int, response: bytes, *, is_so: bool
+) -> bool:
+    if not is_so or client.named_range(link, response) is None:
+        return False
+    refusal = client.decoded_response(link, version, client.body_of(link, version, response))
+    return refusal.range_of(METADATA_KEY) is not None
 
 
 @fault(ModelClient.error_code_of, "KIP-511.client-ignores-table-of-35")
 def refusal_is_taken_for_the_table(
     client: ModelClient, decide: ErrorCodeOf, link: Link, version: int, response: bytes
 ) -> int:
-    """Does not look at the error code of a refusal, as aiokafka does, and uses its table of one entry."""
+    """Does not look at the error code of a refusal that lists Metadata, as aiokafka never does."""
     error_code = decide(link, version, response)
-    return ErrorCode.NONE if error_code == ErrorCode.UNSUPPORTED_VERSION else error_code
+    is_refusal = error_code == ErrorCode.UNSUPPORTED_VERSION
+    taken = _taken_for_the_table(client, link, version, response, is_so=is_refusal)
+    return ErrorCode.NONE if taken else error_code
+
+
+@fault(ModelClient.error_code_of, "KIP-511.client-ignores-table-of-35")
+def refusal_of_a_node_is_taken_for_the_table(
+    client: ModelClient, decide: ErrorCodeOf, link: Link, version: int, response: bytes
+) -> int:
+    """Does the same on connections to discovered nodes alone."""
+    error_code = decide(link, version, response)
+    is_refusal = error_code == ErrorCode.UNSUPPORTED_VERSION and link.node is not None
+    taken = _taken_for_the_table(client, link, version, response, is_so=is_refusal)
+    return ErrorCode.NONE if taken else error_code
 
 
 # KIP-511.client-errors-on-42
 
 
 @fault(ModelClient.error_code_of, "KIP-511.client-errors-on-42")
-def invalid_request_is_asked_again_in_v0(
+def invalid_request_is_asked_again_without_end(
     client: ModelClient, decide: ErrorCodeOf, link: Link, version: int, response: bytes
 ) -> int:
-    """Asks again on the same connection after INVALID_REQUEST, without a pause, as librdkafka does."""
+    """Asks in v0 on the same connection after INVALID_REQUEST, again and again, as librdkafka does."""
     error_code = decide(link, version, response)
     while error_code == ErrorCode.INVALID_REQUEST:
-        response = client.api_versions_response(link, 0)
-        error_code = decide(link, 0, response)
+        error_code = decide(link, 0, client.api_versions_response(link, 0))
     return error_code
 
 
 @fault(ModelClient.raise_error, "KIP-511.client-errors-on-42")
-def invalid_request_is_overlooked(
-    client: ModelClient, decide: Callable[[Link, int], None], link: Link, error_code: int
+def invalid_request_is_asked_again_once(
+    client: ModelClient, decide: RaiseError, link: Link, error_code: int
 ) -> None:
-    """Goes on after INVALID_REQUEST as if the table were empty, and sends Metadata v0."""
-    if error_code != ErrorCode.INVALID_REQUEST:
-        decide(link, error_code)
-        return
-    link.table = dict.fromkeys(OWN_RANGES, (0, 0))
-    client.metadata_from(link)
+    """Tries v0 once on the same connection before it reports INVALID_REQUEST."""
+    if error_code == ErrorCode.INVALID_REQUEST:
+        client.api_versions_response(link, 0)
+    decide(link, error_code)
 
 
-@fault(ModelClient.closes_after, "KIP-511.client-errors-on-42")
-def connection_stays_open_after_invalid_request(
-    client: ModelClient, decide: Callable[[ClientError], bool], error: ClientError
-) -> bool:
-    """Reports INVALID_REQUEST to the application, but keeps the connection and asks on it again."""
-    return not isinstance(error, RequestRefused) and decide(error)
+@fault(ModelClient.raise_error, "KIP-511.client-errors-on-42")
+def invalid_request_is_overlooked(
+    client: ModelClient, decide: RaiseError, link: Link, error_code: int
+) -> None:
+    """Goes on after INVALID_REQUEST, and sends Metadata v0."""
+    if error_code == ErrorCode.INVALID_REQUEST:
+        client.metadata_in(link, 0)
+    decide(link, error_code)
 
 
 # KIP-511.client-name-valid
@@ -125,7 +156,7 @@ def software_version_is_in_parentheses(
 def software_version_is_empty_for_nodes(
     client: ModelClient, decide: Software, link: Link
 ) -> tuple[str, str]:
-    """Sends no version on connections to nodes that it has discovered."""
+    """Sends an empty version on connections to discovered nodes."""
     return SOFTWARE_NAME, SOFTWARE_VERSION if link.node is None else ""
 
 
@@ -157,11 +188,11 @@ def header_of_v4_is_read_as_flexible(
 
 
 @fault(ModelClient.first_version, "KIP-511.client-begins-with-newest")
-def oldest_version_is_asked_first(
+def bootstrap_begins_with_an_older_version(
     client: ModelClient, decide: Callable[[Link], int], link: Link
 ) -> int:
-    """Asks in v0 although it knows newer versions."""
-    return 0
+    """Begins with the version before the newest one on its first connection."""
+    return decide(link) if link.number else NEWEST_VERSION - 1
 
 
-__all__ = ["CORRELATION_ID_BYTES", "ApiVersionsResponse"]
+__all__ = ["Mapping"]

@@ -1,0 +1,184 @@
+"""The reproducer of a client's failure writes the bytes that the scripted broker wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from reference_model.clients.script import (
+    ITSELF,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    all_connections,
+    one_node,
+)
+from reference_model.clients.scripted_cluster import ScriptedCluster, ScriptedConnection
+from strategies.api_versions import build_request
+from tests.reports.test_client_reproducer import core_of, failure_of
+from wire.api_versions import ApiVersionsRequest
+from wire.codec import encode
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import RequestHeader
+from wire.message_schemas import Api
+from wire.startup_messages import (
+    DESCRIBE_CLUSTER,
+    FIND_COORDINATOR,
+    METADATA,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
+
+SCRIPTS = {
+    "healthy": Script(),
+    "old-broker": all_connections(ConnectionScript(newest_version=2)),
+    "oldest-broker": all_connections(ConnectionScript(newest_version=0)),
+    "own-refusal": all_connections(
+        ConnectionScript(newest_version=2, refusal=Answer(error_code=35, table=Table(null=True)))
+    ),
+    "refusal-closes": all_connections(
+        ConnectionScript(newest_version=2, refusal=Answer(action="close"))
+    ),
+    "falls-back": one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer()),
+    "other-ranges": one_node(
+        Answer(
+            table=Table(
+                base="2.8.2",
+                changed=((3, 2, 5), (18, 0, 1)),
+                removed=(60,),
+                before=((3, 9, 1),),
+                after=((10, 0, 2), (-1, -1, 3)),
+                descending=True,
+            )
+        )
+    ),
+    "null": one_node(Answer(table=Table(null=True))),
+    "counts": one_node(
+        Answer(table=Table(claimed_count=5)), Answer(table=Table(claimed_count=2**31 - 2))
+    ),
+    "errors": one_node(Answer(error_code=42), Answer(error_code=129), Answer(error_code=-1)),
+    "features": one_node(
+        Answer(
+            throttle_time_ms=-5,
+            supported_features=(("kraft.version", 0, 1), ("", -1, 7)),
+            finalized_features=(("kraft.version", 1, 1),),
+            finalized_features_epoch=2**40,
+            unknown_tags=((4, b""), (2**20, b"x" * 200)),
+        )
+    ),
+    "bytes": one_node(
+        Answer(body=b"\1\2\3", trailing=b"\4"),
+        Answer(cut_to=5),
+        Answer(flexible_header=True),
+        Answer(claimed_size=7),
+        Answer(correlation_shift=-1),
+        Answer(layout=9),
+        Answer(layout=-1),
+    ),
+    "ends": one_node(Answer(pieces=3, then="reset"), Answer(action="silence")),
+    "reset": one_node(Answer(action="reset", delay_ms=5)),
+    "silent": all_connections(ConnectionScript(on_open="silence")),
+    "closes-after": all_connections(ConnectionScript(closes_after=2, cluster_id="other")),
+    "nodes": Script(
+        nodes=(NodeScript(connections=(ConnectionScript(node_ids=(7, 1)),)), NodeScript())
+    ),
+    "sasl": Script(listener="sasl_plaintext"),
+}
+NEEDS: Mapping[int, Mapping[str, Any]] = {
+    FIND_COORDINATOR.api_key: {"key": "group", "coordinator_keys": ("one", "two")},
+}
+Wrote = tuple[bytes, str]
+"""What is written for a request, and what happens to the connection then."""
+
+
+def request_of(api: Api, version: int, **fields: object) -> bytes:
+    """Return a request to one of the APIs that a client begins with."""
+    header = RequestHeader(
+        request_api_key=api.api_key,
+        request_api_version=version,
+        correlation_id=version,
+        client_id="some",
+    )
+    data = encode(header, version=api.request_header_version(version))
+    message = api.request(**{**NEEDS.get(api.api_key, {}), **fields})
+    return encode_frame(data + encode(message, version=version))
+
+
+def topics_of(version: int, *names: str) -> tuple[object, ...]:
+    """Return topics as a Metadata request names them."""
+    (field,) = (each for each in METADATA.request.FIELDS if each.name == "topics")
+    assert field.element is not None
+    return tuple(field.element(name=name) for name in names)
+
+
+def requests_to_any() -> Iterator[bytes]:
+    """Yield a request for every version of every API that the scripted broker serves, and some others."""
+    for version in (*range(7), -1, 100):
+        yield build_request(version=version).data
+    for ids in ({"cluster_id": "nobody"}, {"cluster_id": "scripted-cluster-00000", "node_id": 1}):
+        yield ids_request(**ids)
+    for version in range(14):
+        yield request_of(METADATA, version, topics=topics_of(version, "a", "bc"))
+        yield request_of(METADATA, version)
+    for version in range(1, 14):
+        yield request_of(METADATA, version, topics=None)
+    for version in range(7):
+        yield request_of(FIND_COORDINATOR, version)
+    for version in range(3):
+        yield request_of(DESCRIBE_CLUSTER, version)
+    yield encode_frame(bytes.fromhex("0001 0004 00000001 ffff"))
+
+
+def ids_request(**ids: object) -> bytes:
+    """Return an ApiVersions request with the ids of KIP-1242."""
+    header = RequestHeader(request_api_key=18, request_api_version=5, correlation_id=1)
+    body = ApiVersionsRequest(client_software_name="a", client_software_version="1", **ids)  # type: ignore[arg-type]
+    return encode_frame(encode(header, version=2) + encode(body, version=5))
+
+
+def sasl_requests() -> Iterator[bytes]:
+    """Yield the requests of two authentications, of which the second is too late."""
+    for version in (0, 1):
+        yield request_of(SASL_HANDSHAKE, version, mechanism="PLAIN")
+        if version == 0:
+            yield encode_frame(b"\0user\0password")
+    for version in range(3):
+        yield request_of(SASL_AUTHENTICATE, version, auth_bytes=b"\0user\0password")
+
+
+def both(script: Script, sent: list[bytes]) -> list[tuple[Wrote, Wrote]]:
+    """Return for each request what either side writes and does then.
+
+    A closed connection is opened again, and begins with ApiVersions v0, so that both know the script's table.
+    """
+    addresses = [("127.0.0.1", 9092 + node) for node in range(len(script.nodes))]
+    core = core_of(failure_of(script))
+    cluster = ScriptedCluster(script, addresses)
+    found: list[tuple[Wrote, Wrote]] = []
+    theirs: ScriptedConnection | None = None
+    own: Any = None
+    for data in sent:
+        first = [] if theirs is not None else [build_request(version=0).data]
+        for each in (*first, data):
+            if theirs is None:
+                theirs = cluster.connect(0, 0)
+                own = core["Connection"](0, 0, core["DATA"]["nodes"][0][0])
+            writes = theirs.receive_data(each, 0)
+            then = writes[-1].then if writes else "stay"
+            frame, _, own_then, _ = own.respond(each[SIZE_BYTES:], addresses)
+            found.append(((b"".join(write.data for write in writes), then), (frame, own_then)))
+            if then != "stay":
+                theirs = None
+    return found
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_reproducer_writes_what_the_scripted_broker_writes(script: Script) -> None:
+    """For every request, on one connection after the other, both write the same bytes and close alike."""
+    sent = [*requests_to_any(), *sasl_requests(), *requests_to_any()]
+    for wanted, written in both(script, sent):
+        assert written == wanted
