@@ -25,10 +25,11 @@ class SeenRequest:
         client_id: its client id; None if it is null or cannot be read.
         body: the body, decoded exactly; None for another API, or if it cannot be decoded.
         problem: why an ApiVersions request cannot be decoded; empty if it can.
-        answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API.
-        response: the bytes that were written in response; empty if none were.
-        is_served: whether it was answered as a healthy broker of that table would; always so for an API other than
-            ApiVersions that got a response.
+        answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
+            and if the connection was silent already.
+        response: the bytes that were written in response before the connection and the play ended.
+        is_served: whether it is one that the broker supports; otherwise it got UNSUPPORTED_VERSION, a close or, on a
+            silent connection, nothing.
     """
 
     connection: int

@@ -62,7 +62,8 @@ class Write:
 
     Attributes:
         data: the bytes to write; may be empty.
-        delay_ms: how long to wait before that, counted from the end of the connection's write before.
+        delay_ms: how long to wait before that, counted from the connection's write before, or from the bytes that
+            caused this one if they came later.
         then: what happens to the connection after it.
     """
 
@@ -215,7 +216,7 @@ class ScriptedConnection:
             self._reader.receive_data(data)
         try:
             while self._is_read(now_ms) and (payload := self._reader.next_payload()) is not None:
-                if len(payload) < SHORTEST_REQUEST_BYTES:
+                if len(payload) < SHORTEST_REQUEST_BYTES and not self._token_is_bare:
                     writes += self._refuse_bytes(encode_frame(payload), now_ms)
                 else:
                     writes += self._answer(payload, now_ms)
@@ -246,22 +247,26 @@ class ScriptedConnection:
     def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
         """Close the connection because of bytes that are no request."""
         self.seen = dataclasses.replace(self.seen, unreadable=data[:MOST_UNREADABLE_BYTES])
-        writes = self._obeyed([Write(then="close")], now_ms)
-        return [write for _, write in writes]
+        writes = [] if self._is_mute else [Write(then="close")]
+        self._schedule(writes, now_ms)
+        return writes
 
-    def _obeyed(self, writes: list[Write], now_ms: int) -> list[tuple[int, Write]]:
-        """Return what is written, each with its time: nothing on a silent connection or one that ends already."""
-        if self._is_silent or self.seen.closed_ms is not None:
-            return []
+    @property
+    def _is_mute(self) -> bool:
+        """Whether nothing more is answered: the connection is silent, or its end is already decided."""
+        return self._is_silent or self.seen.closed_ms is not None
+
+    def _schedule(self, writes: list[Write], now_ms: int) -> tuple[tuple[int, bytes], ...]:
+        """Return the bytes of the writes, each with its time, and note whether the last one ends the connection."""
         at_ms = max(self._writes_until_ms, now_ms)
-        timed: list[tuple[int, Write]] = []
+        pieces = []
         for write in writes:
             at_ms += write.delay_ms
-            timed.append((at_ms, write))
+            pieces.append((at_ms, write.data))
             if write.then != "stay":
                 self._ends("broker", at_ms)
         self._writes_until_ms = at_ms
-        return timed
+        return tuple(pieces)
 
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
         start = read_request_start(payload)
@@ -282,23 +287,23 @@ class ScriptedConnection:
             api_versions_requests=self.seen.api_versions_requests + request.is_about_versions,
         )
         if request.is_about_versions:
-            request, writes = self._answer_api_versions(_decoded(request, payload))
+            request = _decoded(request, payload)
+        writes: list[Write] = []
+        if self._is_mute:
+            request = dataclasses.replace(request, is_served=False)
+        elif request.is_about_versions:
+            request, writes = self._answer_api_versions(request)
         elif self._token_is_bare:
             # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
             self._token_is_bare, self._is_authenticated = False, True
             writes = [Write(data=encode_frame(b""))]
         else:
             request, writes = self._answer_other(request, payload, start)
-        timed = self._obeyed(writes, now_ms)
-        pieces = tuple((at_ms, write.data) for at_ms, write in timed)
-        if not any(data for _, data in pieces) and not request.is_about_versions:
-            request = dataclasses.replace(request, is_served=False)
+        pieces = self._schedule(writes, now_ms)
         self._cluster.see(_Answered(request=request, connection=self, pieces=pieces))
-        return [write for _, write in timed]
+        return writes
 
     def _answer_api_versions(self, request: SeenRequest) -> tuple[SeenRequest, list[Write]]:
-        if self._is_silent:
-            return dataclasses.replace(request, answer=Answer(action="silence")), []
         refusal = self._refusal(request.api_version)
         answer = self._next_answer(request) if refusal is None else refusal
         request = dataclasses.replace(request, answer=answer, is_served=refusal is None)
