@@ -387,7 +387,7 @@ class ScriptedConnection:
             self._token_is_bare = start.api_version == 0
             return api.response(mechanisms=(PLAIN,))
         self._is_authenticated = True
-        return api.response()
+        return api.response(error_message=None)
 
     def _describe_cluster(self, api: Api, message: Any) -> Any:
         nodes: list[NodeAddress] = [
