@@ -20,7 +20,7 @@ from reference_model.clients.recording import (
     SeenConnection,
     SeenRequest,
 )
-from reference_model.clients.script import HEALTHY, Answer, ConnectionScript, Script, Table
+from reference_model.clients.script import EMPTY, HEALTHY, Answer, ConnectionScript, Script, Table
 from reference_model.listeners import SASL_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
@@ -333,7 +333,7 @@ class ScriptedConnection:
                 return None
         own = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
         return Answer(
-            error_code=ErrorCode.UNSUPPORTED_VERSION,
+            error_code=int(ErrorCode.UNSUPPORTED_VERSION),
             table=Table(base="empty", before=own),
             layout=0,
         )
@@ -342,7 +342,7 @@ class ScriptedConnection:
         answer = self._script.answer(self._answers)
         self._answers += 1
         if answer == Answer() and self._names_another_broker(request.body):
-            return Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED, table=Table(base="empty"))
+            return Answer(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED), table=EMPTY)
         table = served_table(answer.table, self._newest_version)
         return dataclasses.replace(answer, table=table)
 
