@@ -179,7 +179,7 @@ def _recovery(recording: Recording) -> str:
 
 def recovered_after_ms(recording: Recording) -> int | None:
     """Return how long after the broker healed a client got metadata; None if it never did."""
-    healed_ms = recording.script.heals_after_ms
+    healed_ms = recording.healed_ms
     if healed_ms is None:
         return None
     return next(

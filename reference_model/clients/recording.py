@@ -109,6 +109,14 @@ class Recording:
         return (each for each in self.requests if each.connection == connection.number)
 
     @property
+    def healed_ms(self) -> int | None:
+        """When the nodes became healthy; None if they never do, or if there was no connection."""
+        heals_after_ms = self.script.heals_after_ms
+        if heals_after_ms is None or not self.connections:
+            return None
+        return self.connections[0].opened_ms + heals_after_ms
+
+    @property
     def versions_of_api_versions(self) -> tuple[int, ...]:
         """The versions of the recorded ApiVersions requests, in order."""
         return tuple(each.api_version for each in self.requests if each.is_about_versions)

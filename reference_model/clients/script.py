@@ -225,8 +225,8 @@ class Script(_ShortRepr):
 
     Attributes:
         nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes.
-        heals_after_ms: after this time every node is healthy, on the same ports; connections that are open then stay as
-            they are, later ones are healthy. None for never.
+        heals_after_ms: this time after the first connection every node is healthy, on the same ports; connections that
+            are open then stay as they are, later ones are healthy. None for never.
         listener: the security of the connections: a name of `reference_model.listeners`.
         timeout_ms: how long the client may work on its operation.
         keeps_asking: whether the client repeats its operation until the time is over, instead of ending after the first.

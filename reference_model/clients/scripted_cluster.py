@@ -91,13 +91,15 @@ class ScriptedCluster:
         self._connections: list[ScriptedConnection] = []
         self._on_node: Counter[int] = Counter()
         self._all_connections = 0
+        self._healed_ms: int | None = None
         self._loops_since_ms: int | None = None
         self._recovered_ms: int | None = None
 
     def connect(self, node: int, now_ms: int) -> ScriptedConnection:
         """Accept a connection to a node, given by its place in the script."""
-        heals_after_ms = self.script.heals_after_ms
-        is_healthy = heals_after_ms is not None and now_ms >= heals_after_ms
+        if self.script.heals_after_ms is not None and not self._all_connections:
+            self._healed_ms = now_ms + self.script.heals_after_ms
+        is_healthy = self._healed_ms is not None and now_ms >= self._healed_ms
         script = self.script.nodes[node].connection(self._on_node[node])
         self._on_node[node] += 1
         connection = ScriptedConnection(

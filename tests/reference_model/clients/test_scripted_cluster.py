@@ -222,6 +222,15 @@ def test_silent_connection_answers_nothing() -> None:
     assert (request.body, request.problem, request.is_served) == (NAMED, "", False)
 
 
+def test_nothing_heals_without_a_connection_or_a_time_for_it() -> None:
+    """The recording says so."""
+    assert (
+        ScriptedCluster(Script(heals_after_ms=1), ADDRESSES).recording(duration_ms=9).healed_ms
+        is None
+    )
+    assert Network(Script()).recording().healed_ms is None
+
+
 def test_connection_can_be_closed_as_soon_as_it_is_open() -> None:
     """It reads nothing."""
     network = Network(all_connections(ConnectionScript(on_open="close")))
@@ -249,16 +258,17 @@ def test_each_connection_to_a_node_has_its_script() -> None:
 
 
 def test_new_connections_are_healthy_after_the_healing() -> None:
-    """A connection from before keeps its script."""
-    network = Network(one_node(Answer(action="silence"), heals_after_ms=100))
-    old = network.connection
-    network.reconnect(99)
-    assert network.send(about_versions(3), now_ms=99) == []
-    network.reconnect(100)
-    (write,) = network.send(about_versions(3), now_ms=100)
+    """The time begins with the first connection, so that a client that starts slowly sees the script too."""
+    script = one_node(Answer(action="silence"), heals_after_ms=100)
+    cluster = ScriptedCluster(script, ADDRESSES[:1])
+    old, later, healthy = (cluster.connect(0, at_ms) for at_ms in (3000, 3099, 3100))
+    assert later.receive_data(about_versions(3), 3099) == []
+    (write,) = healthy.receive_data(about_versions(3), 3100)
     assert told(write, 3)[0] is ErrorCode.NONE
-    assert old.receive_data(about_versions(3), 200) == []
-    assert [each.is_healthy for each in network.recording().connections] == [False, False, True]
+    assert old.receive_data(about_versions(3), 3200) == []
+    recording = cluster.recording(duration_ms=3300)
+    assert [each.is_healthy for each in recording.connections] == [False, False, True]
+    assert recording.healed_ms == 3100
 
 
 @pytest.mark.parametrize("version", [6, 100, 32767, -1, -32768])
