@@ -196,10 +196,9 @@ def _recovery(recording: Recording) -> str:
 
 def recovered_after_ms(recording: Recording) -> int | None:
     """Return how long after the broker healed a client got metadata; None if it never did."""
-    heals_after_ms = recording.script.heals_after_ms
-    if heals_after_ms is None or not recording.connections:
+    healed_ms = recording.healed_ms
+    if healed_ms is None:
         return None
-    healed_ms = recording.connections[0].opened_ms + heals_after_ms
     return next(
         (
             each.at_ms - healed_ms

@@ -83,7 +83,7 @@ class Table(_ShortRepr):
         after: further entries after all others.
         descending: whether the entries are written from the highest key to the lowest.
         null: whether a null array is written instead of the entries.
-        claimed_count: the count that is written, if it is not the number of entries.
+        claimed_count: the count that is written, if it is not the number of entries; -1 is that of a null array.
     """
 
     base: str = "healthy"
@@ -127,7 +127,8 @@ class Answer(_ShortRepr):
     """What a scripted broker does with one ApiVersions request.
 
     Attributes:
-        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes, the connection stays open.
+        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes any more, not even for later
+            requests, and the connection stays open.
         error_code: the error code of the response.
         table: its table.
         layout: the version in whose layout the body is written; None for that of the request. A version that does not
