@@ -20,7 +20,7 @@ SLOW = "slow"
 MARKS: Mapping[str, str] = {
     f"{CLAUSE}(id)": "the clause of the catalogue that a test judges",
     f"{LISTENERS}(name, ...)": "the listeners on which a test runs; without this mark, all",
-    f"{NEEDS}(what, ...)": "what a running target must provide; `conformance/engine/prerequisites.py` lists it",
+    f"{NEEDS}(what, ...)": "what a target must provide; `prerequisites.py` and `client_prerequisites.py` in `conformance/engine/` list it",
     MALFORMED: "sends requests that no correct client sends; left out in the gentle tier",
     DEEP: "runs only in the deep tier",
     STORED: "judges stored bytes without Hypothesis, only in the deep tier",

@@ -17,7 +17,13 @@ from typing import Any
 
 from reference_model.clients.driving import OWN_END_MS, Ask, drive
 from reference_model.clients.faults import FAULTS, plant
-from reference_model.clients.model_client import OPTIONS, SOFTWARE_VERSION, Aborted, ModelClient
+from reference_model.clients.model_client import (
+    OPTIONS,
+    SOFTWARE_VERSION,
+    Aborted,
+    Hung,
+    ModelClient,
+)
 from reference_model.clients.network import Address, Unreachable
 
 CONNECT_TIMEOUT_S = 1.0
@@ -94,19 +100,24 @@ def main() -> None:
     if arguments.fault:
         plant(client, FAULTS[arguments.fault])
     timeout_ms = round(arguments.timeout * 1000)
-    _end_by_itself((timeout_ms + OWN_END_MS) / 1000)
+    watchdog = _end_by_itself((timeout_ms + OWN_END_MS) / 1000)
     try:
         last = drive(client, timeout_ms, keeps_asking=arguments.again, report=_print_ask)
     except Aborted:
         os.kill(os.getpid(), signal.SIGABRT)
         raise
+    except Hung:
+        watchdog.cancel()
+        while True:
+            signal.pause()
     _finish(last)
 
 
-def _end_by_itself(after_s: float) -> None:
+def _end_by_itself(after_s: float) -> threading.Timer:
     watchdog = threading.Timer(after_s, lambda: _finish(Ask("error", 0, "no result in time")))
     watchdog.daemon = True
     watchdog.start()
+    return watchdog
 
 
 def _print_ask(asked: Ask) -> None:

@@ -59,6 +59,10 @@ class Credentials:
         return acts_as in ("", username) and (username, password) == (self.username, self.password)
 
 
+CREDENTIALS = Credentials(username="conformance", password="conformance-secret")
+"""The user of the brokers that the project itself plays."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
     """A token that a client sent.

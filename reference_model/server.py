@@ -28,7 +28,7 @@ from reference_model.listeners import (
     TLS_LISTENERS,
 )
 from reference_model.profile import KIP_TEXT, KRAFT, NEWEST_RELEASE, ZOOKEEPER, profile_of
-from reference_model.sasl import Authentication, Credentials
+from reference_model.sasl import CREDENTIALS, Authentication
 from reference_model.state_machine import (
     MECHANISMS,
     BrokerConnection,
@@ -43,8 +43,6 @@ from reference_model.tls import TlsLayer, TlsRefused
 
 CLUSTER_ID = "reference-cluster-0000"
 NODE_ID = 1
-USERNAME = "conformance"
-PASSWORD = "conformance-secret"
 METRICS = "metrics"
 Contexts = Mapping[bool, ssl.SSLContext]
 """TLS contexts, by whether the client needs a certificate."""
@@ -215,9 +213,7 @@ def broker_behind(
         profile=profile_of(release, quorum=quorum, listener=listener, follows=KIP_TEXT),
         identity=Identity(cluster_id=CLUSTER_ID, node_id=NODE_ID),
         tampering=tampering,
-        authentication=Authentication(
-            credentials=Credentials(username=USERNAME, password=PASSWORD), mechanisms=MECHANISMS
-        ),
+        authentication=Authentication(credentials=CREDENTIALS, mechanisms=MECHANISMS),
         log=log,
     )
 

@@ -2,7 +2,7 @@
 
 Each strategy varies what one clause is about and fixes everything else. The simplest example of each is the plainest script
 of its kind. A play in which the client works ends with that success, so it may take long; one in which it cannot work ends
-by the client's own timeout, which is short.
+by the client's own timeout, which is short; one in which the client keeps asking ends after some responses.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ from wire.error_codes import ErrorCode
 from wire.primitives import INT16_MAX, INT16_MIN
 
 SUCCESS_MS = 8000
-FAILURE_MS = 2000
-ASKING_MS = 2000
-"""How long a client keeps asking if it is of interest what it does after its first success."""
+FAILURE_MS = 3000
+"""On a busy machine Java takes half of it to start."""
+ENOUGH_RESPONSES = 5
+"""How many responses a client gets if it is of interest what it does after its first success."""
 
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
 FIRST_PRIVATE_KEY = 10_000
 """From here on API keys are private to an implementation."""
-_WITH_SASL = 3
-"""The third response on a connection with SASL is that to the first request after authentication."""
 _KNOWN_KEYS = frozenset(key for key, _, _ in healthy_ranges())
 
 
@@ -51,7 +50,9 @@ def refusal(*ranges: tuple[int, int]) -> Answer:
     """Return UNSUPPORTED_VERSION in the layout of v0, with these ranges of ApiVersions and nothing else."""
     entries = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
     return Answer(
-        error_code=ErrorCode.UNSUPPORTED_VERSION, table=Table(base="empty", after=entries), layout=0
+        error_code=int(ErrorCode.UNSUPPORTED_VERSION),
+        table=Table(base="empty", after=entries),
+        layout=0,
     )
 
 
@@ -162,7 +163,7 @@ def refusal_with_metadata(newest: int, metadata: int, *, base: str = "empty") ->
         (API_VERSIONS_KEY, 0, newest),
     )
     table = Table(base=base, changed=entries)
-    answer = Answer(error_code=ErrorCode.UNSUPPORTED_VERSION, table=table, layout=0)
+    answer = Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=table, layout=0)
     return broker_up_to(newest, answer)
 
 
@@ -180,6 +181,22 @@ def flexible_brokers() -> st.SearchStrategy[Script]:
         answers=st.tuples(answers),
     )
     return connections.map(lambda each: all_connections(each, timeout_ms=SUCCESS_MS))
+
+
+def table_in_every_refusal(metadata: int) -> Script:
+    """Return a script of a broker that refuses every version, with a table that lists Metadata from v1 to some version.
+
+    v0 is not listed, because some clients send it blindly.
+    """
+    table = metadata_ranges(1, metadata)
+    return refuses_everything(
+        Answer(error_code=int(ErrorCode.UNSUPPORTED_VERSION), table=table, layout=0)
+    )
+
+
+def tables_in_every_refusal() -> st.SearchStrategy[Script]:
+    """Brokers that refuse every version, each time with a complete table."""
+    return st.integers(1, NEWEST_METADATA - 1).map(table_in_every_refusal)
 
 
 # Tables.
@@ -239,7 +256,8 @@ def unknown_keys() -> st.SearchStrategy[int]:
 
 def unknown_tags() -> st.SearchStrategy[tuple[tuple[int, bytes], ...]]:
     """Up to three tagged fields that no client knows, by ascending tag."""
-    fields = st.dictionaries(st.integers(10, 2**31 - 1), st.binary(max_size=300), max_size=3)
+    values = st.binary(max_size=20) | st.just(bytes(300))
+    fields = st.dictionaries(st.integers(10, 2**31 - 1), values, max_size=3)
     return fields.map(lambda drawn: tuple(sorted(drawn.items())))
 
 
@@ -271,7 +289,7 @@ def brokers_of_the_future() -> st.SearchStrategy[Script]:
         unknown_tags=unknown_tags(),
         supported_features=features(),
         finalized_features=finalized,
-        finalized_features_epoch=st.integers(-1, 2**40),
+        finalized_features_epoch=st.just(-1) | st.integers(0, 2**40),
         throttle_time_ms=st.sampled_from((0, 1)),
     )
     return answers.map(lambda answer: one_node(answer, timeout_ms=SUCCESS_MS))
@@ -283,7 +301,7 @@ def brokers_of_the_future() -> st.SearchStrategy[Script]:
 def changing_table(
     later: Table, *, listener: str = PLAINTEXT, options: tuple[str, ...] = ()
 ) -> Script:
-    """Return a script whose broker has another table from the second connection on; it closes after each response.
+    """Return a script whose broker closes its first connection after two responses, and then has another table.
 
     Args:
         later: the other table.
@@ -291,23 +309,25 @@ def changing_table(
         options: the client's options.
     """
     return all_connections(
-        ConnectionScript(closes_after=_WITH_SASL if listener in SASL_LISTENERS else 1),
+        ConnectionScript(closes_after=4 if listener in SASL_LISTENERS else 2),
         ConnectionScript(answers=(Answer(table=later),)),
         listener=listener,
-        timeout_ms=ASKING_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
         options=options,
     )
 
 
 def two_nodes_with(table: Table) -> Script:
-    """Return a script of two brokers, of which the second has another table; each closes after each response."""
-    first = ConnectionScript(closes_after=1)
-    second = ConnectionScript(answers=(Answer(table=table),), closes_after=1)
+    """Return a script of two brokers, of which the second has another table; each closes after two responses."""
+    first = ConnectionScript(closes_after=2)
+    second = ConnectionScript(answers=(Answer(table=table),), closes_after=2)
     return Script(
         nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
-        timeout_ms=ASKING_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES + 2,
     )
 
 
@@ -332,5 +352,8 @@ def brokers_that_close() -> st.SearchStrategy[Script]:
 def closing_broker(closes_after: int) -> Script:
     """Return a script of a healthy broker that closes each connection after some responses."""
     return all_connections(
-        ConnectionScript(closes_after=closes_after), timeout_ms=ASKING_MS, keeps_asking=True
+        ConnectionScript(closes_after=closes_after),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=closes_after + ENOUGH_RESPONSES,
     )

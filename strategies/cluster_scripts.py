@@ -14,13 +14,15 @@ from reference_model.clients.script import (
     NodeScript,
     Script,
 )
-from strategies.broker_scripts import ASKING_MS
-from strategies.nonsense_scripts import healing
+from strategies.broker_scripts import ENOUGH_RESPONSES, SUCCESS_MS
+from strategies.nonsense_scripts import healing_connections
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 
-MISROUTED_MS = 4000
-"""How long a client keeps asking if it has to bootstrap again in this time."""
+ENOUGH_WITHOUT_THE_CHECK = 20
+"""How many responses a client gets from older brokers: so many that its operations end several times."""
+ENOUGH_WHEN_MISROUTED = 8
+"""How many responses a client gets if it has to bootstrap again in between."""
 OTHER_CLUSTER_ID = "another-cluster-00000"
 
 
@@ -39,13 +41,15 @@ def healthy_cluster(
         options: the client's options.
         newest: the newest version of ApiVersions.
     """
+    is_older = newest < FIRST_VERSION_WITH_CLUSTER_CHECK
     connection = ConnectionScript(newest_version=newest)
     if cluster_id:
         connection = ConnectionScript(newest_version=newest, cluster_id=cluster_id)
     return Script(
         nodes=(NodeScript(connections=(connection,)),) * nodes,
-        timeout_ms=ASKING_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_WITHOUT_THE_CHECK if is_older else ENOUGH_RESPONSES,
         options=options,
     )
 
@@ -81,29 +85,31 @@ def clusters_without_the_check() -> st.SearchStrategy[Script]:
 
 def replaced_cluster(nodes: int = 1) -> Script:
     """Return a script in which another cluster takes the place of the one that the client bootstrapped from."""
-    before = ConnectionScript()
+    before = ConnectionScript(closes_after=1)
     after = ConnectionScript(cluster_id=OTHER_CLUSTER_ID)
     return Script(
         nodes=(
             NodeScript(connections=(before, after)),
             *(NodeScript(connections=(after,)),) * (nodes - 1),
         ),
-        timeout_ms=MISROUTED_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_WHEN_MISROUTED,
     )
 
 
 def swapped_nodes(nodes: int = 2) -> Script:
     """Return a script in which the nodes change places after the client's first connection, each by one."""
     ids = tuple((place + 1) % nodes + 1 for place in range(nodes))
-    before, after = ConnectionScript(), ConnectionScript(node_ids=ids)
+    before, after = ConnectionScript(closes_after=1), ConnectionScript(node_ids=ids)
     return Script(
         nodes=(
             NodeScript(connections=(before, after)),
             *(NodeScript(connections=(after,)),) * (nodes - 1),
         ),
-        timeout_ms=MISROUTED_MS,
+        timeout_ms=SUCCESS_MS,
         keeps_asking=True,
+        ends_after=ENOUGH_WHEN_MISROUTED,
     )
 
 
@@ -115,12 +121,12 @@ def misrouted_clusters() -> st.SearchStrategy[Script]:
 def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1) -> Script:
     """Return a script of a broker that answers every ApiVersions request with REBOOTSTRAP_REQUIRED until it heals."""
     answer = Answer(
-        error_code=ErrorCode.REBOOTSTRAP_REQUIRED,
+        error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED),
         table=EMPTY,
         throttle_time_ms=throttle_time_ms,
         pieces=pieces,
     )
-    return healing(answer)
+    return healing_connections(ConnectionScript(answers=(answer,)))
 
 
 def brokers_that_demand_rebootstrapping() -> st.SearchStrategy[Script]:

@@ -190,7 +190,7 @@ SASL_AUTHENTICATE = _api(
     [_field("AuthBytes", "bytes", "0+")],
     [
         _field("ErrorCode", "int16", "0+"),
-        _field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        _field("ErrorMessage", "string", "0+", nullable="0+"),
         _field("AuthBytes", "bytes", "0+"),
         _field("SessionLifetimeMs", "int64", "1+", default="0"),
     ],

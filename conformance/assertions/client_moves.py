@@ -7,16 +7,18 @@ What the environment causes is a `HarnessError`, never a violation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
 from fixtures.errors import HarnessError
+from reference_model.clients.limits import left_open, loop_in, rate_of
 from reference_model.clients.moves import History, api_name
-from reference_model.clients.oracle import forbidden_moves, loop_in, rate_of
+from reference_model.clients.oracle import begins_below, forbidden_moves
 from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.clients.script import Script
 from wire.api_keys import METADATA_KEY
+from wire.error_codes import ErrorCode
 
 OK, ERROR = "ok", "error"
 NOT_STARTED = (126, 127)
@@ -25,6 +27,15 @@ FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """Signals that a process does not send itself: somebody or the system ended it."""
 MEMORY, TIME, STOPPED = "memory", "time", "stopped"
 _MOST_MOVES = 5
+
+
+class Ask(Protocol):
+    """One of the operations of a client that keeps asking."""
+
+    @property
+    def ok(self) -> bool: ...  # noqa: D102
+    @property
+    def detail(self) -> str: ...  # noqa: D102
 
 
 class DriverResult(Protocol):
@@ -44,6 +55,8 @@ class DriverResult(Protocol):
     def duration_ms(self) -> int: ...  # noqa: D102
     @property
     def peak_rss_mb(self) -> float: ...  # noqa: D102
+    @property
+    def asks(self) -> Sequence[Ask]: ...  # noqa: D102
     @property
     def output(self) -> str: ...  # noqa: D102
 
@@ -66,6 +79,10 @@ class RegisteredClient(Protocol):
     @property
     def options(self) -> Mapping[str, tuple[str, ...]]:
         """Name to arguments of each option that the client has."""
+
+    @property
+    def can_ask_again(self) -> bool:
+        """Whether it can be told to ask again and again."""
 
     @property
     def cluster_check(self) -> bool:
@@ -179,7 +196,7 @@ def _recovery(recording: Recording) -> str:
 
 def recovered_after_ms(recording: Recording) -> int | None:
     """Return how long after the broker healed a client got metadata; None if it never did."""
-    healed_ms = recording.script.heals_after_ms
+    healed_ms = recording.healed_ms
     if healed_ms is None:
         return None
     return next(
@@ -222,6 +239,40 @@ def assert_allowed(play: Play, *clauses: str) -> None:
 def _place(play: Play, connection: int, number: int) -> str:
     requests = [each for each in play.recording.requests if each.connection == connection]
     return f"request {number} of that connection, after {requests[number].at_ms} ms"
+
+
+def assert_sends_no_metadata(play: Play, listed: str) -> None:
+    """Fail if the client sends a Metadata request; `listed` says what the broker lists of it."""
+    for each in metadata_requests(play.recording):
+        raise AssertionError(
+            f"the client sends Metadata v{each.api_version}, although the broker lists {listed}"
+        )
+
+
+def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
+    """Fail unless a version is the newest of Metadata that the client sends.
+
+    Args:
+        play: the play.
+        expected: the version.
+        why: why it is that one.
+    """
+    newest = newest_metadata(play)
+    assert newest == expected, (
+        f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
+    )
+
+
+def assert_begins_with_newest(play: Play, newest: int) -> None:
+    """Fail if a connection begins with a version of ApiVersions below the newest one for no reason."""
+    lower = begins_below(play.recording, newest=newest)
+    assert not lower, "\n".join(map(str, lower[:_MOST_MOVES]))
+
+
+def assert_closes_after(play: Play, error: ErrorCode) -> None:
+    """Fail if the client keeps a connection on which it got an error that ends its use."""
+    connection = left_open(play.recording, error)
+    assert not connection, connection
 
 
 def assert_bounded(play: Play) -> None:
@@ -281,16 +332,21 @@ def _saw(outcome: str | None) -> str:
     }[outcome]
 
 
-def assert_gets_metadata(play: Play, *, after_ms: int = -1) -> None:
-    """Fail unless the client gets metadata, after a time if one is given.
+def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:
+    """Fail unless the client gets metadata, after a time if one is given, and its latest ask succeeded.
 
     Args:
-        play: a play in which the client keeps asking; its last try may have no time left, so its result says nothing.
+        play: a play in which the client keeps asking until it got enough responses.
         after_ms: the time, from the start of the play.
     """
     assert any(
         each.response and each.at_ms > after_ms for each in metadata_requests(play.recording)
     ), "the client does not get metadata" + (" any more" if after_ms >= 0 else "")
+    failed = [ask for ask in play.result.asks[-1:] if not ask.ok]
+    # The last ask of a client that was not stopped may have had no time left.
+    assert not failed or not play.recording.cut_short, (
+        f"the client got metadata but does not work\n{failed[0].detail}"
+    )
 
 
 def misrouted_at_ms(play: Play) -> list[int]:
@@ -301,7 +357,10 @@ def misrouted_at_ms(play: Play) -> list[int]:
 def assert_gives_no_ids(play: Play) -> None:
     """Fail if the client gives a cluster id or a node id."""
     for move in History(play.recording).moves:
-        assert not any(move.gives_ids), f"{move} gives a cluster id or node id: {move.request.body}"
+        body = move.request.body
+        assert body is None or not any(move.gives_ids), (
+            f"{move} gives a cluster id or node id: {(body.cluster_id, body.node_id)}"
+        )
 
 
 def assert_recovers(play: Play) -> None:

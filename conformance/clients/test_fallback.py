@@ -10,6 +10,7 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
+    assert_newest_metadata,
     assert_works,
     newest_metadata,
     played,
@@ -23,10 +24,13 @@ from strategies.broker_scripts import (
     brokers_with_odd_ranges,
     brokers_with_useless_ranges,
     descending_refusals,
+    range_of_metadata,
     refusal,
     refusal_with_metadata,
     refuses_above,
     refuses_everything,
+    table_in_every_refusal,
+    tables_in_every_refusal,
     tables_in_refusals,
 )
 
@@ -51,8 +55,8 @@ def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> Non
 @example(script=refuses_above(0, refusal((4, 2))))
 @example(script=refuses_above(0, refusal((-3, -1))))
 @example(script=refuses_everything(REFUSAL_WITHOUT_RANGE))
-def test_useless_range_leads_to_v0(client: ClientUnderTest, script: Script) -> None:
-    """A client whose version is refused without a lower one continues with v0 or gives up."""
+def test_useless_range_is_no_reason_to_repeat(client: ClientUnderTest, script: Script) -> None:
+    """A client whose version is refused, and no lower one named, continues with a lower one or gives up."""
     with played(client, script) as play:
         assert_bounded(play)
         assert_allowed(play, "KIP-35.client-falls-back-on-35")
@@ -104,7 +108,19 @@ def test_table_of_a_refusal_is_not_used(client: ClientUnderTest, script: Script)
         )
         if got_table:
             assert_works(play)
-            newest, usual = newest_metadata(play), newest_metadata(client.healthy)
-            assert newest == usual, (
-                f"the client sends Metadata up to v{newest}, as the refusal lists it, and not up to v{usual}"
-            )
+            assert_newest_metadata(play, newest_metadata(client.healthy), "as without a refusal")
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-511.client-ignores-table-of-35")
+@given(script=tables_in_every_refusal())
+@example(script=table_in_every_refusal(1))
+@example(script=table_in_every_refusal(4))
+def test_refusal_is_never_taken_for_a_success(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets nothing but refusals does not choose a version from the tables in them."""
+    with played(client, script) as play:
+        usual = newest_metadata(client.healthy)
+        # A client may send its usual version without looking at any table; other clauses judge that.
+        if usual is not None and usual > range_of_metadata(script)[1]:
+            assert_allowed(play, "KIP-511.client-ignores-table-of-35")

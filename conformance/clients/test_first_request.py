@@ -8,11 +8,11 @@ from hypothesis import example, given
 from conformance.assertions.client_moves import (
     ClientUnderTest,
     assert_allowed,
+    assert_begins_with_newest,
     assert_works,
     newest_api_versions,
     played,
 )
-from reference_model.clients.oracle import begins_below
 from reference_model.clients.script import Answer, Script, one_node
 from strategies.broker_scripts import (
     SUCCESS_MS,
@@ -31,8 +31,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION
 def test_client_begins_with_its_newest_version(client: ClientUnderTest, script: Script) -> None:
     """A client's first request on every connection has the newest version of ApiVersions that it ever sends."""
     with played(client, script) as play:
-        lower = begins_below(play.recording, newest=newest_api_versions(client.healthy))
-        assert not lower, "\n".join(map(str, lower[:5]))
+        assert_begins_with_newest(play, newest_api_versions(client.healthy))
 
 
 @pytest.mark.needs("sends_v3")

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import json
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from rich.console import Console
 from rich.progress import Progress
 
 from clauses.catalogue import catalogue
-from conformance.commands.errors import CouldNotTell
+from conformance.commands.errors import CouldNotTell, UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
-from conformance.mutation import in_memory, over_tcp, releases
+from conformance.mutation import clients, in_memory, over_tcp, releases
 from conformance.mutation.kills_over_tcp import counted_kills
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
@@ -26,29 +29,103 @@ from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.trials import FIRST_SEED
 from fixtures.errors import HarnessError
+from fixtures.registry.model_clients import MODEL
+from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS
 from reference_model.defects.equivalent import EQUIVALENT_CHANGES
 from reference_model.profile import REFERENCE
 
 WIDEST_LINE = 220
 SEEDS = 30
+OF_MODEL_CLIENT = f"{MODEL}+"
+NOTHING_FOUND = Blame(defect="", breaks=(), violated=(), transport="in memory")
 
 
-def selected_defects(patterns: Sequence[str]) -> list[str]:
-    """Return the defects that match names or globs; all defects if there are no patterns.
+class Planted(NamedTuple):
+    """What is tried.
+
+    Attributes:
+        defects: names of defects of the reference broker.
+        faults: names of faults of the model client.
+    """
+
+    defects: list[str]
+    faults: list[str]
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return set(self.defects) == set(DEFECTS) and set(self.faults) == set(FAULTS)
+
+
+def selected_planted(patterns: Sequence[str]) -> Planted:
+    """Return the defects and faults that match names or globs; all if there are no patterns.
+
+    Args:
+        patterns: each matches defects and faults; one that begins with "model+" matches faults alone.
 
     Raises:
         UnknownName: a pattern matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
     """
-    wanted = [f"{REFERENCE}+{pattern}" for pattern in patterns or ("*",)]
-    return [target.id.partition("+")[2] for target in selected_targets(wanted)]
+    defects: dict[str, None] = {}
+    faults: dict[str, None] = {}
+    for pattern in patterns or ("*",):
+        of_clients = pattern.startswith(OF_MODEL_CLIENT)
+        found = fnmatch.filter(FAULTS, pattern.removeprefix(OF_MODEL_CLIENT))
+        faults.update(dict.fromkeys(found))
+        if not of_clients:
+            defects.update(dict.fromkeys(_selected_defects(pattern, may_be_none=bool(found))))
+        elif not found:
+            raise UnknownName(f"no fault of the model client matches {pattern!r}")
+    return Planted(list(defects), list(faults))
+
+
+def _selected_defects(pattern: str, *, may_be_none: bool) -> list[str]:
+    try:
+        targets = selected_targets([f"{REFERENCE}+{pattern}"])
+    except UnknownName:
+        if may_be_none:
+            return []
+        raise
+    return [target.id.partition("+")[2] for target in targets]
 
 
 def measured_score(
+    planted: Planted, *, seeds: int, jobs: int, sockets: bool, folder: Path
+) -> Score:
+    """Try what is planted in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
+    score = Score(
+        clauses=(), reference=NOTHING_FOUND, kills=(), blames=(), seeds=seeds, complete=False
+    )
+    if planted.defects:
+        score = _score_of_brokers(
+            planted.defects, seeds=seeds, jobs=jobs, sockets=sockets, folder=folder
+        )
+    if planted.faults:
+        with _progress("planted faults of the model client") as advance:
+            found = clients.measure(planted.faults, seeds=seeds, jobs=jobs, advance=advance)
+        score = dataclasses.replace(
+            score,
+            clauses=[*score.clauses, *clients.judged_clauses()],
+            model_client=found.reference,
+            kills=[*score.kills, *found.kills],
+            blames=[*score.blames, *found.blames],
+            kills_of_property={**score.kills_of_property, **found.kills_of_property},
+        )
+    complete = planted.is_everything
+    seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
+    return dataclasses.replace(
+        score,
+        complete=complete,
+        # They are those of the suite, whatever a defect is.
+        reaches=measured_reaches(seeds_of_tails) if complete else (),
+    )
+
+
+def _score_of_brokers(
     names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, folder: Path
 ) -> Score:
-    """Try defects in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
     blames: list[Blame] = []
     kills: list[Kill] = []
     if sockets:
@@ -57,14 +134,8 @@ def measured_score(
             folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
             blames, catches = over_tcp.judge(folders)
             kills = counted_kills(catches, seeds=seeds, jobs=jobs)
-    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("planted defects in memory", total=None)
-        found = in_memory.measure(
-            names,
-            seeds=seeds,
-            jobs=jobs,
-            advance=lambda done, total: progress.update(task, completed=done, total=total),
-        )
+    with _progress("planted defects in memory") as advance:
+        found = in_memory.measure(names, seeds=seeds, jobs=jobs, advance=advance)
     caught = dict(found.kills_of_property)
     if sockets:
         missing = all_properties().keys() - caught.keys()
@@ -75,8 +146,6 @@ def measured_score(
         if sockets
         else in_memory.clauses_in_memory()
     )
-    complete = set(names) == set(DEFECTS)
-    seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
     return Score(
         clauses=[clause for clause in catalogue() if clause.id in {*judged, releases.CLAUSE}],
         reference=dataclasses.replace(
@@ -86,10 +155,15 @@ def measured_score(
         blames=[*found.blames, *between.blames, *blames],
         kills_of_property=caught,
         seeds=seeds,
-        complete=complete,
-        # They are those of the suite, whatever a defect is.
-        reaches=measured_reaches(seeds_of_tails) if complete else (),
+        complete=False,
     )
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[in_memory.Advance]:
+    with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 @click.command()
@@ -115,18 +189,18 @@ def measured_score(
 def mutation(
     patterns: tuple[str, ...], jobs: int, seeds: int, in_memory_only: bool, out: Path | None
 ) -> None:
-    """Run the properties against the reference broker with each planted defect.
+    """Run the properties against the reference broker with each planted defect, and against the model client with each fault.
 
-    DEFECT is a name or glob ("tags-*"); all defects if none is given. The command fails unless exactly the clauses that
-    each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
+    DEFECT is a name or glob ("tags-*"); everything if none is given, and "model+*" for all faults of the model client.
+    The command fails unless exactly the clauses that each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
     property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
     """
-    names = selected_defects(patterns)
+    planted = selected_planted(patterns)
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-mutation-") as scratch:
         folder = Path(scratch) if out is None else out
         try:
             score = measured_score(
-                names, seeds=seeds, jobs=jobs, sockets=not in_memory_only, folder=folder
+                planted, seeds=seeds, jobs=jobs, sockets=not in_memory_only, folder=folder
             )
         except HarnessError as error:
             raise CouldNotTell(str(error)) from error

@@ -53,6 +53,10 @@ NEEDS: Mapping[str, ClientNeed] = {
         lambda client: newest_metadata(client.healthy) is not None,
         "the client sends no Metadata request, even to a healthy broker",
     ),
+    "asks_again": ClientNeed(
+        lambda client: client.client.can_ask_again,
+        "the client's command has no {again}, so it ends before the broker is healthy",
+    ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
     "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),

@@ -106,7 +106,7 @@ def measure(
             )
             if tried
         ]
-        trials = [trial for work in _results(judged, advance) for trial in work]
+        trials = [trial for work in results(judged, advance) for trial in work]
         # Count only pairs that caught: a property that cannot see a defect would run up to the cap for every seed.
         pairs = {(trial.property_name, trial.defect) for trial in trials if trial.caught}
         caught = {
@@ -119,7 +119,7 @@ def measure(
             for seed in seeds_of(name, seeds)
         ]
         counted = [pool.submit(examples_to_kill, name, caught[name], seed) for name, seed in keys]
-        killed = dict(zip(keys, _results(counted, advance), strict=True))
+        killed = dict(zip(keys, results(counted, advance), strict=True))
     reference, *blames = _blames(("", *defects), trials)
     return InMemoryResult(
         reference=reference,
@@ -136,7 +136,7 @@ def _bystanders(defects: Sequence[str], judged: Property) -> list[str]:
     return [each for each in defects if not set(DEFECTS[each].breaks) & set(judged.clauses)]
 
 
-def _results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
+def results(work: Sequence[Future[T]], advance: Advance | None) -> list[T]:
     """Wait for futures that complete in any order, and return their results in the given order."""
     try:
         for done, future in enumerate(as_completed(work), start=1):

@@ -1,7 +1,7 @@
-"""Runs the properties of `conformance/brokers` without pytest, on values that are drawn once for many brokers.
+"""Runs the properties of brokers and of clients without pytest, on values that are drawn once for many targets.
 
-As long as no example fails, what Hypothesis draws next does not depend on a broker's responses. So one sequence of
-examples serves the reference broker and all its defects, and is drawn only once.
+As long as no example fails, what Hypothesis draws next does not depend on a target's behaviour. So one sequence of
+examples serves the reference broker and all its defects, and is drawn only once; likewise for the model client.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import hypothesis
@@ -21,11 +22,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import UnsatisfiedAssumption
 
 import conformance.brokers
+import conformance.clients
 from clauses import marks
 from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
 from conformance.engine.prerequisites import NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
 from strategies.hypothesis_adapter import (
     body_of,
     is_drawn,
@@ -36,7 +39,10 @@ from strategies.hypothesis_adapter import (
 from wire.exchange import Exchange
 
 Values = Mapping[str, Any]
-"""The values of one example, by parameter of the property; the broker is not included."""
+"""The values of one example, by parameter of the property; the target is not included."""
+
+TARGETS = ("broker", "client")
+"""The names of the parameter that is the target."""
 
 
 class StopDrawing(BaseException):
@@ -75,7 +81,7 @@ class Property:
 
     def listeners_of(self, broker: Broker) -> tuple[str, ...]:
         """Return the listeners of a broker that the property runs on; none if a need is not met."""
-        if not all(NEEDS[name].is_met(broker) for name in self._marked(marks.NEEDS)):
+        if not all(NEEDS[name].is_met(broker) for name in self.needs):
             return ()
         there = broker.running.addresses
         return tuple(name for name in there if not self.listeners or name in self.listeners)
@@ -92,8 +98,19 @@ class Property:
         return DEEP_EXAMPLES_PER_PROPERTY if self.is_deep and own == EXAMPLES_PER_PROPERTY else own
 
     @property
+    def target(self) -> str:
+        """The name of the parameter that is the target, one of `TARGETS`."""
+        parameters = inspect.signature(self.body).parameters
+        return next(name for name in TARGETS if name in parameters)
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a target must provide for the property."""
+        return self._marked(marks.NEEDS)
+
+    @property
     def body(self) -> Callable[..., None]:
-        """The function that judges one example; it takes a broker and the example's values."""
+        """The function that judges one example; it takes a target and the example's values."""
         return body_of(self.function)
 
     @property
@@ -123,7 +140,7 @@ class Property:
 
         def taken(*arguments: Any, **values: Any) -> None:
             drawn = signature.bind(*arguments, **values).arguments
-            take({name: value for name, value in drawn.items() if name != "broker"})
+            take({name: value for name, value in drawn.items() if name not in TARGETS})
 
         taken.__signature__ = signature  # type: ignore[attr-defined]
         chosen = settings(
@@ -135,7 +152,7 @@ class Property:
         )
         test = chosen(hypothesis.seed(seed)(given(**strategies_of(self.function))(taken)))
         try:
-            test(broker=None)
+            test(**{self.target: None})
         except StopDrawing:
             return
 
@@ -165,17 +182,17 @@ class _Judge:
         """Continue: nothing has failed."""
 
 
-def holds(judged: Property, broker: Broker, values: Values) -> bool:
-    """Return whether a broker conforms on one example.
+def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) -> bool:
+    """Return whether a target conforms on one example.
 
     Raises:
-        UnsatisfiedAssumption: the property rejects the example for this broker.
+        UnsatisfiedAssumption: the property rejects the example for this target.
     """
-    broker.begin_example()
+    target.begin_example()
     # Properties that iterate over a list themselves need a judge; this one records nothing.
     JUDGE.set(_Judge())  # type: ignore[arg-type]
     try:
-        judged.body(broker=broker, **values)
+        judged.body(**{judged.target: target}, **values)
     except UnsatisfiedAssumption:
         raise
     except AssertionError:
@@ -185,13 +202,19 @@ def holds(judged: Property, broker: Broker, values: Values) -> bool:
 
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
-    """Return every property of `conformance/brokers`, by name."""
-    return {found.name: found for found in _search()}
+    """Return every property of brokers, by name."""
+    return {found.name: found for found in _search(conformance.brokers)}
 
 
-def _search() -> Iterator[Property]:
-    for module in pkgutil.iter_modules(conformance.brokers.__path__):
-        members = vars(importlib.import_module(f"{conformance.brokers.__name__}.{module.name}"))
+@functools.cache
+def client_properties() -> Mapping[str, Property]:
+    """Return every property of clients, by name."""
+    return {found.name: found for found in _search(conformance.clients)}
+
+
+def _search(package: ModuleType) -> Iterator[Property]:
+    for module in pkgutil.iter_modules(package.__path__):
+        members = vars(importlib.import_module(f"{package.__name__}.{module.name}"))
         for name, member in members.items():
             if name.startswith("test_") and callable(member):
                 yield Property(name, member)

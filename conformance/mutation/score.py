@@ -117,7 +117,8 @@ class Score:
 
     Attributes:
         clauses: the clauses that were judged.
-        reference: the clauses that the plain reference was found to violate; there must be none.
+        reference: the clauses that the plain reference broker was found to violate; there must be none.
+        model_client: the same about the plain model client; None if no property of clients was tried.
         kills: one per clause and defect that breaks it.
         blames: one per defect and transport.
         kills_of_property: by property, how many of the defects that break its clauses it caught.
@@ -134,28 +135,40 @@ class Score:
     seeds: int
     complete: bool
     reaches: Sequence[Reach] = ()
+    model_client: Blame | None = None
 
     @cached_property
     def findings(self) -> list[str]:
         """Everything that is wrong, one sentence each; empty if exactly the broken clauses catch each defect."""
-        violated = sorted(self.reference.violated)
-        sound = [f"the reference broker without a defect VIOLATES {clause}" for clause in violated]
         return [
-            *sound,
+            *(
+                f"{name} VIOLATES {clause}"
+                for name, plain in self._without_defect.items()
+                for clause in sorted(plain.violated)
+            ),
             *self._wrong_blames(),
             *self._survivors(),
             *(self._gaps() if self.complete else ()),
             *self._missed_tails(),
         ]
 
+    @property
+    def _without_defect(self) -> Mapping[str, Blame]:
+        named = {"the reference broker without a defect": self.reference}
+        if self.model_client is not None:
+            named["the model client without a fault"] = self.model_client
+        return named
+
     def _wrong_blames(self) -> Iterable[str]:
-        for blame in (self.reference, *self.blames):
+        for blame in self.blames:
             if blame.missed:
                 yield f"{blame.defect} SURVIVED {', '.join(blame.missed)} {blame.transport}"
-            if blame.also and blame is not self.reference:
+            if blame.also:
                 yield f"{blame.defect} ALSO TURNED RED {', '.join(blame.also)} {blame.transport}"
+        plain = self._without_defect.items()
+        for name, blame in (*plain, *((each.defect, each) for each in self.blames)):
             for problem in blame.problems:
-                yield f"{blame.defect} COULD NOT BE JUDGED {blame.transport}: {problem}"
+                yield f"{name} COULD NOT BE JUDGED {blame.transport}: {problem}"
 
     def _survivors(self) -> Iterable[str]:
         for kill in self.kills:

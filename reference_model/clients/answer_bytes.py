@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from reference_model.clients.script import Answer, Table
 from wire import primitives
 from wire.api_versions import (
@@ -14,9 +16,9 @@ from wire.api_versions import (
 )
 from wire.codec import encode
 from wire.frames import encode_frame
-from wire.primitives import INT32_MAX, TaggedField
+from wire.primitives import TaggedField
 
-_CORRELATION_IDS = 1 << 32
+_UINT32_VALUES = 1 << 32
 _NO_TAGS = b"\0"
 
 
@@ -32,13 +34,14 @@ def answer_bytes(answer: Answer, *, api_version: int, correlation_id: int) -> by
         EncodeError: a value of the script does not fit its field.
     """
     body = _body(answer, api_version) if answer.body is None else answer.body
-    id_ = (correlation_id + answer.correlation_shift + INT32_MAX + 1) % _CORRELATION_IDS
-    header = primitives.write_int32(id_ - INT32_MAX - 1)
+    header = ((correlation_id + answer.correlation_shift) % _UINT32_VALUES).to_bytes(4)
     header += _NO_TAGS if answer.flexible_header else b""
     return encode_frame(header + body[: answer.cut_to] + answer.trailing, size=answer.claimed_size)
 
 
+@functools.lru_cache(maxsize=64)
 def _body(answer: Answer, api_version: int) -> bytes:
+    """Encode a body. It is cached, because clients that loop get the same one again and again."""
     wanted = api_version if answer.layout is None else answer.layout
     version = min(max(wanted, 0), NEWEST_VERSION)
     response = ApiVersionsResponse(
@@ -64,10 +67,15 @@ def _table(table: Table, version: int) -> bytes:
     count = None if table.null else len(entries)
     if table.claimed_count is not None:
         count = table.claimed_count
-    write_count = (
-        primitives.write_compact_array_length if is_compact else primitives.write_array_length
-    )
-    return write_count(count) + b"".join(
+    return _count(count, is_compact=is_compact) + b"".join(
         encode(ApiVersion(api_key=key, min_version=low, max_version=high), version=version)
         for key, low, high in entries
     )
+
+
+def _count(count: int | None, *, is_compact: bool) -> bytes:
+    """Write the count of an array, also one that no array can have; None for a null array."""
+    number = -1 if count is None else count
+    if is_compact:
+        return primitives.write_unsigned_varint((number + 1) % _UINT32_VALUES)
+    return (number % _UINT32_VALUES).to_bytes(4)

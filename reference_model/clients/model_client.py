@@ -64,6 +64,10 @@ class Aborted(BaseException):
     """The client's process ends by SIGABRT; only a planted fault raises it."""
 
 
+class Hung(BaseException):
+    """The client's process does nothing any more and does not end; only a planted fault raises it."""
+
+
 class ConnectionLost(ClientError):
     """The broker refused or closed the connection, or did not respond in time."""
 
@@ -155,7 +159,7 @@ class ModelClient:
         self.links: dict[int | None, Link] = {}
         self.opened = 0
         self.until_ms = 0
-        self.notes: dict[str, Any] = {}
+        self.notes: dict[Any, Any] = {}
         self._version_to_go_on_with: dict[Address, int] = {}
         self._turn = 0
         self._failures_in_a_row = 0
@@ -182,7 +186,7 @@ class ModelClient:
             except ClientError as error:
                 self.after_failure(error)
                 pause = self.backoff_ms(error, attempt)
-                if not self.is_worth_retrying(error) or self.left_ms <= pause:
+                if isinstance(error, RequestRefused) or self.left_ms <= pause:
                     raise
             attempt += 1
             self.network.wait(pause)
@@ -217,9 +221,8 @@ class ModelClient:
         except DecodeError as error:
             self.close(link)
             raise Nonsense(f"Metadata: {error}") from error
-        except ClientError as error:
-            if self.closes_after(error):
-                self.close(link)
+        except ClientError:
+            self.close(link)
             raise
 
     def metadata_in(self, link: Link, version: int) -> KnownCluster:
@@ -240,14 +243,6 @@ class ModelClient:
         )
 
     # What happens after a failure.
-
-    def is_worth_retrying(self, error: ClientError) -> bool:
-        """Return whether another attempt may succeed."""
-        return not isinstance(error, RequestRefused)
-
-    def closes_after(self, error: ClientError) -> bool:
-        """Return whether a connection is closed after an error on it."""
-        return True
 
     def backoff_ms(self, error: ClientError, attempt: int) -> int:
         """Return the pause after a failed attempt, counted from 0."""
@@ -379,6 +374,12 @@ class ModelClient:
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask for the table in a version; return the response, header included."""
+        header_version = request_header_version(API_VERSIONS_KEY, version)
+        body = self.api_versions_body(link, version)
+        return self.exchange(link, API_VERSIONS_KEY, version, body, header_version)
+
+    def api_versions_body(self, link: Link, version: int) -> bytes:
+        """Return the body of an ApiVersions request."""
         name, software_version = self.software(link)
         cluster_id, node_id = self.expected_ids(link)
         request = ApiVersionsRequest(
@@ -387,9 +388,7 @@ class ModelClient:
             cluster_id=cluster_id,
             node_id=node_id,
         )
-        header_version = request_header_version(API_VERSIONS_KEY, version)
-        body = encode(request, version=version)
-        return self.exchange(link, API_VERSIONS_KEY, version, body, header_version)
+        return encode(request, version=version)
 
     def software(self, link: Link) -> tuple[str, str]:
         """Return the name and the version with which the client introduces itself."""

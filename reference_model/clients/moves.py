@@ -11,6 +11,7 @@ from reference_model.clients.told import Tells, Told, told_by
 from wire.api_keys import (
     API_VERSIONS_KEY,
     DESCRIBE_CLUSTER_KEY,
+    LIST_GROUPS_KEY,
     METADATA_KEY,
     SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
@@ -22,6 +23,7 @@ SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
 _NAMES: Mapping[int, str] = {
     METADATA_KEY: "Metadata",
     10: "FindCoordinator",
+    LIST_GROUPS_KEY: "ListGroups",
     SASL_HANDSHAKE_KEY: "SaslHandshake",
     API_VERSIONS_KEY: "ApiVersions",
     SASL_AUTHENTICATE_KEY: "SaslAuthenticate",
@@ -53,6 +55,7 @@ class Move:
         table: the latest table.
         latest: the latest ApiVersions request whose response was known.
         ended_by: the first one whose response ends the use of the connection.
+        is_token: whether it is no request but a token without a header, as it follows SaslHandshake v0.
     """
 
     request: SeenRequest
@@ -62,6 +65,7 @@ class Move:
     table: Told | None = None
     latest: Move | None = None
     ended_by: Move | None = None
+    is_token: bool = False
 
     def __str__(self) -> str:
         seen = self.request
@@ -86,6 +90,10 @@ class Move:
         if body is None or self.request.api_version < FIRST_VERSION_WITH_CLUSTER_CHECK:
             return False, False
         return body.cluster_id is not None, body.node_id != -1
+
+
+Forbidden = Iterator[tuple[str, str]]
+"""A clause that forbids a move, and what the move did, to be read after the move's name."""
 
 
 class History:
@@ -139,6 +147,14 @@ class History:
         earlier = sum(1 for _ in self.earlier_connections(connection))
         return self.recording.script.nodes[connection.node].connection(earlier)
 
+    def is_unanswered(self, connection: SeenConnection) -> bool:
+        """Return whether no request on a connection got a response."""
+        return not any(move.request.response for move in self.moves_on(connection))
+
+    def failed(self, connection: SeenConnection) -> bool:
+        """Return whether an ApiVersions request on a connection got anything but a table."""
+        return any(move.tells not in (None, Tells.TABLE) for move in self.moves_on(connection))
+
     def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
         """Return whether the client got metadata before a time, and after another one."""
         return any(since_ms < move.request.at_ms <= at_ms for move in self.metadata)
@@ -162,12 +178,20 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
             latest = move
             table = move.told if move.tells is Tells.TABLE else table
             ended_by = ended_by or (move if move.ends_connection else None)
+    is_token = before is not None and _announces_token(before)
     return Move(
         request=request,
         number=len(earlier),
-        told=told_by(request) if request.is_about_versions else None,
+        told=told_by(request) if request.is_about_versions and not is_token else None,
         has_asked=before is not None and (before.has_asked or before.request.is_about_versions),
         table=table,
         latest=latest,
         ended_by=ended_by,
+        is_token=is_token,
     )
+
+
+def _announces_token(move: Move) -> bool:
+    seen = move.request
+    is_first_handshake = seen.api_key == SASL_HANDSHAKE_KEY and seen.api_version == 0
+    return is_first_handshake and bool(seen.response) and not move.is_token

@@ -7,28 +7,18 @@ Where the sources are silent, every move is allowed. Rules that need the client'
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from reference_model.clients.moves import SASL_KEYS, History, Move
-from reference_model.clients.recording import Recording, SeenConnection
+from reference_model.clients.id_rules import ID_RULES
+from reference_model.clients.moves import SASL_KEYS, Forbidden, History, Move
+from reference_model.clients.recording import Recording
 from reference_model.clients.told import Tells, Told
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
-MOST_ON_ONE_CONNECTION = 20
-"""ApiVersions requests on one connection. Clients that retry in good order stayed far below, those that loop sent
-thousands."""
-MOST_IN_WINDOW = 200
-WINDOW_MS = 5000
-"""ApiVersions requests of one client in this time, over all connections: 25 ms apart is no quiet retry any more."""
 HIGHEST_VERSION_OF_ANY_API = 1000
 """Far above the version of any API: a client that sends more has copied the broker's maximum."""
-OLD_CONNECTION_GRACE_MS = 500
-"""How long after REBOOTSTRAP_REQUIRED requests that were on their way may still come on older connections."""
-MOST_LEFT_OPEN_MS = 1000
-"""How long a connection may stay open after an error that ends its use; clients that close it do so at once."""
-
 _NAME = re.compile(r"[a-zA-Z0-9.\-]+")
 """What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""
 
@@ -63,7 +53,7 @@ def forbidden_moves(recording: Recording) -> tuple[ForbiddenMove, ...]:
     history = History(recording)
     found: list[ForbiddenMove] = []
     for move in history.moves:
-        for rule in _RULES:
+        for rule in () if move.is_token else _RULES:
             found += (
                 ForbiddenMove(
                     clause=clause,
@@ -76,27 +66,19 @@ def forbidden_moves(recording: Recording) -> tuple[ForbiddenMove, ...]:
     return tuple(found)
 
 
-Forbidden = Iterator[tuple[str, str]]
-"""A clause that forbids a move, and what the move did, to be read after the move's name."""
-
-
 def _asks_first(move: Move, history: History) -> Forbidden:
     """Before other requests a connection has ApiVersions; SASL may come first."""
     seen = move.request
     if seen.is_about_versions or seen.api_key in SASL_KEYS or move.has_asked:
         return
     connection = history.connection_of(move)
-    if any(_is_unanswered(other, history) for other in history.earlier_connections(connection)):
+    if any(history.is_unanswered(other) for other in history.earlier_connections(connection)):
         # The client may take the broker for one that is older than ApiVersions.
         return
     yield (
         "KIP-35.client-asks-per-connection",
         "was sent before any ApiVersions request on that connection",
     )
-
-
-def _is_unanswered(connection: SeenConnection, history: History) -> bool:
-    return not any(move.request.response for move in history.moves_on(connection))
 
 
 def _stays_in_range(move: Move, history: History) -> Forbidden:
@@ -112,7 +94,7 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
         return
     clause = (
         "KIP-35.client-asks-per-connection"
-        if _fits_another_table(move, history)
+        if _was_right_elsewhere(move, history)
         else "KIP-35.client-uses-overlap"
     )
     yield (
@@ -121,15 +103,15 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     )
 
 
-def _fits_another_table(move: Move, history: History) -> bool:
-    """Whether the table of another connection, which the client knew already, has the version."""
+def _was_right_elsewhere(move: Move, history: History) -> bool:
+    """Whether the same request was right on another connection before: then the client uses the table of that one."""
     seen = move.request
     return any(
         other.request.connection != seen.connection
-        and other.told is not None
-        and other.tells is Tells.TABLE
-        and other.told.from_ms <= seen.at_ms
-        and other.told.lists(seen.api_key, seen.api_version)
+        and other.request.at_ms <= seen.at_ms
+        and (other.request.api_key, other.request.api_version) == (seen.api_key, seen.api_version)
+        and other.table is not None
+        and other.table.lists(seen.api_key, seen.api_version)
         for other in history.moves
     )
 
@@ -153,7 +135,10 @@ def _ignores_table_of_refusal(move: Move, history: History) -> Forbidden:
 
 
 def _goes_down(move: Move, history: History) -> Forbidden:
-    """The version after a refusal is one that the refusal names, below the refused one, or else v0."""
+    """The version after a refusal is one that the refusal names, below the refused one, or else v0.
+
+    v0 is always allowed, because no broker ever stops serving it.
+    """
     if not move.request.is_about_versions:
         return
     refused = _refusal_before(move, history)
@@ -168,10 +153,13 @@ def _goes_down(move: Move, history: History) -> Forbidden:
             "KIP-511.client-uses-named-range",
             f"was sent after v{before} was refused with the range v{named[0]} to v{named[-1]} below it",
         )
-    else:
+    elif move.request.api_version >= before:
+        yield "KIP-35.client-falls-back-on-35", f"was sent after v{before} was refused"
+    elif not refused.told.names_range and before >= FIRST_FLEXIBLE_VERSION:
+        # No source says how an older client goes down, or what follows a range that makes no sense.
         yield (
             "KIP-35.client-falls-back-on-35",
-            f"was sent after v{before} was refused without a lower version, where v0 comes next",
+            f"was sent after v{before} was refused without a range, where v0 comes next",
         )
 
 
@@ -220,89 +208,6 @@ def _names_software(move: Move, history: History) -> Forbidden:
             yield "KIP-511.client-name-valid", f"has an illegal software {what}: {text!r}"
 
 
-def _knows_no_ids_yet(move: Move, history: History) -> Forbidden:
-    """While it bootstraps, a client has no ids to send."""
-    seen = move.request
-    if any(move.gives_ids) and not history.had_metadata(seen.at_ms):
-        yield (
-            "KIP-1242.bootstrap-sends-nothing",
-            "gives a cluster id or node id before the client got metadata",
-        )
-
-
-def _sends_right_ids(move: Move, history: History) -> Forbidden:
-    """Ids are given together, and are those of the broker that metadata names."""
-    clause = "KIP-1242.then-sends-both"
-    body = move.request.body
-    given = move.gives_ids
-    if body is None or not any(given):
-        if _must_give_ids(move, history):
-            yield clause, "gives no ids although the client knows the broker from metadata"
-        return
-    if not all(given):
-        yield clause, "gives only one of cluster id and node id"
-        return
-    known = [
-        history.script_of(history.connection_of(other))
-        for other in history.metadata
-        if other.request.at_ms <= move.request.at_ms
-    ]
-    node = history.connection_of(move).node
-    if known and body.cluster_id not in {script.cluster_id for script in known}:
-        yield clause, "gives a cluster id that no broker reported"
-    elif known and body.node_id not in {script.id_of(node) for script in known}:
-        yield clause, "gives the node id of another broker"
-
-
-def _must_give_ids(move: Move, history: History) -> bool:
-    """Whether a connection leads to a broker that the client knows, and nothing made it bootstrap again."""
-    if (
-        not move.request.is_about_versions
-        or move.request.api_version < FIRST_VERSION_WITH_CLUSTER_CHECK
-        or history.recording.script.options
-    ):
-        return False
-    connection = history.connection_of(move)
-    return history.had_metadata(connection.opened_ms - 1) and not any(
-        other.closed_by == "broker" or _failed(other, history)
-        for other in history.recording.connections[: connection.number + 1]
-    )
-
-
-def _failed(connection: SeenConnection, history: History) -> bool:
-    return any(move.tells not in (None, Tells.TABLE) for move in history.moves_on(connection))
-
-
-def _forgets_ids(move: Move, history: History) -> Forbidden:
-    """After REBOOTSTRAP_REQUIRED a client has no ids and no connections until it got metadata again."""
-    clause = "KIP-1242.rebootstraps-on-129"
-    misrouted = _latest_misrouting(move, history)
-    if misrouted is None or misrouted.told is None:
-        return
-    since_ms = misrouted.told.from_ms
-    connection = history.connection_of(move)
-    if connection.opened_ms <= since_ms:
-        if move.request.at_ms > since_ms + OLD_CONNECTION_GRACE_MS:
-            yield clause, "was sent on a connection from before REBOOTSTRAP_REQUIRED"
-    elif not history.had_metadata(move.request.at_ms, since_ms=since_ms):
-        if any(move.gives_ids):
-            yield clause, "gives ids that are out of date since REBOOTSTRAP_REQUIRED"
-        elif connection.node != 0:
-            yield clause, "went to a broker that is no bootstrap server after REBOOTSTRAP_REQUIRED"
-
-
-def _latest_misrouting(move: Move, history: History) -> Move | None:
-    """Return the latest REBOOTSTRAP_REQUIRED that the client knew on another connection than that of a move."""
-    known = [
-        other
-        for other in history.misrouted
-        if other.told is not None and other.told.from_ms < move.request.at_ms
-    ]
-    if not known or known[-1].request.connection == move.request.connection:
-        return None
-    return known[-1]
-
-
 _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _asks_first,
     _stays_in_range,
@@ -310,9 +215,7 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _goes_down,
     _leaves_connection,
     _names_software,
-    _knows_no_ids_yet,
-    _sends_right_ids,
-    _forgets_ids,
+    *ID_RULES,
 )
 
 
@@ -333,7 +236,7 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
         if first is None or not first.request.is_about_versions:
             continue
         discouraged = any(
-            _failed(other, history) or _is_unanswered(other, history)
+            history.failed(other) or history.is_unanswered(other)
             for other in recording.connections[: connection.number]
         )
         if first.request.api_version < newest and not discouraged:
@@ -346,46 +249,3 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
                 )
             )
     return tuple(found)
-
-
-def left_open(recording: Recording, error: ErrorCode) -> str:
-    """Return which connection a client keeps although its use ended with an error, in words; empty if there is none.
-
-    Args:
-        recording: a recording.
-        error: an error after which nothing may be sent on a connection.
-    """
-    history = History(recording)
-    for connection in recording.connections:
-        ending = next((each for each in history.moves_on(connection) if each.ends_connection), None)
-        if ending is None or ending.told is None or ending.told.error_code is not error:
-            continue
-        closed_ms = connection.closed_ms
-        until_ms = recording.duration_ms if closed_ms is None else closed_ms
-        if until_ms - ending.told.from_ms > MOST_LEFT_OPEN_MS:
-            return f"connection {connection.number} stays open for {until_ms - ending.told.from_ms} ms after {error.name}"
-    return ""
-
-
-def loop_in(recording: Recording) -> str:
-    """Return how a client floods the broker with ApiVersions requests, in words; empty if it does not."""
-    busiest = max(
-        (each.api_versions_requests for each in recording.connections),
-        default=0,
-    )
-    if busiest > MOST_ON_ONE_CONNECTION:
-        return f"the client loops on one connection: {rate_of(recording)}"
-    times = [each.at_ms for each in recording.requests if each.is_about_versions]
-    crowded = zip(times, times[MOST_IN_WINDOW:], strict=False)
-    if any(last - first <= WINDOW_MS for first, last in crowded):
-        return f"the client loops over many connections: {rate_of(recording)}"
-    return ""
-
-
-def rate_of(recording: Recording) -> str:
-    """Return how many ApiVersions requests came in which time, in words."""
-    first = next((each.at_ms for each in recording.requests if each.is_about_versions), 0)
-    seconds = max(recording.duration_ms - first, 1) / 1000
-    count = recording.api_versions_requests
-    requests = "request" if count == 1 else "requests"
-    return f"{count:,} ApiVersions {requests} in {seconds:.1f} s, {count / seconds:,.0f} per second"

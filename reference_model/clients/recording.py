@@ -25,10 +25,11 @@ class SeenRequest:
         client_id: its client id; None if it is null or cannot be read.
         body: the body, decoded exactly; None for another API, or if it cannot be decoded.
         problem: why an ApiVersions request cannot be decoded; empty if it can.
-        answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API.
-        response: the bytes that were written in response; empty if none were.
-        is_served: whether it was answered as a healthy broker of that table would; always so for an API other than
-            ApiVersions that got a response.
+        answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
+            and if the connection was silent already.
+        response: the bytes that were written in response before the connection and the play ended.
+        is_served: whether it is one that the broker supports; otherwise it got UNSUPPORTED_VERSION, a close or, on a
+            silent connection, nothing.
     """
 
     connection: int
@@ -59,7 +60,7 @@ class SeenConnection:
         node: the place of its node in the script.
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
-        closed_by: who ended it; empty if nobody did.
+        closed_by: who ended it; empty if neither did.
         is_healthy: whether it was opened after the script had healed.
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.
@@ -108,12 +109,23 @@ class Recording:
         return (each for each in self.requests if each.connection == connection.number)
 
     @property
+    def healed_ms(self) -> int | None:
+        """When the nodes became healthy; None if they never do, or if there was no connection."""
+        heals_after_ms = self.script.heals_after_ms
+        if heals_after_ms is None or not self.connections:
+            return None
+        return self.connections[0].opened_ms + heals_after_ms
+
+    @property
     def versions_of_api_versions(self) -> tuple[int, ...]:
         """The versions of the recorded ApiVersions requests, in order."""
         return tuple(each.api_version for each in self.requests if each.is_about_versions)
 
 
-MOST_CONNECTIONS = 200
-"""How many connections of a play are recorded; further ones are counted."""
+MOST_CONNECTIONS = 250
+"""How many connections of a play are recorded; further ones are counted.
+
+They are more than the ApiVersions requests that a client may send in some seconds (`limits.MOST_IN_WINDOW`): one that opens a
+connection for each would not be noticed otherwise."""
 MOST_REQUESTS = 400
 """How many requests of a play are recorded; further ones are counted."""

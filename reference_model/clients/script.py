@@ -83,7 +83,7 @@ class Table(_ShortRepr):
         after: further entries after all others.
         descending: whether the entries are written from the highest key to the lowest.
         null: whether a null array is written instead of the entries.
-        claimed_count: the count that is written, if it is not the number of entries.
+        claimed_count: the count that is written, if it is not the number of entries; -1 is that of a null array.
     """
 
     base: str = "healthy"
@@ -127,7 +127,8 @@ class Answer(_ShortRepr):
     """What a scripted broker does with one ApiVersions request.
 
     Attributes:
-        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes, the connection stays open.
+        action: "answer"; "close" or "reset" the connection instead; "silence": nothing comes any more, not even for later
+            requests, and the connection stays open.
         error_code: the error code of the response.
         table: its table.
         layout: the version in whose layout the body is written; None for that of the request. A version that does not
@@ -136,7 +137,7 @@ class Answer(_ShortRepr):
         supported_features: name, lowest and highest level of each supported feature, in versions that have them.
         finalized_features: name, highest and lowest level of each finalized feature.
         finalized_features_epoch: their epoch; -1 leaves it out.
-        unknown_tags: tag and bytes of tagged fields that nobody knows, in flexible versions.
+        unknown_tags: tag and bytes of tagged fields that no client knows, in flexible versions.
         flexible_header: whether the response header is v1, that is, has a tag section. Every correct one is v0.
         correlation_shift: added to the request's correlation id.
         body: bytes that are written instead of the body.
@@ -224,8 +225,12 @@ class Script(_ShortRepr):
 
     Attributes:
         nodes: its brokers. The first one is the bootstrap server; node ids count from 1, and Metadata lists all nodes.
-        heals_after_ms: after this time every node is healthy, on the same ports; connections that are open then stay as
-            they are, later ones are healthy. None for never.
+        heals_after_ms: this time after the client's first connection every node is healthy, on the same ports; connections
+            that are open then stay as they are, later ones are healthy. None for never.
+        heals_after_connections: how many connections to a node must have been opened before it is healthy as well, so that a
+            slow client meets it as it was.
+        ends_after: after how many responses to requests other than ApiVersions the play ends, if the client does not end
+            before; None if it goes on until the client ends.
         listener: the security of the connections: a name of `reference_model.listeners`.
         timeout_ms: how long the client may work on its operation.
         keeps_asking: whether the client repeats its operation until the time is over, instead of ending after the first.
@@ -234,6 +239,8 @@ class Script(_ShortRepr):
 
     nodes: tuple[NodeScript, ...] = (NodeScript(),)
     heals_after_ms: int | None = None
+    heals_after_connections: int = 0
+    ends_after: int | None = None
     listener: str = PLAINTEXT
     timeout_ms: int = 2000
     keeps_asking: bool = False

@@ -52,6 +52,11 @@ class Told:
             low <= api_version <= high for low, high in self.ranges.get(api_key, ())
         )
 
+    @property
+    def names_range(self) -> bool:
+        """Whether it lists ApiVersions, with whatever range."""
+        return API_VERSIONS_KEY in self.ranges
+
     def lower_versions(self, refused: int) -> range:
         """Return the versions of ApiVersions below a refused one that the response names; none if it names no range."""
         for low, high in self.ranges.get(API_VERSIONS_KEY, ()):

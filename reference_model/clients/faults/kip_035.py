@@ -11,13 +11,17 @@ from reference_model.clients.model_client import (
     BrokerError,
     ClientError,
     ConnectionLost,
+    Hung,
     Link,
     ModelClient,
     NoCommonVersion,
+    Node,
     Nonsense,
     Range,
 )
+from reference_model.clients.network import Address
 from reference_model.clients.script import healthy_ranges
+from wire.api_keys import METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
 
@@ -96,14 +100,25 @@ def newest_common_version_is_avoided(
 # KIP-35.client-asks-per-connection
 
 
+def _is_usable(table: Mapping[int, Range]) -> bool:
+    """Return whether the client can do its work with a table; no client keeps one without a use."""
+    if METADATA_KEY not in table:
+        return False
+    (own_lowest, own_highest), (lowest, highest) = OWN_RANGES[METADATA_KEY], table[METADATA_KEY]
+    return max(own_lowest, lowest) <= min(own_highest, highest)
+
+
 @fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
 def one_table_for_all_brokers(
     client: ModelClient, decide: TableFor, link: Link
 ) -> Mapping[int, Range]:
     """Asks the first broker alone and uses its table for all others, as KafkaJS does."""
-    if "table" not in client.notes:
-        client.notes["table"] = decide(link)
-    return client.notes["table"]  # type: ignore[no-any-return]
+    kept: Mapping[int, Range] | None = client.notes.get("table")
+    if kept is None:
+        kept = decide(link)
+        if _is_usable(kept):
+            client.notes["table"] = kept
+    return kept
 
 
 @fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
@@ -113,10 +128,11 @@ def table_is_kept_for_the_next_connection(
     """Asks each node once, and uses its table on all later connections to it."""
     if link.node is None:
         return decide(link)
-    tables = client.notes.setdefault("tables", {})
-    if link.node not in tables:
-        tables[link.node] = decide(link)
-    return tables[link.node]  # type: ignore[no-any-return]
+    tables: dict[Node, Mapping[int, Range]] = client.notes.setdefault("tables", {})
+    table = tables.get(link.node) or decide(link)
+    if _is_usable(table):
+        tables[link.node] = table
+    return table
 
 
 @fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
@@ -125,7 +141,8 @@ def first_table_of_an_address_is_used_for_good(
 ) -> Mapping[int, Range]:
     """Asks on every connection, but goes on with the first table that came from the address."""
     table = decide(link)
-    return client.notes.setdefault("tables", {}).setdefault(link.address, table)  # type: ignore[no-any-return]
+    tables: dict[Address, Mapping[int, Range]] = client.notes.setdefault("tables", {})
+    return tables.setdefault(link.address, table) if _is_usable(table) else table
 
 
 # KIP-35.client-falls-back-on-35
@@ -153,13 +170,23 @@ def range_that_is_too_high_is_final(
 
 
 @fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
-def highest_of_a_reversed_range_is_asked(
+def versions_are_walked_down_without_a_range(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:
-    """Asks in the highest named version, although the lowest is above it."""
+    """Asks in the next older version if a refusal names no range, as KafkaJS does."""
+    if client.named_range(link, response) is None and refused > 0:
+        return refused - 1
+    return decide(link, refused, response)
+
+
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+def refused_version_is_asked_again_for_a_reversed_range(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Asks in the refused version again if the lowest named version is above the highest."""
     named = client.named_range(link, response)
-    if named is not None and named[0] > named[1] >= 0:
-        return min(named[1], max(refused - 1, 0))
+    if named is not None and named[0] > named[1] >= 0 and refused > 0:
+        return refused
     return decide(link, refused, response)
 
 
@@ -212,12 +239,15 @@ def unknown_tags_are_refused(
 # KIP-35.client-survives-old-broker
 
 
-@fault(ModelClient.patience_ms, "KIP-35.client-survives-old-broker")
-def silence_is_waited_for_without_end(
-    client: ModelClient, decide: Callable[[Link], int], link: Link
-) -> int:
-    """Waits for a response for a day, whatever the application wanted."""
-    return 24 * 60 * 60 * 1000
+@fault(ModelClient.next_frame, "KIP-35.client-survives-old-broker")
+def silence_hangs_the_process(
+    client: ModelClient, decide: Callable[[Link], bytes], link: Link
+) -> bytes:
+    """Waits in a call that never returns if the broker stays silent, whatever the application wanted."""
+    try:
+        return decide(link)
+    except ConnectionLost as error:
+        raise Hung from error
 
 
 @fault(

@@ -6,7 +6,7 @@ not be judged. These faults are such that the client works with a healthy broker
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import (
@@ -16,14 +16,17 @@ from reference_model.clients.model_client import (
     KnownCluster,
     Link,
     ModelClient,
-    NoCommonVersion,
     RebootstrapRequired,
+    RequestRefused,
 )
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
+from wire.primitives import write_int32
 
 Ids = tuple[str | None, int]
 ExpectedIds = Callable[[Link], Ids]
+ApiVersionsBody = Callable[[Link, int], bytes]
 RaiseError = Callable[[Link, int], None]
 MetadataFrom = Callable[[Link], KnownCluster]
 
@@ -42,12 +45,17 @@ def _once(client: ModelClient, name: str) -> bool:
 # KIP-1242.bootstrap-sends-nothing
 
 
+def _is_first(client: ModelClient, link: Link) -> bool:
+    """Return whether this is the first connection of a client with the check; it may rebootstrap after it."""
+    return link.number == 0 and not client.options
+
+
 @fault(ModelClient.expected_ids, "KIP-1242.bootstrap-sends-nothing")
 def ids_of_an_earlier_run_are_sent_first(
     client: ModelClient, decide: ExpectedIds, link: Link
 ) -> Ids:
     """Sends the ids of its last run on its first connection."""
-    return decide(link) if link.number else (OLD_CLUSTER_ID, 1)
+    return (OLD_CLUSTER_ID, 1) if _is_first(client, link) else decide(link)
 
 
 @fault(
@@ -57,7 +65,7 @@ def ids_of_an_earlier_run_are_sent_first(
 )
 def configured_cluster_is_sent_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends a cluster id from its configuration on its first connection, without a node id."""
-    return decide(link) if link.number else (OLD_CLUSTER_ID, -1)
+    return (OLD_CLUSTER_ID, -1) if _is_first(client, link) else decide(link)
 
 
 @fault(
@@ -67,7 +75,7 @@ def configured_cluster_is_sent_first(client: ModelClient, decide: ExpectedIds, l
 )
 def node_0_is_expected_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
     """Sends node id 0 instead of -1 on its first connection."""
-    return decide(link) if link.number else (None, 0)
+    return (None, 0) if _is_first(client, link) else decide(link)
 
 
 # KIP-1242.then-sends-both
@@ -166,15 +174,40 @@ def disabled_check_leaves_the_node_id(client: ModelClient, decide: ExpectedIds, 
 # KIP-1242.older-broker-unaffected
 
 
+def _cannot_check(link: Link) -> bool:
+    """Return whether the table of a connection ends before the version with the check."""
+    newest = (link.table or {}).get(API_VERSIONS_KEY, (0, 0))[1]
+    return newest < FIRST_VERSION_WITH_CLUSTER_CHECK
+
+
 @fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected")
 def several_nodes_without_the_check_are_refused(
     client: ModelClient, decide: MetadataFrom, link: Link
 ) -> KnownCluster:
     """Does not use a cluster of several nodes that cannot check ids."""
     known = decide(link)
-    if len(known.nodes) > 1 and client.notes["asked"] < FIRST_VERSION_WITH_CLUSTER_CHECK:
-        raise NoCommonVersion("the broker cannot check the cluster")
+    if len(known.nodes) > 1 and _cannot_check(link):
+        raise RequestRefused("the broker cannot check the cluster")
     return known
+
+
+@fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
+def node_id_is_appended_to_requests_without_a_body(
+    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
+) -> bytes:
+    """Sends the id of a discovered node in v0 to v2, whose requests are empty."""
+    body = decide(link, version)
+    return body if body or link.node is None else write_int32(link.node.node_id)
+
+
+@fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
+def node_id_is_appended_to_older_requests(
+    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
+) -> bytes:
+    """Sends the node id in versions that have none, if there are several nodes."""
+    body = decide(link, version)
+    has_room = FIRST_FLEXIBLE_VERSION <= version < FIRST_VERSION_WITH_CLUSTER_CHECK
+    return body + write_int32(1) if has_room and len(client.cluster.nodes) > 1 else body
 
 
 # KIP-1242.misrouted-cluster-recovers
@@ -200,7 +233,7 @@ def another_cluster_is_refused(
     """Does not use any other cluster than the first one, even after it has bootstrapped again."""
     known = decide(link)
     if known.cluster_id != client.notes.setdefault("cluster", known.cluster_id):
-        raise BrokerError("the cluster has changed")
+        raise RequestRefused("the cluster has changed")
     return known
 
 
@@ -209,8 +242,5 @@ def moved_nodes_are_refused(client: ModelClient, decide: MetadataFrom, link: Lin
     """Does not use nodes that have changed places since it first saw them."""
     known = decide(link)
     if known.nodes != client.notes.setdefault("nodes", known.nodes):
-        raise BrokerError("the nodes have moved")
+        raise RequestRefused("the nodes have moved")
     return known
-
-
-__all__ = ["Mapping"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable
 
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import (
@@ -13,12 +14,13 @@ from reference_model.clients.model_client import (
     Range,
 )
 from wire.api_keys import METADATA_KEY
-from wire.api_versions import NEWEST_VERSION
+from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
 from wire.headers import ResponseHeader
 
 AfterRefusal = Callable[[Link, int, bytes], int]
+Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
 BodyOf = Callable[[Link, int, bytes], bytes]
 ErrorCodeOf = Callable[[Link, int, bytes], int]
 RaiseError = Callable[[Link, int], None]
@@ -101,6 +103,20 @@ def refusal_of_a_node_is_taken_for_the_table(
     return ErrorCode.NONE if taken else error_code
 
 
+@fault(ModelClient.decoded_response, "KIP-511.client-ignores-table-of-35")
+def refusal_replaces_entries_of_the_table(
+    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
+) -> ApiVersionsResponse:
+    """Uses the range of Metadata in a refusal instead of that in the table that comes after it."""
+    response = decide(link, version, body)
+    if response.error_code is ErrorCode.UNSUPPORTED_VERSION:
+        client.notes[link.number] = response.range_of(METADATA_KEY)
+    refused = client.notes.get(link.number)
+    if response.error_code is not ErrorCode.NONE or refused is None:
+        return response
+    return dataclasses.replace(response, api_keys=(*response.api_keys, refused))
+
+
 # KIP-511.client-errors-on-42
 
 
@@ -168,7 +184,11 @@ def _after_flexible_header(response: bytes) -> bytes:
     return response[end:]
 
 
-@fault(ModelClient.body_of, "KIP-511.client-reads-fixed-header")
+@fault(
+    ModelClient.body_of,
+    "KIP-511.client-reads-fixed-header",
+    "KIP-1242.older-broker-unaffected",
+)
 def header_of_v3_is_read_as_flexible(
     client: ModelClient, decide: BodyOf, link: Link, version: int, response: bytes
 ) -> bytes:
@@ -176,12 +196,29 @@ def header_of_v3_is_read_as_flexible(
     return _after_flexible_header(response) if version == 3 else decide(link, version, response)
 
 
-@fault(ModelClient.body_of, "KIP-511.client-reads-fixed-header")
+@fault(
+    ModelClient.body_of,
+    "KIP-511.client-reads-fixed-header",
+    "KIP-1242.older-broker-unaffected",
+)
 def header_of_v4_is_read_as_flexible(
     client: ModelClient, decide: BodyOf, link: Link, version: int, response: bytes
 ) -> bytes:
     """Reads tagged fields before the body of ApiVersions v4 alone."""
     return _after_flexible_header(response) if version == 4 else decide(link, version, response)
+
+
+@fault(
+    ModelClient.body_of,
+    "KIP-511.client-reads-fixed-header",
+    "KIP-1242.older-broker-unaffected",
+)
+def header_of_older_versions_is_read_as_flexible_for_nodes(
+    client: ModelClient, decide: BodyOf, link: Link, version: int, response: bytes
+) -> bytes:
+    """Reads tagged fields before the body of ApiVersions v3 and v4 on connections to discovered nodes."""
+    is_misread = link.node is not None and version in (3, 4)
+    return _after_flexible_header(response) if is_misread else decide(link, version, response)
 
 
 # KIP-511.client-begins-with-newest
@@ -193,6 +230,3 @@ def bootstrap_begins_with_an_older_version(
 ) -> int:
     """Begins with the version before the newest one on its first connection."""
     return decide(link) if link.number else NEWEST_VERSION - 1
-
-
-__all__ = ["Mapping"]

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
+from conformance.mutation.properties import (
+    Property,
+    StopDrawing,
+    all_properties,
+    client_properties,
+    holds,
+)
 from conformance.mutation.trials import broker_with
 from tests.clauses.properties import properties_in
 
@@ -25,7 +31,8 @@ def drawn_from(name: str, *, seed: int, count: int = DRAWN) -> list[str]:
 
 def test_every_property_is_found() -> None:
     """The properties are those in the source, each with its clauses."""
-    found = {name: each.clauses for name, each in all_properties().items()}
+    everything = {**all_properties(), **client_properties()}
+    found = {name: each.clauses for name, each in everything.items()}
     assert found == {each.name: each.clauses for each in properties_in()}
 
 

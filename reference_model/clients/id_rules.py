@@ -1,0 +1,95 @@
+"""The rules of the oracle for clients that are about the ids of KIP-1242."""
+
+from __future__ import annotations
+
+from reference_model.clients.moves import Forbidden, History, Move
+from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
+
+OLD_CONNECTION_GRACE_MS = 500
+"""How long after REBOOTSTRAP_REQUIRED requests that were on their way may still come on older connections."""
+
+
+def knows_no_ids_yet(move: Move, history: History) -> Forbidden:
+    """While it bootstraps, a client has no ids to send."""
+    seen = move.request
+    if any(move.gives_ids) and not history.had_metadata(seen.at_ms):
+        yield (
+            "KIP-1242.bootstrap-sends-nothing",
+            "gives a cluster id or node id before the client got metadata",
+        )
+
+
+def sends_right_ids(move: Move, history: History) -> Forbidden:
+    """Ids are given together, and are those of the broker that metadata names."""
+    clause = "KIP-1242.then-sends-both"
+    body = move.request.body
+    given = move.gives_ids
+    if body is None or not any(given):
+        if _must_give_ids(move, history):
+            yield clause, "gives no ids although the client knows the broker from metadata"
+        return
+    if not all(given):
+        yield clause, "gives only one of cluster id and node id"
+        return
+    known = [
+        history.script_of(history.connection_of(other))
+        for other in history.metadata
+        if other.request.at_ms <= move.request.at_ms
+    ]
+    node = history.connection_of(move).node
+    if known and body.cluster_id not in {script.cluster_id for script in known}:
+        yield clause, "gives a cluster id that no broker reported"
+    elif known and body.node_id not in {script.id_of(node) for script in known}:
+        yield clause, "gives the node id of another broker"
+
+
+def _must_give_ids(move: Move, history: History) -> bool:
+    """Whether a connection leads to a broker that the client knows, and nothing made it bootstrap again."""
+    if (
+        not move.request.is_about_versions
+        or move.request.api_version < FIRST_VERSION_WITH_CLUSTER_CHECK
+        or history.recording.script.options
+    ):
+        return False
+    connection = history.connection_of(move)
+    return history.had_metadata(connection.opened_ms - 1) and not any(
+        other.closed_by == "broker" or history.failed(other)
+        for other in history.recording.connections[: connection.number + 1]
+    )
+
+
+def forgets_ids(move: Move, history: History) -> Forbidden:
+    """After REBOOTSTRAP_REQUIRED a client has no ids and no connections until it got metadata again."""
+    clause = "KIP-1242.rebootstraps-on-129"
+    misrouted = _latest_misrouting(move, history)
+    if misrouted is None or misrouted.told is None:
+        return
+    since_ms = misrouted.told.from_ms
+    connection = history.connection_of(move)
+    if connection.opened_ms <= since_ms:
+        led_to_known_broker = any(any(other.gives_ids) for other in history.moves_on(connection))
+        if led_to_known_broker and move.request.at_ms > since_ms + OLD_CONNECTION_GRACE_MS:
+            yield (
+                clause,
+                "was sent on a connection to a broker that was known before REBOOTSTRAP_REQUIRED",
+            )
+    elif not history.had_metadata(move.request.at_ms, since_ms=since_ms):
+        if any(move.gives_ids):
+            yield clause, "gives ids that are out of date since REBOOTSTRAP_REQUIRED"
+        elif connection.node != 0:
+            yield clause, "went to a broker that is no bootstrap server after REBOOTSTRAP_REQUIRED"
+
+
+def _latest_misrouting(move: Move, history: History) -> Move | None:
+    """Return the latest REBOOTSTRAP_REQUIRED that the client knew on another connection than that of a move."""
+    known = [
+        other
+        for other in history.misrouted
+        if other.told is not None and other.told.from_ms < move.request.at_ms
+    ]
+    if not known or known[-1].request.connection == move.request.connection:
+        return None
+    return known[-1]
+
+
+ID_RULES = (knows_no_ids_yet, sends_right_ids, forgets_ids)

@@ -1,0 +1,63 @@
+"""How much a client may ask for ApiVersions, and how long it may keep a connection that it must not use any more.
+
+Everything below the limits is a quiet retry, which is legal.
+"""
+
+from __future__ import annotations
+
+from reference_model.clients.moves import History
+from reference_model.clients.recording import Recording
+from wire.error_codes import ErrorCode
+
+MOST_ON_ONE_CONNECTION = 20
+"""ApiVersions requests on one connection. Clients that retry in good order stayed far below, those that loop sent
+thousands."""
+MOST_IN_WINDOW = 200
+WINDOW_MS = 5000
+"""ApiVersions requests of one client in this time, over all connections: 25 ms apart is no quiet retry any more."""
+MOST_LEFT_OPEN_MS = 1000
+"""How long a connection may stay open after an error that ends its use; clients that close it do so at once."""
+
+
+def left_open(recording: Recording, error: ErrorCode) -> str:
+    """Return which connection a client keeps although its use ended with an error, in words; empty if there is none.
+
+    Args:
+        recording: a recording.
+        error: an error after which nothing may be sent on a connection.
+    """
+    history = History(recording)
+    for connection in recording.connections:
+        ending = next((each for each in history.moves_on(connection) if each.ends_connection), None)
+        if ending is None or ending.told is None or ending.told.error_code is not error:
+            continue
+        closed_ms = connection.closed_ms
+        until_ms = recording.duration_ms if closed_ms is None else closed_ms
+        if until_ms - ending.told.from_ms > MOST_LEFT_OPEN_MS:
+            return f"connection {connection.number} stays open for {until_ms - ending.told.from_ms} ms after {error.name}"
+    return ""
+
+
+def loop_in(recording: Recording) -> str:
+    """Return how a client floods the broker with ApiVersions requests, in words; empty if it does not."""
+    busiest = max(
+        (each.api_versions_requests for each in recording.connections),
+        default=0,
+    )
+    if busiest > MOST_ON_ONE_CONNECTION:
+        return f"the client loops on one connection: {rate_of(recording)}"
+    times = [each.at_ms for each in recording.requests if each.is_about_versions]
+    crowded = zip(times, times[MOST_IN_WINDOW:], strict=False)
+    if any(last - first <= WINDOW_MS for first, last in crowded):
+        return f"the client loops over many connections: {rate_of(recording)}"
+    return ""
+
+
+def rate_of(recording: Recording) -> str:
+    """Return how many ApiVersions requests came in which time, in words."""
+    first = next((each.at_ms for each in recording.requests if each.is_about_versions), 0)
+    seconds = max(recording.duration_ms - first, 1) / 1000
+    count = recording.api_versions_requests
+    requests = "request" if count == 1 else "requests"
+    rate = f", {count / seconds:,.0f} per second" if count > seconds else ""
+    return f"{count:,} ApiVersions {requests} in {seconds:.1f} s{rate}"

@@ -1,0 +1,388 @@
+"""One connection to a scripted broker: its requests in, its writes out, each with its time.
+
+Responses have the order of the requests, so a delayed one holds back those after it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from reference_model.clients.answer_bytes import answer_bytes
+from reference_model.clients.recording import (
+    SeenConnection,
+    SeenRequest,
+)
+from reference_model.clients.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import decode, decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.frames import FrameReader, encode_frame
+from wire.headers import (
+    PLAIN_REQUEST_HEADER,
+    RequestHeader,
+    RequestStart,
+    ResponseHeader,
+    read_request_start,
+    request_header_version,
+)
+from wire.message_schemas import Api
+from wire.sasl import BARE_TOKEN, PLAIN
+from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
+
+Address = tuple[str, int]
+"""Host and port."""
+LARGEST_REQUEST_BYTES = 1 << 20
+"""No client begins with a request of this size; a larger size prefix is something else than a request."""
+SHORTEST_REQUEST_BYTES = 8
+"""API key, version and correlation id; a shorter frame is no request."""
+MOST_UNREADABLE_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """What a scripted broker does next on a connection.
+
+    Attributes:
+        data: the bytes to write; may be empty.
+        delay_ms: how long to wait before that, counted from the connection's write before, or from the bytes that
+            caused this one if they came later.
+        then: what happens to the connection after it.
+    """
+
+    data: bytes = b""
+    delay_ms: int = 0
+    then: Literal["stay", "close", "reset"] = "stay"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A request, and what became of it.
+
+    Attributes:
+        request: the request, without its response.
+        connection: its connection.
+        pieces: the bytes of the response, each with the time at which they are written.
+        is_unknown: whether the connection is closed because no scripted broker can answer the request.
+    """
+
+    request: SeenRequest
+    connection: ScriptedConnection
+    pieces: tuple[tuple[int, bytes], ...]
+    is_unknown: bool
+
+    def seen_until(self, end_ms: int) -> SeenRequest:
+        """Return the request with the bytes that were written before the end of the play and of its connection."""
+        closed_ms = self.connection.seen.closed_ms
+        until_ms = end_ms if closed_ms is None else min(end_ms, closed_ms)
+        written = (data for at_ms, data in self.pieces if at_ms <= until_ms)
+        return dataclasses.replace(self.request, response=b"".join(written))
+
+
+class ScriptedConnection:
+    """One connection to a scripted broker.
+
+    Attributes:
+        seen: what is recorded of it; if the broker ends it after a delay, `closed_ms` may lie in the future.
+        opening: what the broker does as soon as it is open.
+    """
+
+    def __init__(
+        self,
+        script: ConnectionScript,
+        seen: SeenConnection,
+        *,
+        addresses: Sequence[Address],
+        needs_sasl: bool,
+        see: Callable[[Answered], None],
+    ) -> None:
+        """Start without requests; only `ScriptedCluster.connect` does this.
+
+        Args:
+            script: what happens on it.
+            seen: what is known of it so far.
+            addresses: the address of each node of the cluster.
+            needs_sasl: whether the client has to authenticate.
+            see: called with each request.
+        """
+        self.seen = seen
+        self.opening: list[Write] = []
+        self._script = script
+        self._addresses = addresses
+        self._see = see
+        self._newest_version = min(script.newest_version, NEWEST_VERSION)
+        self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
+        self._table: Table | None = None
+        self._answers = 0
+        self._others = 0
+        self._writes_until_ms = seen.opened_ms
+        self._is_silent = script.on_open == "silence"
+        self._is_authenticated = not needs_sasl
+        self._token_is_bare = False
+        if script.on_open == "close":
+            self.opening = [Write(then="close")]
+            self._ends("broker", seen.opened_ms)
+
+    def receive_data(self, data: bytes, now_ms: int) -> list[Write]:
+        """Take bytes of the client, and return what the broker does about them."""
+        writes: list[Write] = []
+        if self._is_read(now_ms):
+            self._reader.receive_data(data)
+        try:
+            while self._is_read(now_ms) and (payload := self._reader.next_payload()) is not None:
+                if len(payload) < SHORTEST_REQUEST_BYTES and not self._token_is_bare:
+                    writes += self._refuse_bytes(encode_frame(payload), now_ms)
+                else:
+                    writes += self._answer(payload, now_ms)
+        except DecodeError:
+            writes += self._refuse_bytes(self._reader.unread, now_ms)
+        return writes
+
+    def client_closed(self, now_ms: int) -> None:
+        """Note that the client has closed the connection, unless the broker did before."""
+        self._ends("client", now_ms)
+
+    def seen_until(self, end_ms: int) -> SeenConnection:
+        """Return what is recorded of the connection if the play ends at this time."""
+        closed_ms = self.seen.closed_ms
+        if closed_ms is None or closed_ms <= end_ms:
+            return self.seen
+        return dataclasses.replace(self.seen, closed_ms=None, closed_by="")
+
+    def _is_read(self, now_ms: int) -> bool:
+        """Whether the broker still takes requests from the connection."""
+        closed_ms = self.seen.closed_ms
+        return not self.seen.unreadable and (closed_ms is None or now_ms < closed_ms)
+
+    def _ends(self, by: Literal["client", "broker"], at_ms: int) -> None:
+        if self.seen.closed_ms is None or at_ms < self.seen.closed_ms:
+            self.seen = dataclasses.replace(self.seen, closed_ms=at_ms, closed_by=by)
+
+    def _refuse_bytes(self, data: bytes, now_ms: int) -> list[Write]:
+        """Close the connection because of bytes that are no request."""
+        self.seen = dataclasses.replace(self.seen, unreadable=data[:MOST_UNREADABLE_BYTES])
+        writes = [] if self._is_mute else [Write(then="close")]
+        self._schedule(writes, now_ms)
+        return writes
+
+    @property
+    def _is_mute(self) -> bool:
+        """Whether nothing more is answered: the connection is silent, or its end is already decided."""
+        return self._is_silent or self.seen.closed_ms is not None
+
+    def _schedule(self, writes: list[Write], now_ms: int) -> tuple[tuple[int, bytes], ...]:
+        """Return the bytes of the writes, each with its time, and note whether the last one ends the connection."""
+        at_ms = max(self._writes_until_ms, now_ms)
+        pieces = []
+        for write in writes:
+            at_ms += write.delay_ms
+            pieces.append((at_ms, write.data))
+            if write.then != "stay":
+                self._ends("broker", at_ms)
+        self._writes_until_ms = at_ms
+        return tuple(pieces)
+
+    def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
+        start = read_request_start(payload)
+        if self._token_is_bare:
+            start = RequestStart(SASL_AUTHENTICATE_KEY, BARE_TOKEN, 0)
+        request = SeenRequest(
+            connection=self.seen.number,
+            at_ms=now_ms,
+            data=encode_frame(payload),
+            api_key=start.api_key,
+            api_version=start.api_version,
+            correlation_id=start.correlation_id,
+            client_id=None if self._token_is_bare else _client_id(payload),
+        )
+        self.seen = dataclasses.replace(
+            self.seen,
+            requests=self.seen.requests + 1,
+            api_versions_requests=self.seen.api_versions_requests + request.is_about_versions,
+        )
+        if request.is_about_versions:
+            request = _decoded(request, payload)
+        writes: list[Write] = []
+        is_unknown = False
+        if self._is_mute:
+            request = dataclasses.replace(request, is_served=False)
+        elif request.is_about_versions:
+            request, writes = self._answer_api_versions(request)
+        elif self._token_is_bare:
+            # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
+            self._token_is_bare, self._is_authenticated = False, True
+            writes = [Write(data=encode_frame(b""))]
+        elif (api := self._api_of(start)) is not None:
+            request, writes = self._answer_other(request, api, payload)
+        else:
+            is_unknown = self._lists(start) and start.api_version >= 0
+            request = dataclasses.replace(request, is_served=False)
+            writes = [Write(then="close")]
+        pieces = self._schedule(writes, now_ms)
+        self._see(Answered(request=request, connection=self, pieces=pieces, is_unknown=is_unknown))
+        return writes
+
+    def _answer_api_versions(self, request: SeenRequest) -> tuple[SeenRequest, list[Write]]:
+        refusal = self._refusal(request.api_version)
+        answer = self._next_answer(request) if refusal is None else refusal
+        request = dataclasses.replace(request, answer=answer, is_served=refusal is None)
+        if answer.action == "silence":
+            # Responses come in the order of the requests, so nothing can follow the missing one.
+            self._is_silent = True
+            return request, []
+        if answer.action != "answer":
+            return request, [Write(delay_ms=answer.delay_ms, then=answer.action)]
+        frame = answer_bytes(
+            answer, api_version=request.api_version, correlation_id=request.correlation_id
+        )
+        if answer.error_code == ErrorCode.NONE and answer.table.is_readable:
+            self._table = answer.table
+        return request, _in_pieces(frame, answer)
+
+    def _refusal(self, version: int) -> Answer | None:
+        """Return what a version of ApiVersions gets that the broker does not support; None if it supports it."""
+        ranges: Sequence[tuple[int, int]] = [(0, self._newest_version)]
+        if not _lies_in(ranges, version):
+            if self._script.refusal is not None:
+                return self._script.refusal
+        else:
+            # A connection whose table does not list ApiVersions can still ask for it.
+            ranges = (self._table and self._table.ranges_of(API_VERSIONS_KEY)) or ranges
+            if _lies_in(ranges, version):
+                return None
+        own = tuple((API_VERSIONS_KEY, low, high) for low, high in ranges)
+        return Answer(
+            error_code=int(ErrorCode.UNSUPPORTED_VERSION),
+            table=Table(base="empty", before=own),
+            layout=0,
+        )
+
+    def _next_answer(self, request: SeenRequest) -> Answer:
+        answer = self._script.answer(self._answers)
+        self._answers += 1
+        if answer == Answer() and self._names_another_broker(request.body):
+            return Answer(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED), table=EMPTY)
+        table = served_table(answer.table, self._newest_version)
+        return dataclasses.replace(answer, table=table)
+
+    def _names_another_broker(self, body: ApiVersionsRequest | None) -> bool:
+        if body is None or (body.cluster_id is None and body.node_id == -1):
+            return False
+        own = (self._script.cluster_id, self._script.id_of(self.seen.node))
+        return (body.cluster_id, body.node_id) != own
+
+    def _answer_other(
+        self, request: SeenRequest, api: Api, payload: bytes
+    ) -> tuple[SeenRequest, list[Write]]:
+        try:
+            message = _read(api, payload, request.api_version)
+        except DecodeError as error:
+            refused = dataclasses.replace(request, problem=str(error), is_served=False)
+            return refused, [Write(then="close")]
+        if self._is_authenticated:
+            response = self._describe_cluster(api, message)
+        else:
+            response = self._take_sasl_step(api, request)
+        self._others += 1
+        closes = self._script.closes_after is not None and self._others >= self._script.closes_after
+        data = _response_bytes(api, request, response)
+        return request, [Write(data=data, then="close" if closes else "stay")]
+
+    def _api_of(self, start: RequestStart) -> Api | None:
+        """Return the API of a request that is answered at this point; None if its connection is closed instead."""
+        api = (CLUSTER_APIS if self._is_authenticated else SASL_APIS).get(start.api_key)
+        is_known = api is not None and start.api_version in api.valid_versions
+        return api if is_known and self._lists(start) else None
+
+    def _lists(self, start: RequestStart) -> bool:
+        """Whether the latest table of the connection lists a request; before the first one, whether a healthy one does."""
+        table = HEALTHY if self._table is None else self._table
+        return _lies_in(table.ranges_of(start.api_key), start.api_version)
+
+    def _take_sasl_step(self, api: Api, request: SeenRequest) -> Any:
+        """Accept any mechanism and token: a script is about ApiVersions."""
+        if api.api_key == SASL_HANDSHAKE_KEY:
+            self._token_is_bare = request.api_version == 0
+            return api.response(mechanisms=(PLAIN,))
+        self._is_authenticated = True
+        return api.response(error_message=None)
+
+    def _describe_cluster(self, api: Api, message: Any) -> Any:
+        nodes: list[NodeAddress] = [
+            (self._script.id_of(place), host, port)
+            for place, (host, port) in enumerate(self._addresses)
+        ]
+        return cluster_response(api, message, nodes=nodes, cluster_id=self._script.cluster_id)
+
+
+def served_table(table: Table, newest_version: int) -> Table:
+    """Return the table that a broker writes: one that says nothing else of ApiVersions lists what it supports."""
+    own = set(table.ranges_of(API_VERSIONS_KEY))
+    if newest_version == NEWEST_VERSION or own != {(0, NEWEST_VERSION)}:
+        return table
+    changed = (*table.changed, (API_VERSIONS_KEY, 0, newest_version))
+    return dataclasses.replace(table, changed=changed)
+
+
+def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
+    return any(low <= version <= high for low, high in ranges)
+
+
+def _client_id(payload: bytes) -> str | None:
+    """Return the client id of a request, which has the same place in every header that has one."""
+    try:
+        header, _ = decode_prefix(RequestHeader, payload, version=PLAIN_REQUEST_HEADER)
+    except DecodeError:
+        return None
+    client_id: str | None = header.client_id
+    return client_id
+
+
+def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
+    """Return an ApiVersions request with its body, or with the reason why it cannot be read."""
+    version = request.api_version
+    if not 0 <= version <= NEWEST_VERSION:
+        return request
+    header_version = request_header_version(API_VERSIONS_KEY, version)
+    try:
+        _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
+        body = decode(ApiVersionsRequest, payload[body_at:], version=version)
+    except DecodeError as error:
+        return dataclasses.replace(request, problem=str(error))
+    return dataclasses.replace(request, body=body)
+
+
+def _read(api: Api, payload: bytes, version: int) -> Any:
+    """Decode a request; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13."""
+    header_version = api.request_header_version(version)
+    _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
+    message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
+    return message
+
+
+def _response_bytes(api: Api, request: SeenRequest, message: Any) -> bytes:
+    version = request.api_version
+    header = encode(
+        ResponseHeader(correlation_id=request.correlation_id),
+        version=api.response_header_version(version),
+    )
+    return encode_frame(header + encode(message, version=version))
+
+
+def _in_pieces(frame: bytes, answer: Answer) -> list[Write]:
+    """Cut a frame into the pieces of an answer; the last one carries what happens then."""
+    count = max(1, min(answer.pieces, len(frame)))
+    cuts = [len(frame) * place // count for place in range(count + 1)]
+    return [
+        Write(
+            data=frame[begin:end],
+            delay_ms=answer.delay_ms,
+            then=answer.then if end == len(frame) else "stay",
+        )
+        for begin, end in pairwise(cuts)
+    ]

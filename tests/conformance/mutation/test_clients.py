@@ -1,0 +1,82 @@
+"""The mutation score of clients: exactly the clauses that a fault breaks turn red."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import pytest
+
+from conformance.commands.errors import UnknownName
+from conformance.commands.mutation import selected_planted
+from conformance.engine.budgets import CLIENT_EXAMPLES
+from conformance.mutation import clients
+from conformance.mutation.client_trials import client_trials
+from conformance.mutation.properties import client_properties
+from conformance.mutation.score import Score
+from reference_model.clients.faults import FAULTS
+from reference_model.defects import DEFECTS
+
+NULL_TABLE = "null-table-aborts"
+PROPERTY = "test_nonsense_is_survived"
+
+
+def test_trial_names_who_is_caught() -> None:
+    """A property catches its clause's fault, but not another one or the plain model client; a seed decides what is drawn."""
+    faults = ("", NULL_TABLE, "disabled-rebootstrap-is-ignored")
+    plain, null_table, other = client_trials(PROPERTY, faults, (1, 2))
+    assert not plain.caught
+    assert not other.caught
+    assert null_table.pinned
+    assert len(null_table.examples) == 2
+    assert all(each is None or 1 <= each <= CLIENT_EXAMPLES for each in null_table.examples)
+    assert client_trials(PROPERTY, faults, (1, 2)) == [plain, null_table, other]
+
+
+def test_every_property_has_pinned_examples() -> None:
+    """Each property of clients draws a script, and has pinned ones, which every run plays."""
+    for each in client_properties().values():
+        assert each.target == "client"
+        assert {tuple(values) for values in each.pinned} == {("script",)}
+
+
+@pytest.mark.timeout(180)
+def test_every_fault_is_caught_by_exactly_its_clauses() -> None:
+    """With one seed, every fault turns exactly its clauses red, and every property catches one."""
+    found = clients.measure(tuple(FAULTS), seeds=1, jobs=os.cpu_count() or 1, bystander_seeds=1)
+    score = Score(
+        clauses=clients.judged_clauses(),
+        reference=found.reference,
+        kills=found.kills,
+        blames=found.blames,
+        kills_of_property=found.kills_of_property,
+        seeds=1,
+        complete=True,
+        model_client=found.reference,
+    )
+    assert score.findings == []
+    assert score.exact_defects == len(FAULTS)
+
+
+def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault that names a clause which it does not break has survived it, and is blamed for the one that it breaks."""
+    wrong = dataclasses.replace(FAULTS[NULL_TABLE], breaks=("KIP-511.client-name-valid",))
+    monkeypatch.setitem(FAULTS, NULL_TABLE, wrong)
+    found = clients.measure([NULL_TABLE], seeds=1, jobs=1, bystander_seeds=1)
+    (blame,) = found.blames
+    assert blame.missed == ["KIP-511.client-name-valid"]
+    assert blame.also == ["KIP-35.client-survives-nonsense"]
+    assert [kill.is_certain for kill in found.kills] == [False]
+
+
+def test_patterns_choose_defects_and_faults() -> None:
+    """A pattern matches both halves; one that begins with "model+" matches faults alone."""
+    assert selected_planted(()).is_everything
+    assert selected_planted(["model+*"]) == ([], list(FAULTS))
+    assert selected_planted(["tags-descend", NULL_TABLE]) == (["tags-descend"], [NULL_TABLE])
+    assert selected_planted(["*-table-*"]).faults
+    assert set(selected_planted(["*"]).defects) == set(DEFECTS)
+    with pytest.raises(UnknownName, match=r"no fault of the model client matches 'model\+nothing'"):
+        selected_planted(["model+nothing"])
+    with pytest.raises(UnknownName):
+        selected_planted(["nothing"])

@@ -1,0 +1,386 @@
+"""What properties assert about a client: its moves, its process, its application; and what the environment causes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from conformance.assertions.client_moves import (
+    assert_allowed,
+    assert_bounded,
+    assert_ends_by_itself,
+    assert_gives_no_ids,
+    assert_keeps_working,
+    assert_recovers,
+    assert_reports_error,
+    assert_works,
+    misrouted_at_ms,
+    newest_api_versions,
+    newest_metadata,
+    played,
+    recovered_after_ms,
+    summary,
+)
+from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
+from fixtures.errors import HarnessError
+from reference_model.clients.recording import Recording
+from reference_model.clients.script import EMPTY, HEALTHY_SCRIPT, Answer, Script
+from tests.conformance.client_plays import (
+    ABORTED,
+    FAILED,
+    HEALTHY,
+    STOPPED,
+    FakeAsk,
+    FakeClient,
+    FakeEntry,
+    FakePlay,
+    FakeResult,
+)
+from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
+
+OVERLAP = "KIP-35.client-uses-overlap"
+WRONG_VERSION = recorded(asked(3, listing((3, 0, 1))), sent(12), sent(13, at_ms=2))
+LOOP = recorded(
+    *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
+)
+CUT_SHORT = replace(HEALTHY.recording, cut_short="the client got enough responses")
+HEALS = Script(heals_after_ms=700)
+SILENT_CLIENT = FakeClient(
+    healthy=FakePlay(recording=HEALTHY.recording, result=FakeResult(outcome=None))
+)
+"""A foreign command, which prints no result and is known by its exit status."""
+
+
+def ending(**result: object) -> FakePlay:
+    """Return a play with a healthy recording and this end."""
+    return FakePlay(recording=HEALTHY.recording, result=FakeResult(**result))  # type: ignore[arg-type]
+
+
+def seen(recording: Recording) -> FakePlay:
+    """Return a play with this recording and a good end."""
+    return FakePlay(recording=recording)
+
+
+@pytest.mark.parametrize(
+    ("check", "play"),
+    [
+        pytest.param(partial(assert_ends_by_itself, FakeClient()), HEALTHY, id="works"),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            FakePlay(recording=HEALTHY.recording, result=FAILED),
+            id="fails",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            FakePlay(recording=HEALTHY.recording, result=STOPPED),
+            id="we-stopped-it",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, SILENT_CLIENT),
+            ending(outcome=None, exit_status=2),
+            id="foreign-command-fails",
+        ),
+        pytest.param(assert_works, HEALTHY, id="ok"),
+        pytest.param(assert_works, ending(outcome=None), id="exit-status-0"),
+        pytest.param(
+            assert_reports_error,
+            FakePlay(recording=HEALTHY.recording, result=FAILED),
+            id="error",
+        ),
+        pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
+        pytest.param(assert_bounded, HEALTHY, id="two-requests"),
+        pytest.param(assert_allowed, seen(WRONG_VERSION), id="no-clause"),
+        pytest.param(
+            lambda play: assert_allowed(play, "KIP-511.client-name-valid"),
+            seen(WRONG_VERSION),
+            id="another-clause",
+        ),
+        pytest.param(assert_keeps_working, HEALTHY, id="metadata"),
+        pytest.param(partial(assert_keeps_working, after_ms=0), HEALTHY, id="metadata-later"),
+        pytest.param(
+            assert_keeps_working,
+            ending(asks=(FakeAsk(ok=True), FakeAsk(ok=False))),
+            id="no-time-left",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            FakePlay(
+                recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=False), FakeAsk(ok=True)))
+            ),
+            id="first-ask-fails",
+        ),
+        pytest.param(assert_gives_no_ids, seen(recorded(asked(5))), id="no-ids"),
+        pytest.param(
+            assert_recovers,
+            seen(recorded(sent(1, at_ms=900), connections=(opened(at_ms=100),), script=HEALS)),
+            id="recovers",
+        ),
+    ],
+)
+def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePlay) -> None:
+    """Nothing is raised for a play that is as the assertion says."""
+    check(play)
+
+
+@pytest.mark.parametrize(
+    ("check", "play", "message"),
+    [
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            FakePlay(recording=HEALTHY.recording, result=ABORTED),
+            "the client's process is aborted by SIGABRT\nthe last line",
+            id="abort",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            ending(outcome=None, signal="SIGKILL", killed_for="memory", peak_rss_mb=4812.3),
+            "the client's process uses more memory than it may: 4,812 MB",
+            id="memory",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            ending(outcome=None, signal="SIGKILL", killed_for="time"),
+            "the client's process hangs: it has to be killed",
+            id="hang",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            ending(outcome=None, exit_status=2, output="goroutine 1\npanic: nil\n"),
+            "the client's process ends without a result, with exit status 2\ngoroutine 1\npanic: nil",
+            id="panic",
+        ),
+        pytest.param(
+            assert_works,
+            FakePlay(recording=HEALTHY.recording, result=FAILED),
+            "the client does not work: its operation fails\nTimeoutException",
+            id="does-not-work",
+        ),
+        pytest.param(
+            assert_works,
+            FakePlay(recording=HEALTHY.recording, result=STOPPED),
+            "the client does not work: its operation never ends\n1 brokers",
+            id="never-ends",
+        ),
+        pytest.param(
+            assert_reports_error,
+            HEALTHY,
+            "the application gets no error: its operation succeeds",
+            id="no-error",
+        ),
+        pytest.param(
+            assert_bounded,
+            seen(LOOP),
+            "the client loops on one connection: 30 ApiVersions requests in 2.0 s, 15 per second",
+            id="loop",
+        ),
+        pytest.param(
+            lambda play: assert_allowed(play, OVERLAP),
+            seen(WRONG_VERSION),
+            "Metadata v12 on connection 0 was sent although the table of that connection lists v0 to v1\n"
+            "request 1 of that connection, after 1 ms\n"
+            "and Metadata v13 on connection 0 was sent although the table of that connection lists v0 to v1",
+            id="wrong-versions",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            seen(recorded(asked(4), sent(12, response=b""))),
+            "the client does not get metadata",
+            id="no-metadata",
+        ),
+        pytest.param(
+            partial(assert_keeps_working, after_ms=1),
+            HEALTHY,
+            "the client does not get metadata any more",
+            id="no-metadata-later",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            FakePlay(
+                recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=True), FakeAsk(ok=False)))
+            ),
+            "the client got metadata but does not work\nTimeoutException",
+            id="last-ask-fails",
+        ),
+        pytest.param(
+            assert_gives_no_ids,
+            seen(recorded(asked(5, ids=("c", 1)))),
+            "ApiVersions v5 on connection 0 gives a cluster id or node id: ('c', 1)",
+            id="ids",
+        ),
+        pytest.param(
+            assert_recovers,
+            seen(recorded(sent(1, at_ms=799), connections=(opened(at_ms=100),), script=HEALS)),
+            "the client does not work again after the broker healed",
+            id="does-not-recover",
+        ),
+    ],
+)
+def test_play_that_is_otherwise_is_a_failure(
+    check: Callable[[FakePlay], None], play: FakePlay, message: str
+) -> None:
+    """The message says what the client does, and what was measured."""
+    with pytest.raises(AssertionError) as caught:
+        check(play)
+    assert str(caught.value).split("\nassert")[0] == message
+
+
+def test_many_moves_are_counted() -> None:
+    """Of many forbidden moves five are named and the others counted."""
+    requests = (sent(50, at_ms=n) for n in range(1, 21))
+    with pytest.raises(AssertionError) as caught:
+        assert_allowed(seen(recorded(asked(3), *requests)), OVERLAP)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 7
+    assert lines[-1] == "and 15 further moves of this kind"
+
+
+def test_failure_ends_with_a_summary() -> None:
+    """A failure of a play ends with one sentence about all of it."""
+    client = FakeClient(prepared=FakePlay(recording=WRONG_VERSION, result=FAILED))
+    with (
+        pytest.raises(AssertionError) as caught,
+        played(client, HEALTHY_SCRIPT) as play,
+    ):
+        assert_allowed(play, OVERLAP)
+    first, *_, last = str(caught.value).splitlines()
+    assert first.startswith("Metadata v12 on connection 0 was sent")
+    assert last == summary(client.prepared)
+
+
+@pytest.mark.parametrize(
+    ("play", "sentence"),
+    [
+        pytest.param(
+            HEALTHY,
+            "1 ApiVersions request in 2.0 s: 1 ApiVersions v4, 1 Metadata v12 on 1 connection; software kgo 1.0; "
+            "exit status 0 after 0.5 s, success reported: 1 brokers",
+            id="healthy",
+        ),
+        pytest.param(
+            FakePlay(recording=recorded(script=HEALS), result=FAILED),
+            "0 ApiVersions requests in 2.0 s: no request on 0 connections; no software name; "
+            "exit status 1 after 2.5 s, error reported: TimeoutException; not recovered",
+            id="no-request",
+        ),
+        pytest.param(
+            FakePlay(
+                recording=Recording(
+                    script=HEALS,
+                    connections=(opened(at_ms=100),),
+                    requests=(asked(4, at_ms=100), sent(12, at_ms=1200)),
+                    all_connections=40_000,
+                    all_requests=42_930,
+                    api_versions_requests=42_929,
+                    duration_ms=2200,
+                    cut_short="the client has recovered",
+                ),
+                result=STOPPED,
+            ),
+            "42,929 ApiVersions requests in 2.1 s, 20,442 per second: 1 ApiVersions v4, 1 Metadata v12 among the first 2 of "
+            "42,930 requests on 40,000 connections; software kgo 1.0; killed after 0.5 s (stopped, 30 MB); "
+            "recovered 0.4 s after healing; the play was cut short because the client has recovered",
+            id="loop",
+        ),
+        pytest.param(
+            FakePlay(recording=recorded(asked(0, software=("", ""))), result=ABORTED),
+            "1 ApiVersions request in 2.0 s: 1 ApiVersions v0 on 1 connection; no software name; "
+            "ended by SIGABRT after 0.5 s",
+            id="abort",
+        ),
+    ],
+)
+def test_play_is_summed_up(play: FakePlay, sentence: str) -> None:
+    """The summary has the requests, their rate, the software, the end of the process, and the recovery."""
+    assert summary(play) == sentence
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        pytest.param(
+            FakeResult(outcome=None, exit_status=127, output="sh: not found\n"),
+            r"could not be started \(exit status 127\): sh: not found",
+            id="not-found",
+        ),
+        pytest.param(
+            FakeResult(outcome=None, exit_status=None, signal="SIGKILL"),
+            "ended from outside by SIGKILL",
+            id="killed-by-the-system",
+        ),
+    ],
+)
+def test_environment_is_not_the_clients_fault(result: FakeResult, reason: str) -> None:
+    """A client that did not run, or was ended by somebody else, is no violation."""
+    client = FakeClient(prepared=FakePlay(recording=recorded(), result=result))
+    with pytest.raises(HarnessError, match=reason), played(client, HEALTHY_SCRIPT):
+        pass
+
+
+def test_client_that_we_killed_is_judged() -> None:
+    """A client that was killed because of its time or memory is judged."""
+    client = FakeClient(prepared=FakePlay(recording=recorded(), result=STOPPED))
+    with played(client, HEALTHY_SCRIPT) as play:
+        assert play is client.prepared
+
+
+def test_versions_are_the_newest_ones() -> None:
+    """Of several versions the newest counts; a client without requests has none."""
+    play = seen(recorded(asked(3), asked(4), sent(12), sent(1)))
+    assert (newest_api_versions(play), newest_metadata(play)) == (4, 12)
+    assert (newest_api_versions(seen(recorded())), newest_metadata(seen(recorded()))) == (-1, None)
+
+
+def test_misrouting_has_its_times() -> None:
+    """Each REBOOTSTRAP_REQUIRED to a request with ids is found."""
+    misrouted = Answer(error_code=129, table=EMPTY)
+    play = seen(recorded(asked(5, misrouted, at_ms=4), asked(5, misrouted, connection=1, at_ms=9)))
+    assert misrouted_at_ms(play) == [4, 9]
+
+
+def test_recovery_needs_a_script_that_heals() -> None:
+    """Without healing, or without a connection, there is no recovery."""
+    assert recovered_after_ms(HEALTHY.recording) is None
+    assert recovered_after_ms(recorded(script=HEALS)) is None
+
+
+@pytest.mark.parametrize(
+    ("client", "unmet"),
+    [
+        pytest.param(
+            FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
+            {"sends_v5", "option:without_cluster_check", "option:without_rebootstrap"},
+            id="v4-with-tls",
+        ),
+        pytest.param(
+            FakeClient(
+                healthy=seen(recorded(asked(0), sent(1))),
+                client=FakeEntry(cluster_check=False, can_ask_again=False),
+            ),
+            set(NEEDS) - {"asks_versions", "asks_metadata"},
+            id="v0-alone",
+        ),
+        pytest.param(
+            FakeClient(healthy=seen(recorded())),
+            set(NEEDS) - {"cluster_check", "asks_again"},
+            id="none",
+        ),
+    ],
+)
+def test_property_does_not_apply_without_what_it_needs(client: FakeClient, unmet: set[str]) -> None:
+    """A need is met by what the client did with a healthy broker, or has in the registry."""
+    reasons = {name: why_not_applicable([name], client) for name in NEEDS}
+    assert {name for name, reason in reasons.items() if reason} == unmet
+    assert reasons == {name: NEEDS[name].otherwise if name in unmet else None for name in NEEDS}
+
+
+def test_first_unmet_need_is_the_reason() -> None:
+    """Of several needs the first one that is not met is given; an unknown one is a mistake."""
+    client = FakeClient()
+    assert why_not_applicable([], client) is None
+    reason = why_not_applicable(["sends_v3", "sends_v5", "option:tls"], client)
+    assert reason == NEEDS["sends_v5"].otherwise
+    with pytest.raises(KeyError):
+        why_not_applicable(["sends_v9"], client)

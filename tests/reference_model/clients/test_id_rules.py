@@ -1,0 +1,221 @@
+"""The oracle's rules about the ids of KIP-1242: moves that they allow, and moves that they forbid."""
+
+from __future__ import annotations
+
+import pytest
+
+from clauses.catalogue import Role, catalogue
+from reference_model.clients.oracle import forbidden_moves
+from reference_model.clients.recording import Recording
+from reference_model.clients.script import (
+    EMPTY,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    all_connections,
+)
+from tests.reference_model.clients.recordings import asked, opened, recorded, sent
+
+BOOTSTRAP = "KIP-1242.bootstrap-sends-nothing"
+BOTH = "KIP-1242.then-sends-both"
+REBOOTSTRAP = "KIP-1242.rebootstraps-on-129"
+
+MISROUTED = Answer(error_code=129, table=EMPTY)
+RIGHT = ("scripted-cluster-00000", 1)
+OLD_AND_NEW = all_connections(ConnectionScript(), ConnectionScript(cluster_id="other"))
+SECOND_NODE = (opened(), opened(1, at_ms=5, node=1))
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1, ids=RIGHT),
+                connections=(opened(), opened(1, at_ms=5)),
+            ),
+            id="ids-after-metadata",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1, ids=(RIGHT[0], 2)),
+                connections=SECOND_NODE,
+                script=Script(nodes=(NodeScript(),) * 2),
+            ),
+            id="ids-of-the-second-node",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1),
+                connections=(opened(), opened(1, at_ms=5)),
+                script=Script(options=("without_cluster_check",)),
+            ),
+            id="no-ids-if-the-check-is-disabled",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1),
+                connections=(opened(closed_by="broker"), opened(1, at_ms=5)),
+            ),
+            id="no-ids-after-a-lost-connection",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, MISROUTED, at_ms=5, connection=1, ids=RIGHT),
+                asked(5, at_ms=10, connection=2),
+                sent(12, at_ms=11, connection=2),
+                asked(5, at_ms=15, connection=3, ids=("other", 1)),
+                sent(12, at_ms=900),
+                connections=(
+                    opened(),
+                    opened(1, at_ms=5),
+                    opened(2, at_ms=10),
+                    opened(3, at_ms=15),
+                ),
+                script=OLD_AND_NEW,
+            ),
+            id="new-ids-after-rebootstrapping",
+        ),
+        pytest.param(
+            recorded(
+                asked(5, at_ms=900),
+                sent(12, at_ms=901),
+                asked(5, at_ms=905, connection=1, ids=RIGHT),
+                connections=(
+                    opened(at_ms=900, is_healthy=True),
+                    opened(1, at_ms=905, is_healthy=True),
+                ),
+                script=all_connections(ConnectionScript(cluster_id="other")),
+            ),
+            id="healed-node-has-the-usual-ids",
+        ),
+    ],
+)
+def test_ids_are_allowed(recording: Recording) -> None:
+    """A client sends no ids while it bootstraps, then those of the broker that it means."""
+    assert forbidden_moves(recording) == ()
+
+
+@pytest.mark.parametrize(
+    ("recording", "clause", "sentence"),
+    [
+        pytest.param(
+            recorded(asked(5, ids=RIGHT)),
+            BOOTSTRAP,
+            "ApiVersions v5 on connection 0 gives a cluster id or node id before the client got metadata",
+            id="ids-while-bootstrapping",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1, ids=(RIGHT[0], -1)),
+                connections=(opened(), opened(1, at_ms=5)),
+            ),
+            BOTH,
+            "ApiVersions v5 on connection 1 gives only one of cluster id and node id",
+            id="cluster-alone",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1, ids=("wrong", 1)),
+                connections=(opened(), opened(1, at_ms=5)),
+            ),
+            BOTH,
+            "ApiVersions v5 on connection 1 gives a cluster id that no broker reported",
+            id="wrong-cluster",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1, ids=RIGHT),
+                connections=SECOND_NODE,
+                script=Script(nodes=(NodeScript(),) * 2),
+            ),
+            BOTH,
+            "ApiVersions v5 on connection 1 gives the node id of another broker",
+            id="wrong-node",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1),
+                connections=(opened(), opened(1, at_ms=5)),
+            ),
+            BOTH,
+            "ApiVersions v5 on connection 1 gives no ids although the client knows the broker from metadata",
+            id="no-ids",
+        ),
+        pytest.param(
+            recorded(asked(5, MISROUTED), asked(5, at_ms=1)),
+            REBOOTSTRAP,
+            "ApiVersions v5 on connection 0 was sent after ApiVersions got REBOOTSTRAP_REQUIRED there",
+            id="same-connection-after-misrouting",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, MISROUTED, at_ms=5, connection=1, ids=RIGHT),
+                asked(5, at_ms=10, connection=2, ids=RIGHT),
+                connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=10)),
+            ),
+            REBOOTSTRAP,
+            "ApiVersions v5 on connection 2 gives ids that are out of date since REBOOTSTRAP_REQUIRED",
+            id="old-ids",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, MISROUTED, at_ms=5, connection=1, ids=RIGHT),
+                asked(5, at_ms=10, connection=2),
+                connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=10, node=1)),
+                script=Script(nodes=(NodeScript(),) * 2),
+            ),
+            REBOOTSTRAP,
+            "ApiVersions v5 on connection 2 went to a broker that is no bootstrap server after REBOOTSTRAP_REQUIRED",
+            id="no-bootstrap-server",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
+                sent(12),
+                asked(5, at_ms=5, connection=1, ids=RIGHT),
+                asked(5, MISROUTED, at_ms=6, connection=2, ids=RIGHT),
+                sent(12, at_ms=20, connection=1),
+                sent(12, at_ms=900, connection=1),
+                connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=6)),
+            ),
+            REBOOTSTRAP,
+            "Metadata v12 on connection 1 was sent on a connection to a broker that was known before REBOOTSTRAP_REQUIRED",
+            id="old-connection",
+        ),
+    ],
+)
+def test_ids_are_forbidden(recording: Recording, clause: str, sentence: str) -> None:
+    """Wrong, half, early and old ids are found, each with its clause and what was wrong."""
+    first, *others = forbidden_moves(recording)
+    assert {move.clause for move in (first, *others)} == {clause}
+    assert str(first) == sentence
+
+
+@pytest.mark.parametrize("clause", [BOOTSTRAP, BOTH, REBOOTSTRAP])
+def test_clause_is_about_clients(clause: str) -> None:
+    """The clauses of the rules are in the catalogue, for clients."""
+    assert catalogue()[clause].roles == (Role.CLIENT,)

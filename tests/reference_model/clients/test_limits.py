@@ -1,0 +1,73 @@
+"""The limits of clients: loops are distinguished from quiet retries, and open connections are found."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_model.clients.limits import left_open, loop_in, rate_of
+from reference_model.clients.recording import Recording
+from reference_model.clients.script import EMPTY, Answer
+from tests.reference_model.clients.recordings import asked, opened, recorded
+from wire.error_codes import ErrorCode
+
+REFUSED_NAME = Answer(error_code=42, table=EMPTY)
+
+
+@pytest.mark.parametrize(
+    ("closed_ms", "found"),
+    [
+        pytest.param(20, "", id="at-once"),
+        pytest.param(1010, "", id="late"),
+        pytest.param(
+            1900, "connection 0 stays open for 1890 ms after INVALID_REQUEST", id="too-late"
+        ),
+        pytest.param(None, "connection 0 stays open for 1990 ms after INVALID_REQUEST", id="never"),
+    ],
+)
+def test_connection_that_stays_open_is_found(closed_ms: int | None, found: str) -> None:
+    """A connection may stay open for a second after an error that ends its use."""
+    connection = opened(closed_ms=closed_ms, closed_by="client" if closed_ms else "")
+    recording = recorded(asked(3, REFUSED_NAME, at_ms=10), connections=(connection,))
+    assert left_open(recording, ErrorCode.INVALID_REQUEST) == found
+    assert left_open(recording, ErrorCode.REBOOTSTRAP_REQUIRED) == ""
+
+
+def test_connection_without_an_error_may_stay_open() -> None:
+    """Nothing is said about connections whose use no error ended."""
+    recording = recorded(asked(3), connections=(opened(closed_ms=None, closed_by=""),))
+    assert left_open(recording, ErrorCode.INVALID_REQUEST) == ""
+
+
+@pytest.mark.parametrize(
+    ("recording", "loop"),
+    [
+        pytest.param(recorded(), "", id="no-request"),
+        pytest.param(
+            recorded(asked(3), connections=(opened(api_versions_requests=20),)), "", id="twenty"
+        ),
+        pytest.param(
+            recorded(asked(3), connections=(opened(api_versions_requests=21),)),
+            "the client loops on one connection: 1 ApiVersions request in 2.0 s",
+            id="twenty-one",
+        ),
+        pytest.param(
+            recorded(*(asked(3, connection=n, at_ms=26 * n) for n in range(201)), duration_ms=6000),
+            "",
+            id="two-hundred-in-five-seconds",
+        ),
+        pytest.param(
+            recorded(*(asked(3, connection=n, at_ms=25 * n) for n in range(201)), duration_ms=5010),
+            "the client loops over many connections: 201 ApiVersions requests in 5.0 s, 40 per second",
+            id="more-in-five-seconds",
+        ),
+    ],
+)
+def test_loop_is_told_from_quiet_retries(recording: Recording, loop: str) -> None:
+    """More than 20 requests on a connection, or 200 in five seconds, are a loop."""
+    assert loop_in(recording) == loop
+
+
+def test_rate_counts_from_the_first_request() -> None:
+    """The time before the first request, in which the client starts, is left out."""
+    recording = recorded(*(asked(3, at_ms=1000) for _ in range(50)), duration_ms=3000)
+    assert rate_of(recording) == "50 ApiVersions requests in 2.0 s, 25 per second"

@@ -1,0 +1,220 @@
+"""The model client against literal scripts, in virtual time: which requests it sends, and what it reports."""
+
+from __future__ import annotations
+
+import pytest
+
+from fixtures.scripted_broker.playing import Play
+from fixtures.under_test.in_memory_client import play_in_memory
+from reference_model.clients.oracle import forbidden_moves
+from reference_model.clients.script import (
+    CLUSTER_ID,
+    EMPTY,
+    HEALTHY_SCRIPT,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    all_connections,
+    one_node,
+)
+from strategies.broker_scripts import (
+    REFUSAL_WITHOUT_RANGE,
+    broker_up_to,
+    broker_with,
+    metadata_ranges,
+    refusal,
+)
+from strategies.cluster_scripts import healthy_cluster, replaced_cluster, swapped_nodes
+from strategies.nonsense_scripts import healing
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+
+NAMES = {API_VERSIONS_KEY: "ApiVersions", METADATA_KEY: "Metadata"}
+
+
+def requests_of(play: Play) -> list[str]:
+    """Return the requests of a play in order, each with its connection and its version."""
+    return [
+        f"{each.connection} {NAMES[each.api_key]} v{each.api_version}"
+        for each in play.recording.requests
+    ]
+
+
+def ids_of(play: Play) -> list[tuple[str | None, int]]:
+    """Return the cluster id and the node id of each ApiVersions request."""
+    bodies = [each.body for each in play.recording.requests if each.body is not None]
+    return [(body.cluster_id, body.node_id) for body in bodies]
+
+
+def test_healthy_broker() -> None:
+    """It asks for metadata on a bootstrap connection, then on one to the node that it discovered."""
+    play = play_in_memory(HEALTHY_SCRIPT)
+    assert play.result.outcome == "ok"
+    assert play.result.exit_status == 0
+    assert requests_of(play) == [
+        "0 ApiVersions v5",
+        "0 Metadata v13",
+        "1 ApiVersions v5",
+        "1 Metadata v13",
+    ]
+    assert ids_of(play) == [(None, -1), (CLUSTER_ID, 1)]
+
+
+@pytest.mark.parametrize(
+    ("script", "versions"),
+    [
+        (broker_up_to(2), (5, 2)),
+        (broker_up_to(0), (5, 0)),
+        (broker_up_to(0, REFUSAL_WITHOUT_RANGE), (5, 0)),
+        (broker_up_to(0, refusal((9, 12))), (5, 0)),
+        (broker_up_to(0, refusal((4, 2))), (5, 0)),
+        (broker_up_to(0, refusal((-3, -1))), (5, 0)),
+        (broker_up_to(3, refusal((3, 5))), (5, 4, 3)),
+        (broker_up_to(0, Answer(error_code=35, cut_to=2)), (5, 0)),
+    ],
+    ids=["0-2", "0-0", "none", "too-high", "reversed", "negative", "refused-one", "cut"],
+)
+def test_refusals(script: Script, versions: tuple[int, ...]) -> None:
+    """It asks in the highest usable version that a refusal names, and else in v0."""
+    play = play_in_memory(script)
+    assert play.result.outcome == "ok"
+    on_first = [each.api_version for each in play.recording.requests if each.connection == 0]
+    assert tuple(on_first[:-1]) == versions
+
+
+def test_refusal_and_close() -> None:
+    """If the broker closes the connection after a refusal, the next connection begins with the version after it."""
+    play = play_in_memory(
+        broker_up_to(2, Answer(error_code=35, layout=0, table=EMPTY, then="close"))
+    )
+    assert requests_of(play)[:3] == ["0 ApiVersions v5", "1 ApiVersions v0", "1 Metadata v13"]
+
+
+def test_refusal_of_everything() -> None:
+    """If v0 is refused too, it closes the connection, and tries again with growing pauses until its time is over."""
+    play = play_in_memory(one_node(refusal((0, 1))))
+    assert play.result.detail == "NoCommonVersion: the broker refuses every version of ApiVersions"
+    assert [each.opened_ms // 100 for each in play.recording.connections] == [0, 1, 3, 7, 15]
+    assert {each.closed_by for each in play.recording.connections} == {"client"}
+    assert play.recording.versions_of_api_versions[:3] == (5, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("table", "version"),
+    [
+        (metadata_ranges(0, 4), 4),
+        (metadata_ranges(3, 32767), 13),
+        (Table(before=((10_000, 0, 0),), after=((-5, 1, 0),)), 13),
+        (metadata_ranges(60, 70), None),
+        (metadata_ranges(7, 2), None),
+        (metadata_ranges(-3, -1), None),
+        (Table(removed=(METADATA_KEY,)), None),
+    ],
+    ids=["lower", "higher", "unknown", "too-high", "reversed", "negative", "absent"],
+)
+def test_tables(table: Table, version: int | None) -> None:
+    """It sends the newest version in both ranges, and nothing if there is none."""
+    play = play_in_memory(broker_with(table, timeout_ms=2000))
+    sent = {each.api_version for each in play.recording.requests if each.api_key == METADATA_KEY}
+    assert sent == (set() if version is None else {version})
+    assert play.result.outcome == ("error" if version is None else "ok")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(table=Table(null=True)),
+        Answer(table=Table(claimed_count=2**31 - 1)),
+        Answer(cut_to=20),
+        Answer(cut_to=1),
+        Answer(correlation_shift=1),
+        Answer(flexible_header=True),
+        Answer(claimed_size=-1),
+        Answer(error_code=41, table=EMPTY),
+        Answer(error_code=30_000),
+    ],
+    ids=lambda answer: repr(answer),
+)
+def test_nonsense(answer: Answer) -> None:
+    """It reports an error in its time, with few requests, and works again when the broker is healthy."""
+    play = play_in_memory(one_node(answer))
+    assert play.result.outcome == "error"
+    assert play.recording.all_requests <= 10
+    assert {each.closed_by for each in play.recording.connections} == {"client"}
+    recovered = play_in_memory(healing(answer))
+    assert recovered.recording.cut_short == "the client has recovered"
+    assert recovered.result.asks[-1].ok
+
+
+def test_invalid_request() -> None:
+    """INVALID_REQUEST is reported at once; the connection is closed without a further request."""
+    play = play_in_memory(one_node(Answer(error_code=42, table=EMPTY)))
+    assert requests_of(play) == ["0 ApiVersions v5"]
+    assert play.result.detail == "RequestRefused: the broker responded with INVALID_REQUEST"
+    assert play.recording.connections[0].closed_by == "client"
+
+
+@pytest.mark.parametrize("action", ["close", "reset", "silence"])
+def test_no_response(action: str) -> None:
+    """A broker that closes or stays silent is given up within the timeout."""
+    play = play_in_memory(one_node(Answer(action=action)))  # type: ignore[arg-type]
+    assert play.result.outcome == "error"
+    assert play.result.duration_ms <= 2000
+
+
+def test_closed_at_once() -> None:
+    """A broker that closes each connection as soon as it is open gets a few more, and an error is reported."""
+    play = play_in_memory(all_connections(ConnectionScript(on_open="close")))
+    assert play.result.outcome == "error"
+    assert play.recording.all_connections == 5
+
+
+def test_slow_pieces() -> None:
+    """A response that comes slowly and in pieces is waited for, and so is its throttle time."""
+    play = play_in_memory(one_node(Answer(pieces=5, delay_ms=100, throttle_time_ms=300)))
+    assert play.result.outcome == "ok"
+    assert play.result.duration_ms >= 2 * (500 + 300)
+
+
+def test_several_nodes() -> None:
+    """It asks one node after the other, with the ids of each, and once per connection."""
+    play = play_in_memory(healthy_cluster(nodes=2))
+    assert ids_of(play) == [(None, -1), (CLUSTER_ID, 2), (CLUSTER_ID, 1)]
+    assert play.recording.all_connections == 3
+
+
+@pytest.mark.parametrize("option", ["without_cluster_check", "without_rebootstrap"])
+def test_disabled_check(option: str) -> None:
+    """Without the check it never sends an id."""
+    play = play_in_memory(healthy_cluster(nodes=2, options=(option,)))
+    assert set(ids_of(play)) == {(None, -1)}
+
+
+@pytest.mark.parametrize(
+    "script", [replaced_cluster(), replaced_cluster(2), swapped_nodes(), swapped_nodes(3)]
+)
+def test_misrouted(script: Script) -> None:
+    """After REBOOTSTRAP_REQUIRED it begins again at the bootstrap server, without ids, and works again."""
+    play = play_in_memory(script)
+    assert play.result.asks[-1].ok
+    first = next(
+        number for number, (cluster_id, _) in enumerate(ids_of(play)) if cluster_id is not None
+    )
+    assert ids_of(play)[first + 1] == (None, -1)
+    assert play.recording.connections[2].node == 0
+    assert not forbidden_moves(play.recording)
+
+
+def test_failing_node() -> None:
+    """If no known node works, it bootstraps again, unless it may not."""
+    broken = NodeScript(connections=(ConnectionScript(on_open="close"),))
+    once = NodeScript(connections=(ConnectionScript(), ConnectionScript(on_open="close")))
+    script = Script(nodes=(once, broken), timeout_ms=1000)
+    play = play_in_memory(script)
+    nodes = [each.node for each in play.recording.connections]
+    assert nodes[:4] == [0, 1, 0, 0]
+    limited = play_in_memory(
+        Script(nodes=(once, broken), timeout_ms=1000, options=("without_rebootstrap",))
+    )
+    assert [each.node for each in limited.recording.connections] == [0, 1, 0, 1, 0]

@@ -1,0 +1,425 @@
+"""One connection to a scripted broker: what is written, when it ends, and what is recorded of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reference_model.clients.script import (
+    CLUSTER_ID,
+    EMPTY,
+    ITSELF,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    all_connections,
+    one_node,
+)
+from reference_model.clients.scripted_connection import (
+    LARGEST_REQUEST_BYTES,
+    Write,
+)
+from tests.reference_model.clients.scripted_network import (
+    CLOSES,
+    NAMED,
+    Network,
+    about_versions,
+    ids,
+    metadata,
+    metadata_in,
+    other,
+    produce,
+    told,
+)
+from wire.api_versions import ApiVersionsRequest
+from wire.codec import decode
+from wire.error_codes import ErrorCode
+from wire.frames import encode_frame
+from wire.message_schemas import Api
+from wire.startup_messages import (
+    DESCRIBE_CLUSTER,
+    FIND_COORDINATOR,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
+
+TOKEN = b"\0some\0secret"
+
+
+def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
+    """The first request gets the first answer, and all after the second get the second."""
+    network = Network(one_node(Answer(error_code=35, table=ITSELF, layout=0), Answer(table=EMPTY)))
+    answers = [network.send(about_versions(version)) for version in (3, 0, 0)]
+    codes = [told(write, 0)[0] for (write,) in answers]
+    assert codes == [ErrorCode.UNSUPPORTED_VERSION, ErrorCode.NONE, ErrorCode.NONE]
+
+
+def test_request_is_answered_once_its_last_byte_is_there() -> None:
+    """Bytes may come one by one."""
+    network = Network(Script())
+    data = about_versions(0)
+    assert [network.send(data[at : at + 1]) for at in range(len(data) - 1)] == [[]] * (
+        len(data) - 1
+    )
+    (write,) = network.send(data[-1:])
+    assert ids([write]) == [7]
+
+
+def test_responses_have_the_order_of_the_requests() -> None:
+    """Pipelined requests are answered in their order, and a delay of one holds back those after it."""
+    network = Network(one_node(Answer(delay_ms=50, pieces=2)))
+    first, second, third = network.send(about_versions(0, id_=1), metadata(0, id_=2), now_ms=10)
+    assert [first.delay_ms, second.delay_ms, third.delay_ms] == [50, 50, 0]
+    assert (first.data + second.data)[4:8] == bytes.fromhex("00000001")
+    assert ids([third]) == [2]
+    versions, topics = network.seen(109)
+    assert (versions.response, topics.response) == (first.data, b"")
+    versions, topics = network.seen(110)
+    assert (versions.response, topics.response) == (first.data + second.data, third.data)
+
+
+def test_pieces_are_as_many_as_the_frame_allows() -> None:
+    """A frame is never cut into more pieces than it has bytes."""
+    network = Network(one_node(Answer(body=b"", pieces=100, then="reset")))
+    writes = network.send(about_versions(0))
+    assert [len(write.data) for write in writes] == [1] * 8
+    assert [write.then for write in writes] == ["stay"] * 7 + ["reset"]
+
+
+@pytest.mark.parametrize("action", ["close", "reset"])
+def test_answer_can_be_the_end_of_the_connection(action: Any) -> None:
+    """The connection ends after the delay; later requests on it are not answered, and not read after the end."""
+    network = Network(one_node(Answer(action=action, delay_ms=30)))
+    assert network.send(about_versions(3), now_ms=10) == [Write(delay_ms=30, then=action)]
+    assert network.send(metadata(9), now_ms=39) == []
+    assert network.send(metadata(9), now_ms=40) == []
+    (connection,) = network.recording().connections
+    assert (connection.closed_ms, connection.closed_by, connection.requests) == (40, "broker", 2)
+    assert [request.is_served for request in network.seen()] == [True, False]
+    (connection,) = network.recording(39).connections
+    assert (connection.closed_ms, connection.closed_by) == (None, "")
+
+
+def test_client_may_close_before_the_broker_does() -> None:
+    """What was not written by then is not recorded as written."""
+    network = Network(one_node(Answer(pieces=2, delay_ms=50, then="close")))
+    first, _ = network.send(about_versions(3))
+    assert network.cluster.has_open_connections is False
+    network.connection.client_closed(60)
+    network.connection.client_closed(70)
+    (connection,) = network.recording().connections
+    assert (connection.closed_ms, connection.closed_by) == (60, "client")
+    (request,) = network.seen()
+    assert request.response == first.data
+
+
+def test_silence_stays() -> None:
+    """No response can follow one that is missing; requests are recorded all the same."""
+    network = Network(one_node(Answer(action="silence"), Answer()))
+    for frame in (about_versions(3), about_versions(3), metadata(0), produce(), b"\xff" * 4):
+        assert network.send(frame) == []
+    recording = network.recording()
+    assert [request.response for request in recording.requests] == [b""] * 4
+    assert [request.body for request in recording.requests][:2] == [NAMED, NAMED]
+    assert recording.connections[0].closed_ms is None
+    assert recording.unserved == ()
+    assert network.cluster.has_open_connections
+
+
+def test_silent_connection_answers_nothing() -> None:
+    """Its requests are decoded and recorded."""
+    network = Network(all_connections(ConnectionScript(on_open="silence")))
+    assert network.connection.opening == []
+    assert network.send(about_versions(3)) == []
+    (request,) = network.seen()
+    assert (request.body, request.problem, request.is_served) == (NAMED, "", False)
+
+
+def test_connection_can_be_closed_as_soon_as_it_is_open() -> None:
+    """It reads nothing."""
+    network = Network(all_connections(ConnectionScript(on_open="close")))
+    assert network.connection.opening == CLOSES
+    assert network.send(about_versions(3)) == []
+    recording = network.recording()
+    assert recording.requests == ()
+    assert recording.connections[0].closed_by == "broker"
+
+
+@pytest.mark.parametrize("version", [6, 100, 32767, -1, -32768])
+def test_versions_that_no_broker_supports_are_refused(version: int) -> None:
+    """Whatever the script says, they get UNSUPPORTED_VERSION and v0's layout, and no answer of the script is used."""
+    network = Network(
+        all_connections(ConnectionScript(newest_version=9, answers=(Answer(error_code=42),)))
+    )
+    (write,) = network.send(about_versions(version))
+    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 5)])
+    (request,) = network.seen()
+    assert (request.is_served, request.body) == (False, None)
+    assert request.answer is not None
+    assert request.answer.error_code == 35
+
+
+def test_versions_above_the_newest_one_are_refused() -> None:
+    """The refusal lists the range of ApiVersions, and so does the table."""
+    network = Network(all_connections(ConnectionScript(newest_version=2)))
+    (refusal,) = network.send(about_versions(3))
+    assert told(refusal, 0) == (ErrorCode.UNSUPPORTED_VERSION, [(18, 0, 2)])
+    (write,) = network.send(about_versions(2))
+    code, entries = told(write, 2)
+    assert code is ErrorCode.NONE
+    assert [entry for entry in entries if entry[0] == 18] == [(18, 0, 2)]
+
+
+def test_script_can_say_how_a_version_is_refused() -> None:
+    """The refusal is an answer like any other."""
+    refusal = Answer(action="close")
+    network = Network(all_connections(ConnectionScript(newest_version=2, refusal=refusal)))
+    assert network.send(about_versions(3)) == CLOSES
+
+
+@pytest.mark.parametrize(
+    ("table", "named"),
+    [
+        (Table(changed=((18, 0, 2),)), [(18, 0, 2)]),
+        (Table(after=((18, 7, 9),), removed=(18,)), [(18, 7, 9)]),
+        (Table(changed=((18, 0, 1),), after=((18, 4, 5),)), [(18, 0, 1), (18, 4, 5)]),
+    ],
+)
+def test_api_versions_is_refused_outside_the_table_of_the_connection(
+    table: Table, named: list[tuple[int, int, int]]
+) -> None:
+    """A real broker with that table would refuse it, and name its range."""
+    network = Network(one_node(Answer(table=table)))
+    network.send(about_versions(3))
+    (write,) = network.send(about_versions(3))
+    assert told(write, 0) == (ErrorCode.UNSUPPORTED_VERSION, named)
+    network.reconnect()
+    assert told(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("table", [EMPTY, Table(changed=((18, 0, 9),))])
+def test_api_versions_is_served_if_the_table_allows_it_or_does_not_list_it(table: Table) -> None:
+    """A broker always serves ApiVersions."""
+    network = Network(one_node(Answer(table=table)))
+    network.send(about_versions(3))
+    assert told(network.send(about_versions(3))[0], 3)[0] is ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    ("table", "version", "served"),
+    [
+        (Table(), 13, True),
+        (Table(), 14, False),
+        (Table(changed=((3, 2, 5),)), 5, True),
+        (Table(changed=((3, 2, 5),)), 6, False),
+        (Table(changed=((3, 2, 5),)), 1, False),
+        (Table(changed=((3, 5, 2),)), 3, False),
+        (Table(removed=(3,)), 0, False),
+        (Table(changed=((3, 0, 1),), after=((3, 4, 5),)), 4, True),
+        (Table(changed=((3, 4, 5),), before=((3, 0, 1),)), 0, True),
+        (EMPTY, 0, False),
+    ],
+)
+def test_other_requests_are_served_as_the_table_says(
+    table: Table, version: int, served: bool
+) -> None:
+    """Duplicate entries are read leniently: one that allows the version is enough. Anything else closes the connection."""
+    network = Network(one_node(Answer(table=table)))
+    network.send(about_versions(3))
+    frame = metadata(min(version, 13))
+    (write,) = network.send(frame[:6] + version.to_bytes(2) + frame[8:])
+    assert (write.then == "close") is not served
+    assert network.seen()[-1].is_served is served
+    assert network.recording().unserved == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(error_code=35, table=EMPTY),
+        Answer(table=Table(null=True)),
+        Answer(table=Table(base="empty", claimed_count=2**31 - 1)),
+    ],
+)
+def test_no_table_changes_nothing(answer: Answer) -> None:
+    """After an error or a table that cannot be read, the table of before holds; at first it is that of a healthy broker."""
+    network = Network(one_node(answer))
+    network.send(about_versions(3))
+    assert ids(network.send(metadata(9))) == [8]
+
+
+def test_a_client_that_asks_for_no_table_is_served() -> None:
+    """Clients older than ApiVersions ask for none."""
+    network = Network(one_node(Answer(action="close")))
+    assert ids(network.send(metadata(0))) == [8]
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_metadata_lists_the_nodes_in_every_version(version: int) -> None:
+    """All nodes of the script are listed, with the ids of the connection."""
+    ids_ = ConnectionScript(node_ids=(7, 1))
+    network = Network(Script(nodes=(NodeScript(connections=(ids_,)), NodeScript())))
+    (write,) = network.send(metadata(version))
+    body = metadata_in(write, version)
+    nodes = [(each.node_id, each.host, each.port) for each in body.brokers]
+    assert nodes == [(7, "127.0.0.1", 9092), (1, "127.0.0.1", 9093)]
+    if version >= 2:
+        assert (body.controller_id, body.cluster_id) == (7, CLUSTER_ID)
+    (request,) = network.seen()
+    assert (request.client_id, request.response) == ("me", write.data)
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "fields"),
+    [
+        (FIND_COORDINATOR, 0, {"key": "group"}),
+        (FIND_COORDINATOR, 6, {"coordinator_keys": ("group",)}),
+        (DESCRIBE_CLUSTER, 0, {}),
+        (DESCRIBE_CLUSTER, 2, {}),
+    ],
+)
+def test_other_apis_of_the_cluster_are_served(api: Api, version: int, fields: Any) -> None:
+    """Their responses decode to the end."""
+    network = Network(Script())
+    (write,) = network.send(other(api, version, **fields))
+    header = 8 + api.response_header_version(version)
+    decode(api.response, write.data[header:], version=version)
+    assert network.seen()[0].is_served
+
+
+def test_bytes_after_the_body_of_another_request_are_ignored() -> None:
+    """Kafka ignores them too."""
+    network = Network(Script())
+    frame = metadata(13)
+    assert ids(network.send(encode_frame(frame[4:] + b"\0"))) == [8]
+
+
+def test_what_cannot_be_answered_closes_and_is_listed_once() -> None:
+    """An API, or a version of one, that the table allows but a scripted broker does not know."""
+    network = Network(one_node(Answer(table=Table(changed=((3, -2, 99),)))))
+    for frame in (produce(), produce(), metadata(0)[:6] + b"\x00\x0e" + metadata(0)[8:]):
+        network.reconnect()
+        network.send(about_versions(3))
+        assert network.send(frame) == CLOSES
+    network.reconnect()
+    network.send(about_versions(3))
+    assert network.send(metadata(0)[:6] + b"\xff\xff" + metadata(0)[8:]) == CLOSES
+    assert network.recording().unserved == ((0, 3), (3, 14))
+
+
+def test_other_request_that_cannot_be_read_closes() -> None:
+    """Its problem is recorded."""
+    network = Network(Script())
+    assert network.send(encode_frame(metadata(13)[4:-3])) == CLOSES
+    (request,) = network.seen()
+    assert request.problem
+    assert not request.is_served
+
+
+@pytest.mark.parametrize(
+    ("payload", "client_id", "problem"),
+    [
+        ("0012 0003 00000007 0002 6d65 00 05736f6d65 0231 00", "me", False),
+        ("0012 0003 00000007 ffff 00 05736f6d65 0231 00", None, False),
+        ("0012 0003 00000007 0002 6d65 00 05736f6d65", "me", True),
+        ("0012 0003 00000007 0002 6d65 00 05736f6d65 0231 00 00", "me", True),
+        ("0012 0003 00000007 0009 6d65", None, True),
+        ("0012 0003 00000007", None, True),
+        ("0012 0000 00000007 0002 6d65 00", "me", True),
+    ],
+)
+def test_api_versions_request_is_answered_whether_it_can_be_read_or_not(
+    payload: str, client_id: str | None, problem: bool
+) -> None:
+    """The recording says what is wrong; the response is that of the script."""
+    network = Network(Script())
+    data = encode_frame(bytes.fromhex(payload))
+    (write,) = network.send(data)
+    (request,) = network.seen()
+    assert (request.data, request.response) == (data, write.data)
+    assert (request.client_id, bool(request.problem)) == (client_id, problem)
+    assert (request.body is None) is problem
+
+
+@pytest.mark.parametrize(
+    ("data", "unreadable"),
+    [
+        ("16030102 00010001", "16030102 00010001"),
+        ("ffffffff 0012", "ffffffff 0012"),
+        (f"{LARGEST_REQUEST_BYTES + 1:08x}", f"{LARGEST_REQUEST_BYTES + 1:08x}"),
+        ("00000000", "00000000"),
+        ("00000003 001200 ffff", "00000003 001200"),
+        ("7fffffff" + "00" * 100, "7fffffff" + "00" * 60),
+    ],
+    ids=["TLS", "negative", "too large", "empty", "short", "long"],
+)
+def test_bytes_that_are_no_request_close(data: str, unreadable: str) -> None:
+    """Their first bytes are kept, and nothing more is read."""
+    network = Network(Script())
+    assert network.send(bytes.fromhex(data)) == CLOSES
+    assert network.send(about_versions(3)) == []
+    (connection,) = network.recording().connections
+    assert connection.unreadable == bytes.fromhex(unreadable)
+    assert (connection.closed_by, connection.requests) == ("broker", 0)
+
+
+@pytest.mark.parametrize("closes_after", [1, 2])
+def test_connection_is_closed_after_some_responses(closes_after: int) -> None:
+    """ApiVersions does not count."""
+    network = Network(all_connections(ConnectionScript(closes_after=closes_after)))
+    writes = network.send(*[about_versions(0)] * 3, *[metadata(0)] * 3)
+    assert [write.then for write in writes] == [*["stay"] * (2 + closes_after), "close"]
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "node", "misrouted"),
+    [
+        (None, -1, False),
+        (CLUSTER_ID, 1, False),
+        (CLUSTER_ID, 2, True),
+        ("other", 1, True),
+        (None, 1, True),
+    ],
+)
+def test_ids_of_another_broker_get_rebootstrap_required(
+    cluster_id: str | None, node: int, misrouted: bool
+) -> None:
+    """A healthy answer checks the ids of KIP-1242; any other answer is given as it is."""
+    body = ApiVersionsRequest(
+        client_software_name="some",
+        client_software_version="1",
+        cluster_id=cluster_id,
+        node_id=node,
+    )
+    for answer, code in ((Answer(), 129 * misrouted), (Answer(throttle_time_ms=1), 0)):
+        network = Network(one_node(answer))
+        assert told(network.send(about_versions(5, body=body))[0], 5)[0] == code
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("token", [TOKEN, b""], ids=["long", "short"])
+def test_sasl_needs_a_handshake_and_one_token(version: int, token: bytes) -> None:
+    """After v0 the token is bare, after v1 it is wrapped; then other requests are served."""
+    network = Network(Script(listener="sasl_plaintext"))
+    network.send(about_versions(3))
+    (write,) = network.send(other(SASL_HANDSHAKE, version, mechanism="PLAIN"))
+    assert write.data[8:] == bytes.fromhex("0000 00000001 0005") + b"PLAIN"
+    if version == 0:
+        (accepted,) = network.send(encode_frame(token))
+        assert accepted.data == bytes(4)
+    else:
+        (accepted,) = network.send(other(SASL_AUTHENTICATE, 2, auth_bytes=token))
+        assert accepted.data[4:] == bytes.fromhex("00000008 00 0000 00 01 0000000000000000 00")
+    assert ids(network.send(metadata(9))) == [8]
+    keys = [(request.api_key, request.api_version) for request in network.seen()]
+    assert keys == [(18, 3), (17, version), (36, 2 if version else -1), (3, 9)]
+    assert all(request.is_served for request in network.seen())
+
+
+def test_nothing_else_is_served_before_authentication() -> None:
+    """Metadata closes the connection."""
+    network = Network(Script(listener="sasl_plaintext"))
+    assert network.send(metadata(0)) == CLOSES

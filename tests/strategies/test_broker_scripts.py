@@ -1,0 +1,301 @@
+"""Scripts for clients: each strategy reaches its extremes, shrinks to its plainest script, and can be read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference_model.clients import script as scripts
+from reference_model.clients.answer_bytes import answer_bytes
+from reference_model.clients.script import (
+    EMPTY,
+    ITSELF,
+    Answer,
+    ConnectionScript,
+    Script,
+    Table,
+    one_node,
+)
+from strategies.broker_scripts import (
+    NEWEST_METADATA,
+    REFUSAL_WITHOUT_RANGE,
+    SUCCESS_MS,
+    broker_up_to,
+    broker_with,
+    brokers_before_named_ranges,
+    brokers_of_the_future,
+    brokers_that_change,
+    brokers_that_close,
+    brokers_that_name_their_range,
+    brokers_with_lower_metadata,
+    brokers_with_metadata_ranges,
+    brokers_with_odd_ranges,
+    brokers_with_useless_ranges,
+    brokers_without_overlap,
+    changing_table,
+    closing_broker,
+    descending_refusals,
+    flexible_brokers,
+    listed_metadata,
+    metadata_ranges,
+    range_of_metadata,
+    refusal,
+    refusal_with_metadata,
+    table_in_every_refusal,
+    tables_in_every_refusal,
+    tables_in_refusals,
+)
+from strategies.cluster_scripts import (
+    OTHER_CLUSTER_ID,
+    brokers_that_demand_rebootstrapping,
+    clusters_without_the_check,
+    healthy_cluster,
+    healthy_clusters,
+    misrouted_clusters,
+    rebootstrapping,
+    replaced_cluster,
+    swapped_nodes,
+)
+from strategies.nonsense_scripts import (
+    RECOVERY_MS,
+    brokers_before_api_versions,
+    brokers_that_heal,
+    brokers_that_refuse_names,
+    brokers_that_talk_nonsense,
+    healing,
+    nonsense_answers,
+    refused_for_name,
+    talking_nonsense,
+    without_answer,
+)
+from tests.strategies.search import find_any, minimal
+from wire.api_versions import NEWEST_VERSION
+
+PLAINEST = {
+    brokers_that_name_their_range: broker_up_to(0),
+    brokers_before_named_ranges: broker_up_to(0, REFUSAL_WITHOUT_RANGE),
+    brokers_with_useless_ranges: None,
+    brokers_with_odd_ranges: None,
+    tables_in_every_refusal: table_in_every_refusal(1),
+    tables_in_refusals: refusal_with_metadata(0, 0),
+    flexible_brokers: broker_up_to(3),
+    brokers_with_metadata_ranges: broker_with(metadata_ranges(0, 0)),
+    brokers_with_lower_metadata: broker_with(metadata_ranges(0, 0)),
+    brokers_without_overlap: None,
+    brokers_of_the_future: broker_with(Table()),
+    brokers_that_change: changing_table(metadata_ranges(0, 0)),
+    brokers_that_close: closing_broker(1),
+    brokers_that_refuse_names: refused_for_name(),
+    brokers_that_talk_nonsense: talking_nonsense(Answer(table=Table(null=True))),
+    brokers_that_heal: healing(Answer(action="close")),
+    brokers_before_api_versions: without_answer("close"),
+    healthy_clusters: healthy_cluster(),
+    clusters_without_the_check: healthy_cluster(newest=0),
+    misrouted_clusters: replaced_cluster(),
+    brokers_that_demand_rebootstrapping: rebootstrapping(),
+}
+"""Each strategy of scripts with its simplest one; None if it has none that is worth naming."""
+EVERY_SCRIPT = st.one_of([strategy() for strategy in PLAINEST])
+
+
+@given(script=EVERY_SCRIPT)
+def test_script_is_read_back(script: Script) -> None:
+    """The text of a script evaluates to the script, and equal scripts have one hash: a run stores and finds them so."""
+    again = eval(repr(script), vars(scripts))
+    assert again == script
+    assert hash(again) == hash(script)
+
+
+@given(script=EVERY_SCRIPT, version=st.integers(0, NEWEST_VERSION))
+def test_every_answer_can_be_written(script: Script, version: int) -> None:
+    """No answer has a value that does not fit its field in any version."""
+    for answer in script.answers:
+        if answer.action == "answer":
+            answer_bytes(answer, api_version=version, correlation_id=7)
+
+
+@given(script=EVERY_SCRIPT)
+def test_no_script_takes_too_long(script: Script) -> None:
+    """A client has at most ten seconds, and so much only if it may end earlier."""
+    assert script.timeout_ms <= RECOVERY_MS
+    may_keep_asking = script.ends_after is not None or script.heals_after_ms is not None
+    assert script.keeps_asking is may_keep_asking
+
+
+@given(script=brokers_that_heal())
+def test_broker_that_heals_lets_no_client_wait(script: Script) -> None:
+    """Until it heals, a broker leaves no connection open: a client may rightly wait there, or keep the table."""
+    (connection,) = script.nodes[0].connections
+    for answer in connection.answers:
+        closes = answer.action in ("close", "reset") or answer.then != "stay"
+        assert closes or connection.on_open == "close"
+
+
+@pytest.mark.parametrize("strategy", PLAINEST, ids=lambda strategy: strategy.__name__)
+def test_strategy_shrinks_to_its_plainest_script(
+    strategy: Callable[[], st.SearchStrategy[Script]],
+) -> None:
+    """The simplest example of a strategy is the plainest script of its kind."""
+    plainest = PLAINEST[strategy]
+    if plainest is not None:
+        assert minimal(strategy()) == plainest
+
+
+def refusals(script: Script) -> list[Answer]:
+    """Return what versions get that the brokers of a script do not support."""
+    return [
+        connection.refusal
+        for node in script.nodes
+        for connection in node.connections
+        if connection.refusal is not None
+    ]
+
+
+def first(script: Script) -> Answer:
+    """Return the first answer of a script."""
+    return next(iter(script.answers))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "extreme"),
+    [
+        (brokers_that_name_their_range, lambda s: s == broker_up_to(2)),
+        (brokers_before_named_ranges, lambda s: refusals(s)[0].pieces == 3),
+        (brokers_with_useless_ranges, lambda s: refusals(s)[0] == REFUSAL_WITHOUT_RANGE),
+        (brokers_with_useless_ranges, lambda s: refusals(s)[0] == refusal((-32768, -1))),
+        (brokers_with_useless_ranges, lambda s: refusals(s)[0] == refusal((6, 9))),
+        (brokers_with_useless_ranges, lambda s: refusals(s)[0] == refusal((3, 2))),
+        (brokers_with_odd_ranges, lambda s: refusal((0, 5)) in refusals(s)),
+        (brokers_with_odd_ranges, lambda s: refusal((0, 2), (0, 2)) in refusals(s)),
+        (brokers_with_odd_ranges, lambda s: s == descending_refusals(NEWEST_VERSION)),
+        (tables_in_every_refusal, lambda s: listed_metadata(s) == "v1 to v12"),
+        (tables_in_refusals, lambda s: refusals(s)[0].table.base == "healthy"),
+        (flexible_brokers, lambda s: first(s).pieces == 5 and first(s).delay_ms > 50),
+        (brokers_with_metadata_ranges, lambda s: range_of_metadata(s) == (0, NEWEST_METADATA)),
+        (
+            brokers_with_metadata_ranges,
+            lambda s: range_of_metadata(s) == (NEWEST_METADATA, NEWEST_METADATA),
+        ),
+        (brokers_without_overlap, lambda s: listed_metadata(s) == "no version of it"),
+        (brokers_without_overlap, lambda s: listed_metadata(s) == "v-3 to v-1"),
+        (brokers_without_overlap, lambda s: listed_metadata(s) == "v60 to v1000"),
+        (brokers_without_overlap, lambda s: listed_metadata(s) == "v7 to v6"),
+        (brokers_of_the_future, lambda s: len(first(s).table.after) >= 20),
+        (brokers_of_the_future, lambda s: any(k >= 10_000 for k, _, _ in first(s).table.before)),
+        (brokers_of_the_future, lambda s: any(k < 0 for k, _, _ in first(s).table.changed)),
+        (brokers_of_the_future, lambda s: any(tag >= 2**28 for tag, _ in first(s).unknown_tags)),
+        (brokers_of_the_future, lambda s: any(len(d) > 127 for _, d in first(s).unknown_tags)),
+        (brokers_of_the_future, lambda s: first(s).finalized_features_epoch > 2**32),
+        (brokers_that_change, lambda s: len(s.nodes) == 2),
+        (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
+        (brokers_before_api_versions, lambda s: first(s).action == "silence"),
+        (brokers_before_api_versions, lambda s: first(s).action == "reset"),
+        (brokers_before_api_versions, lambda s: s.nodes[0].connections[0].on_open == "silence"),
+        (brokers_before_api_versions, lambda s: s.nodes[0].connections[0].newest_version == 2),
+        (brokers_that_heal, lambda s: first(s).action == "reset"),
+        (brokers_that_heal, lambda s: first(s) == Answer(then="reset")),
+        (brokers_that_heal, lambda s: s.nodes[0].connections[0].on_open == "close"),
+        (healthy_clusters, lambda s: len(s.nodes) == 3),
+        (healthy_clusters, lambda s: len(s.nodes[0].connections[0].cluster_id) == 1),
+        (clusters_without_the_check, lambda s: s.nodes[0].connections[0].newest_version == 4),
+        (misrouted_clusters, lambda s: s == swapped_nodes(3)),
+        (misrouted_clusters, lambda s: s == replaced_cluster(3)),
+        (brokers_that_demand_rebootstrapping, lambda s: first(s).throttle_time_ms > 0),
+    ],
+)
+def test_extreme_is_drawn(
+    strategy: Callable[[], st.SearchStrategy[Script]], extreme: Callable[[Script], bool]
+) -> None:
+    """The rare scripts of each kind are drawn."""
+    assert find_any(strategy(), extreme)
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        lambda answer: answer.table.null,
+        lambda answer: answer.table.claimed_count == 2**31 - 1,
+        lambda answer: answer.cut_to == 0,
+        lambda answer: answer.cut_to == 2 and answer.error_code == 35,
+        lambda answer: answer.layout == 0 and answer.error_code == 0,
+        lambda answer: answer.layout == 3 and answer.error_code == 35,
+        lambda answer: answer.table == EMPTY and answer.error_code == 0,
+        lambda answer: answer.body == b"",
+        lambda answer: len(answer.trailing) > 20,
+        lambda answer: answer.table.descending,
+        lambda answer: any(low > high for _, low, high in answer.table.entries),
+        lambda answer: any(high < 0 for _, _, high in answer.table.entries),
+        lambda answer: len(answer.table.ranges_of(3)) > 1,
+        lambda answer: answer.flexible_header,
+        lambda answer: answer.correlation_shift == -1,
+        lambda answer: answer.claimed_size is not None and answer.claimed_size < 0,
+        lambda answer: answer.claimed_size is not None and answer.claimed_size >= 100_000_000,
+        lambda answer: answer.claimed_size is not None and answer.then == "reset",
+        lambda answer: answer.error_code == -1,
+        lambda answer: answer.error_code == 129,
+        lambda answer: answer.error_code == 137,
+        lambda answer: answer.error_code == 32767,
+    ],
+)
+def test_nonsense_of_every_kind_is_drawn(extreme: Callable[[Answer], bool]) -> None:
+    """Every way in which a response makes no sense is drawn."""
+    assert find_any(nonsense_answers(), extreme)
+
+
+def test_refusal_lists_only_its_ranges() -> None:
+    """A refusal is written in the layout of v0 and lists nothing but ApiVersions."""
+    answer = refusal((0, 2))
+    assert answer.table.entries == ((18, 0, 2),)
+    assert (answer.error_code, answer.layout) == (35, 0)
+    assert REFUSAL_WITHOUT_RANGE.table.entries == ()
+
+
+def test_refusals_descend_to_success() -> None:
+    """Each refusal names one version less than the one before, and a healthy answer follows."""
+    (connection,) = descending_refusals(2).nodes[0].connections
+    tables = [answer.table.entries for answer in connection.answers[:-1]]
+    assert tables == [((18, 0, 2),), ((18, 0, 1),), ((18, 0, 0),)]
+    assert connection.answers[-1] == Answer()
+
+
+@pytest.mark.parametrize(
+    ("table", "listed"),
+    [
+        (metadata_ranges(7, 2), "v7 to v2"),
+        (Table(removed=(3,)), "no version of it"),
+        (Table(changed=((3, 0, 1),), after=((3, 4, 5),)), "v0 to v1 and v4 to v5"),
+    ],
+)
+def test_listed_versions_are_named(table: Table, listed: str) -> None:
+    """The ranges of Metadata are named in the order of the table."""
+    assert listed_metadata(one_node(Answer(table=table))) == listed
+
+
+def test_swapped_nodes_all_move() -> None:
+    """After the first connection no node has the id that it had before."""
+    script = swapped_nodes(3)
+    before, after = script.nodes[0].connections
+    assert [before.id_of(place) for place in range(3)] == [1, 2, 3]
+    assert [after.id_of(place) for place in range(3)] == [2, 3, 1]
+    assert all(node.connections[-1] == after for node in script.nodes)
+
+
+def test_replaced_cluster_has_another_id() -> None:
+    """Only the first connection to the bootstrap server reaches the cluster that was there before."""
+    first_node, second_node = replaced_cluster(2).nodes
+    other = ConnectionScript(cluster_id=OTHER_CLUSTER_ID)
+    assert first_node.connections == (ConnectionScript(closes_after=1), other)
+    assert second_node.connections == (other,)
+
+
+@pytest.mark.parametrize(
+    ("listener", "closes_after"), [("plaintext", 2), ("ssl", 2), ("sasl_plaintext", 4)]
+)
+def test_first_connection_serves_two_requests(listener: str, closes_after: int) -> None:
+    """A connection with SASL closes after the two steps of authentication and two requests."""
+    script = changing_table(ITSELF, listener=listener)
+    assert script.nodes[0].connections[0].closes_after == closes_after
+    assert script.timeout_ms == SUCCESS_MS
