@@ -243,6 +243,9 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
     }
     if failure.script is not None:
         play = None if data is None else data["play"]
+        # What a property says of a client ends with a summary of the play.
+        last_line = failure.message.rpartition("\n")[2] if "\n" in failure.message else ""
+        texts["summary"] = _harmless(last_line[:_LONGEST_MESSAGE])
         return render_client_reproducer(templates, texts, failure.script, play)
     return templates.get_template("reproducer.py.j2").render(
         **texts,

@@ -346,6 +346,34 @@ def test_an_abort_is_recognised_by_its_signal(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout
 
 
+@pytest.mark.parametrize(("client", "status"), [("", 1), ("ask(connect(), 'metadata')", 0)])
+def test_a_client_that_does_not_recover_is_recognised(
+    client: str, status: int, tmp_path: Path
+) -> None:
+    """If the recorded client did not recover, a client that asks the healed broker for Metadata does better."""
+    script = one_node(Answer(action="close"), heals_after_ms=300)
+    failure = dataclasses.replace(
+        play_of(script, about_versions(3)),
+        message="the client does not work again\n1 request; exit status 1 after 2.0 s; not recovered",
+    )
+    client = f"import time; first.sendall(bytes.fromhex(BYTES['v3'])); time.sleep(0.5); {client}"
+    result = run(failure, tmp_path, client)
+    assert result.returncode == status, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("recorded", "status"), [(0, 1), (1, 0)])
+def test_where_the_wire_does_not_decide_the_exit_does(
+    recorded: int, status: int, tmp_path: Path
+) -> None:
+    """A client that sends the same, but ends otherwise, does not do what was recorded."""
+    failure = dataclasses.replace(
+        play_of(one_node(), about_versions(3)),
+        message=f"the application gets no error\n1 request; exit status {recorded} after 2.0 s",
+    )
+    result = run(failure, tmp_path, "ask(first, 'v3')")
+    assert result.returncode == status, result.stdout + result.stderr
+
+
 def test_nodes_pieces_delays_closes_and_healing(tmp_path: Path) -> None:
     """Ports are in a row or named by Metadata, and connections differ as the script says until it heals."""
     script = Script(

@@ -61,7 +61,11 @@ SCRIPTS = {
     "counts": one_node(
         Answer(table=Table(claimed_count=5)), Answer(table=Table(claimed_count=2**31 - 2))
     ),
-    "errors": one_node(Answer(error_code=42), Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED), Answer(error_code=-1)),
+    "errors": one_node(
+        Answer(error_code=42),
+        Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED),
+        Answer(error_code=-1),
+    ),
     "features": one_node(
         Answer(
             throttle_time_ms=-5,
