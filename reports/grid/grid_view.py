@@ -97,7 +97,7 @@ class TargetColumn:
         target: its id.
         name: its display name: "Apache Kafka 4.4.0".
         short: its name within its group: "4.4.0".
-        group: name of its group: "Kafka 4.x".
+        group: name of its group: "Kafka 4.x", "kafka-clients (Java)".
         listeners: its rows of the targets' table, one per listener.
     """
 
@@ -327,4 +327,5 @@ def _column(listeners: tuple[GridTarget, ...]) -> TargetColumn:
 def _group_name(entry: GridTarget) -> str:
     if entry.implementation == APACHE_KAFKA and entry.release_order:
         return f"Kafka {entry.release_order[0]}.x"
-    return implementation_name(entry.implementation)
+    language = f" ({entry.language})" if entry.language else ""
+    return f"{implementation_name(entry.implementation)}{language}"
