@@ -102,6 +102,8 @@ def render_play(steps: Sequence[Step]) -> str:
     Args:
         steps: as `reference_model.clients.steps` makes them.
     """
+    if not steps:
+        return "connection 0: no request was recorded\n"
     left_out = range(FIRST_STEPS, len(steps) - LAST_STEPS)
     seen: _Seen = {}
     lines: list[str] = []

@@ -303,7 +303,7 @@ def write_failure(folder: Path, failure: Failure) -> Path:
     """Write the files of a failure and return their folder."""
     failure_folder = folder / failure.signature
     failure_folder.mkdir(parents=True, exist_ok=True)
-    if failure.steps:
+    if failure.steps or failure.is_of_client:
         _write_bytes(failure_folder, failure)
     if failure.example:
         (failure_folder / "example.txt").write_text(failure.example + "\n")

@@ -146,6 +146,13 @@ def test_capture_goes_from_the_client_to_the_broker() -> None:
     assert brokers == {0: 1, 1: 2, 2: 1}
 
 
+def test_a_client_that_sent_nothing_has_evidence_too(tmp_path: Path) -> None:
+    """A failure without a request has a dump that says so: no failure may be without evidence."""
+    folder = write_failure(tmp_path, replace(failure(), steps=()))
+    (part,) = read_dump((folder / "exchange.txt").read_text())
+    assert part.what == "no request was recorded"
+
+
 def test_files_say_that_it_is_a_client(tmp_path: Path) -> None:
     """`failure.json` names the role; without a script there is nothing to play."""
     folder = write_failure(tmp_path, failure())

@@ -38,7 +38,6 @@ from wire.api_versions import (
 )
 from wire.codec import encode
 from wire.error_codes import ErrorCode
-from wire.exchange import Step
 from wire.frames import SIZE_BYTES, encode_frame
 
 REFUSES = Answer(error_code=35, table=ITSELF, layout=0)
@@ -92,13 +91,8 @@ def failure_of(script: Script, recording: Recording | None = None) -> Failure:
 def core_of(failure: Failure) -> dict[str, Any]:
     """Return what the reproducer defines, without running it."""
     with tempfile.TemporaryDirectory() as folder:
-        script = write_failure(Path(folder), with_bytes(failure)) / "reproducer.py"
+        script = write_failure(Path(folder), failure) / "reproducer.py"
         return runpy.run_path(str(script), run_name="reproducer")
-
-
-def with_bytes(failure: Failure) -> Failure:
-    """Return a failure that has a step, because one without has no reproducer."""
-    return failure if failure.steps else dataclasses.replace(failure, steps=(Step(connection=0),))
 
 
 def _ask(core: dict[str, Any], sent: tuple[bytes, ...]) -> list[bytes]:
@@ -256,7 +250,7 @@ def run(
     failure: Failure, tmp_path: Path, client: str, *options: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the reproducer of a failure, which starts a small client."""
-    folder = write_failure(tmp_path, with_bytes(failure))
+    folder = write_failure(tmp_path, failure)
     program = tmp_path / "client.py"
     program.write_text(CLIENT.replace("{bytes}", repr(BYTES)) + textwrap.dedent(client))
     command = f"{sys.executable} {program} {{bootstrap}} {{timeout}}"
