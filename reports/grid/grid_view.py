@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
+from clauses.catalogue import Role
 from reference_model.listeners import LISTENERS
 from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_tables import (
@@ -112,6 +113,11 @@ class TargetColumn:
         """The id of the implementation that it is a release of."""
         return self.listeners[0].implementation
 
+    @property
+    def is_client(self) -> bool:
+        """Whether it is a client, so that its releases are versions of a library."""
+        return self.listeners[0].role == Role.CLIENT
+
 
 def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:
     """Return a verdict as symbol and short word; for violations with the number of distinct failures.
@@ -153,13 +159,14 @@ class FoldedGrid:
             self._roles_of_target.setdefault(entry.target, set()).add(entry.role)
         self._listeners_of_clause: dict[tuple[str, str], set[str]] = {}
         for cell in grid.cells:
-            place = (cell.clause, self._role_of(cell))
+            place = (cell.clause, self.role_of(cell))
             self._listeners_of_clause.setdefault(place, set()).add(cell.listener)
         self._roles_of_clause = {clause.clause: {clause.role} for clause in grid.clauses}
         for clause, role in self._listeners_of_clause:
             self._roles_of_clause[clause].add(role)
 
-    def _role_of(self, cell: GridCell) -> str:
+    def role_of(self, cell: GridCell) -> str:
+        """Return the role that a cell's target was judged in."""
         return self._role_of_column[cell.run_id, cell.target, cell.listener]
 
     @cached_property
@@ -177,7 +184,7 @@ class FoldedGrid:
         return replace(
             self.grid,
             clauses=clauses,
-            cells=tuple(each for each in self.grid.cells if self._role_of(each) == role),
+            cells=tuple(each for each in self.grid.cells if self.role_of(each) == role),
             ranges=tuple(
                 each
                 for each in self.grid.ranges

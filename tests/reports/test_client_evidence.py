@@ -100,6 +100,17 @@ def test_dump_names_both_sides() -> None:
     ]
 
 
+def test_error_of_a_response_is_named() -> None:
+    """The heading of a response to ApiVersions names its error code."""
+    refused = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
+    connection = SeenConnection(number=0, node=0, opened_ms=0, requests=1)
+    recording = Recording(
+        script=HEALTHY_SCRIPT, connections=(connection,), requests=(asked(response=refused),)
+    )
+    dump = render_play(steps_of(recording))
+    assert "connection 0: broker answered with UNSUPPORTED_VERSION (35)\n" in dump
+
+
 def test_equal_responses_are_dumped_once() -> None:
     """A response that was there before is named by its correlation id."""
     dump = render_dump(failure())
