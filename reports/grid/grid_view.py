@@ -22,13 +22,14 @@ from reports.grid.grid_tables import (
     GridTarget,
     implementation_name,
 )
-from reports.records import WORST_FIRST, Verdict
+from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, percent
 
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts whose cells need no page of their own: the clause's page says everything."""
 NOT_ABOUT_LISTENER = "not for this listener"
 NOT_PLANNED = "not planned in the target's latest run"
+_ROLE_TITLES = {OPERATION: "Client operations on broker releases"}
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
 
 
@@ -117,6 +118,11 @@ class TargetColumn:
     def is_client(self) -> bool:
         """Whether it is a client, so that its releases are versions of a library."""
         return self.listeners[0].role == Role.CLIENT
+
+
+def role_title(role: str) -> str:
+    """Return the heading of the grid of a role: "Brokers", "Clients"."""
+    return _ROLE_TITLES.get(role, f"{role.capitalize()}s")
 
 
 def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:

@@ -16,15 +16,21 @@ from clauses.catalogue import Role
 from reference_model.listeners import PLAINTEXT
 from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, TargetColumn, verdict_text
-from reports.records import OPERATION, WORST_FIRST, Verdict
+from reports.grid.grid_view import (
+    PLAIN,
+    FoldedCell,
+    FoldedGrid,
+    TargetColumn,
+    role_title,
+    verdict_text,
+)
+from reports.records import WORST_FIRST, Verdict
 from reports.site.rendering import Site
 from reports.verdict_labels import percent
 
 RELEASES = "Release"
 """Title of the filter by groups of columns."""
 _MOST_DAYS = 12
-_TITLES = {OPERATION: "Client operations on broker releases"}
 _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
 
 
@@ -127,7 +133,7 @@ def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
     return HomeGrid(
         place=place,
         role=role,
-        title=_TITLES.get(role, f"{role.capitalize()}s"),
+        title=role_title(role),
         folded=folded,
         sources=[
             (source, [_row(folded, clause) for clause in clauses])
