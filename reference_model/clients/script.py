@@ -138,7 +138,7 @@ class Answer(_ShortRepr):
         supported_features: name, lowest and highest level of each supported feature, in versions that have them.
         finalized_features: name, highest and lowest level of each finalized feature.
         finalized_features_epoch: their epoch; -1 leaves it out.
-        unknown_tags: tag and bytes of tagged fields that nobody knows, in flexible versions.
+        unknown_tags: tag and bytes of tagged fields that no client knows, in flexible versions.
         flexible_header: whether the response header is v1, that is, has a tag section. Every correct one is v0.
         correlation_shift: added to the request's correlation id.
         body: bytes that are written instead of the body.

@@ -36,7 +36,7 @@ def asked(connection: int = 0, at_ms: int = 0, *, response: bytes = RESPONSE) ->
 
 
 def steps() -> tuple[Step, ...]:
-    """Return a play with three connections: the broker ends one, the client one, nobody the last."""
+    """Return a play with three connections: the broker ends one, the client one, the last stays open."""
     recording = Recording(
         script=HEALTHY_SCRIPT,
         connections=(
