@@ -26,6 +26,7 @@ from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
 from fixtures.registry.clients import RINGS, Client, foreign_client, select_clients
+from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.under_test.broker import Broker
@@ -161,7 +162,9 @@ def _client(failure: StoredFailure, pattern: str | None, command: str | None) ->
     try:
         if command is not None:
             return foreign_client(command)
-        clients = select_clients([pattern or failure.target], RINGS)
+        name = pattern or failure.target
+        own = tuple(client for client in model_clients() if client.id == name)
+        clients = own or select_clients([name], RINGS)
     except InvalidClientCommand as error:
         raise click.UsageError(str(error)) from error
     except InvalidTargetFile as error:
