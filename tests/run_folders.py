@@ -15,6 +15,7 @@ from reports.records import EXAMPLE_FIELDS, EXCHANGE_FIELDS, RECORD_SCHEMA_VERSI
 
 DEFAULT_CLAUSE = "KIP-35.keys-unique"
 DEFAULT_TARGET = "apache-kafka-4.4.0"
+DEFAULT_CLIENT_CLAUSE = "KIP-35.client-falls-back-on-35"
 
 
 def clause_entry(id_: str = DEFAULT_CLAUSE, **changes: str) -> dict[str, Any]:
@@ -87,6 +88,42 @@ def run_header(planned: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str
             "exchange_rows": 0,
         },
     } | changes
+
+
+def client_run_header(
+    verdicts: Mapping[str, str], *, language: str | None = None, **changes: Any
+) -> dict[str, Any]:
+    """Return the header of a run that judges clients by one clause; its rows are those of `client_rows`.
+
+    Args:
+        verdicts: id of each client to the verdict of its only example; the id determines library and version.
+        language: the language of their library; None for a run of a suite that did not record it.
+        changes: other entries of the header.
+    """
+    language_entry = {} if language is None else {"language": language}
+    return run_header(
+        [planned_cell(DEFAULT_CLIENT_CLAUSE, client) for client in verdicts],
+        clauses=[clause_entry(DEFAULT_CLIENT_CLAUSE, role="client")],
+        targets=[target_entry(client, artefacts={}, **language_entry) for client in verdicts],
+        **changes,
+    )
+
+
+def client_rows(header: Mapping[str, Any], verdicts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return one example row per client of such a header."""
+    targets = {entry["id"]: entry for entry in header["targets"]}
+    return [
+        example_row(
+            header,
+            1,
+            target=client,
+            client=client,
+            **{name: targets[client][name] for name in ("implementation", "release")},
+            verdict=verdict,
+            latency_bucket=None,
+        )
+        for client, verdict in verdicts.items()
+    ]
 
 
 def example_row(header: Mapping[str, Any], number: int = 0, **changes: Any) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import click
 
-from conformance.commands.errors import UnknownName
+from clauses.catalogue import Role
+from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
 from conformance.failures.drawn_values import UnreadableValues
@@ -18,12 +21,17 @@ from conformance.failures.stored_failures import (
     still_fails,
 )
 from fixtures.client.running_broker import Address
-from fixtures.errors import HarnessError
+from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
+from fixtures.registry.clients import RINGS, Client, foreign_client, select_clients
+from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
+from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import client_under_test
+from fixtures.under_test.judged_target import JudgedTarget
 from reports.escaping import printable
 from reports.run.exit_status import ExitStatus
 
@@ -42,19 +50,47 @@ from reports.run.exit_status import ExitStatus
     is_flag=True,
     help="allow an address that is not on the loopback interface",
 )
+@click.option(
+    "--client",
+    metavar="ID",
+    help="for a client's failure: play its script to this client; default: the client of the failure",
+)
+@click.option(
+    "--client-cmd",
+    metavar="COMMAND",
+    help="for a client's failure: play its script to any program, 'prog {bootstrap} {timeout}'",
+)
 def replay(
-    path: Path, bootstrap_server: str | None, broker: str | None, launcher: str, even_remote: bool
+    path: Path,
+    bootstrap_server: str | None,
+    broker: str | None,
+    launcher: str,
+    even_remote: bool,
+    client: str | None,
+    client_cmd: str | None,
 ) -> None:
     """Judge one stored failure again, and say whether it still fails.
 
-    FILE is a folder failures/SIGNATURE of a run, or a file in it. The exit status is 1 if it still fails, 0 if it
-    does not, and 10 if it cannot be judged.
+    FILE is a folder failures/SIGNATURE of a run, or a file in it. A broker gets the same requests again, a client the
+    same script. The exit status is 1 if it still fails, 0 if it does not, and 10 if it cannot be judged.
     """
     try:
         failure = read_failure(path)
-        target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+        if failure.role == Role.CLIENT:
+            if bootstrap_server is not None or broker is not None:
+                raise click.UsageError(
+                    "this is the failure of a client: give --client or --client-cmd"
+                )
+            judge = partial(_judge_client, failure, _client(failure, client, client_cmd))
+        else:
+            if client is not None or client_cmd is not None:
+                raise click.UsageError(
+                    "this is the failure of a broker: give --broker or --bootstrap-server"
+                )
+            target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+            judge = partial(_judge, failure, target, launcher)
         with status_line("judging the failure again"):
-            sentence, status = _judge(failure, target, launcher)
+            sentence, status = judge()
     except NoStoredFailure as error:
         raise UnknownName(str(error)) from error
     except (HarnessError, UnreadableValues) as error:
@@ -110,10 +146,47 @@ def _judge(failure: StoredFailure, target: Target, launcher: str) -> tuple[str, 
             raise HarnessError(f"{target.id} has no listener {failure.listener}")
         broker = Broker(running, failure.listener)
         broker.calibrate()
-        try:
-            error = still_fails(failure, broker)
-        except NoLongerApplies as holds:
-            return f"does not fail: {failure.clause} on {target.id}: {holds}", 0
+        return _found(failure, broker)
+
+
+def _judge_client(failure: StoredFailure, client: Client) -> tuple[str, int]:
+    with closing(PlayPool(1)) as pool, client_under_test(client, pool) as judged:
+        # Raises if the client fails even with a healthy broker.
+        judged.healthy  # noqa: B018
+        return _found(failure, judged)
+
+
+def _client(failure: StoredFailure, pattern: str | None, command: str | None) -> Client:
+    if pattern is not None and command is not None:
+        raise click.UsageError("give either --client or --client-cmd, not both")
+    try:
+        if command is not None:
+            return foreign_client(command)
+        name = pattern or failure.target
+        own = tuple(client for client in model_clients() if client.id == name)
+        clients = own or select_clients([name], RINGS)
+    except InvalidClientCommand as error:
+        raise click.UsageError(str(error)) from error
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error
+    except UnknownClient as error:
+        if pattern is None:
+            raise click.UsageError(
+                f"{failure.target} is not in the registry, so --client-cmd or --client is required"
+            ) from error
+        raise UnknownName(str(error)) from error
+    if len(clients) > 1:
+        raise click.UsageError(f"{pattern!r} names {len(clients)} clients; give one")
+    return clients[0]
+
+
+def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:
+    """Judge the failure again; return a sentence and the exit status."""
+    target = judged.target
+    try:
+        error = still_fails(failure, judged)
+    except NoLongerApplies as holds:
+        return f"does not fail: {failure.clause} on {target.id}: {holds}", 0
     if error is None:
         return f"no longer fails: {failure.clause} on {target.id}", 0
     # Without pytest, a bare assertion has no message.

@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.assertions.items import Item
 from conformance.corpus.entries import Entry
+from reference_model.clients.script import Answer, ConnectionScript, NodeScript, Script, Table
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, Reconnect, Say, Token
 from strategies.software_names import Software
@@ -26,6 +27,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
         *(Handshake, Reconnect, Say, Token),
         *(Entry, Ids, Item),
+        *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
     )
 }

@@ -13,6 +13,7 @@ from typing import Any
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from clauses.catalogue import Role
 from conformance.assertions.items import Check, Item, check_item
 from conformance.assertions.other_apis import (
     advertised_items,
@@ -24,10 +25,13 @@ from conformance.corpus.entries import Entry
 from conformance.engine.repeating import FailingExample, run_again
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import FACTS_FILE
 from strategies.hypothesis_adapter import body_of
 
-PROPERTIES_FOLDER = Path(__file__).parents[1] / "brokers"
+SUITE = Path(__file__).parents[1]
+PROPERTY_FOLDERS = {Role.BROKER.value: "brokers", Role.CLIENT.value: "clients"}
+"""The folder of the properties that judge a role; such a property's parameter for its target has the role's name."""
 STORED_INPUT_CHECKS = {"entry": "answered_alone", "entries": "answered_behind_others"}
 """The checks that the corpus property makes of stored input, by the name of the value they take."""
 SWEPT_ITEM = "item"
@@ -66,6 +70,7 @@ class StoredFailure:
         sent: the bytes that were sent, by connection, in order.
         needs_earlier_requests: whether it occurred only after requests of other examples on the same connection; earlier
             versions of the suite shared connections between examples.
+        role: what the target was judged as: "broker" or "client".
     """
 
     signature: str
@@ -77,6 +82,7 @@ class StoredFailure:
     example: str
     sent: Mapping[int, bytes]
     needs_earlier_requests: bool
+    role: str = Role.BROKER.value
 
     @property
     def first_line(self) -> str:
@@ -110,6 +116,7 @@ def read_failure(path: Path) -> StoredFailure:
         return StoredFailure(
             sent=sent,
             needs_earlier_requests=bool(facts.get("served_before", 0)),
+            role=str(facts.get("role", Role.BROKER.value)),
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:
@@ -120,21 +127,30 @@ def read_failure(path: Path) -> StoredFailure:
         ) from error
 
 
-def property_named(name: str) -> Callable[..., None]:
+def property_named(name: str, role: str) -> Callable[..., None]:
     """Return the body of a property, or one of the checks that a property makes of stored input.
+
+    Args:
+        name: its name.
+        role: the role that it judges.
 
     Raises:
         NoStoredFailure: there is no longer a property or check of that name.
     """
-    for path in sorted(PROPERTIES_FOLDER.glob("test_*.py")):
-        found = getattr(import_module(f"conformance.brokers.{path.stem}"), name, None)
+    folder = PROPERTY_FOLDERS.get(role, "")
+    for path in sorted((SUITE / folder).glob("test_*.py")):
+        found = getattr(import_module(f"conformance.{folder}.{path.stem}"), name, None)
         if found is not None:
             return body_of(found)
     raise NoStoredFailure(f"the property {name} no longer exists")
 
 
-def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None:
+def still_fails(failure: StoredFailure, target: JudgedTarget) -> AssertionError | None:
     """Judge the failing example again.
+
+    Args:
+        failure: the failure.
+        target: a broker or a client, as the failure's role says.
 
     Returns:
         The violation; None if the target now conforms.
@@ -157,9 +173,9 @@ def still_fails(failure: StoredFailure, broker: Broker) -> AssertionError | None
         )
     values: dict[str, Any] = dict(read_values(failure.example))
     body = _body_for(failure, values)
-    example = FailingExample(body, {"broker": broker, **values})
+    example = FailingExample(body, {failure.role: target, **values})
     try:
-        run_again(broker, example)
+        run_again(target, example)
     except AssertionError as error:
         return error
     except UnsatisfiedAssumption as error:
@@ -175,7 +191,7 @@ def _body_for(failure: StoredFailure, values: Mapping[str, Any]) -> Callable[...
         items, check = SWEEPS[failure.property_name]
         return partial(_check_if_among, items=items, check=check)
     stored = next((body for name, body in STORED_INPUT_CHECKS.items() if name in values), None)
-    return property_named(stored or failure.property_name)
+    return property_named(stored or failure.property_name, failure.role)
 
 
 def _check_if_among(broker: Broker, item: Item, *, items: _Items, check: Check) -> None:

@@ -35,6 +35,7 @@ def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str])
         launcher=launcher,
         artefacts=dict(artefacts),
         file_sha256=file_sha256(target.id),
+        language=target.language or None,
     )
 
 

@@ -60,7 +60,7 @@ class SeenConnection:
         node: the place of its node in the script.
         opened_ms: when it was accepted.
         closed_ms: when it ended; None if it was open when the play ended.
-        closed_by: who ended it; empty if neither did.
+        closed_by: who ended it; empty if neither side did.
         is_healthy: whether it was opened after the script had healed.
         requests: how many requests came on it, also those that are not recorded.
         api_versions_requests: how many of them were ApiVersions requests.

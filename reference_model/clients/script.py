@@ -22,6 +22,7 @@ from reference_model.profile import (
 )
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import NEWEST_VERSION
+from wire.error_codes import ErrorCode
 
 Range = tuple[int, int, int]
 """An entry of a table: API key, lowest and highest version."""
@@ -63,7 +64,8 @@ class _ShortRepr:
 
     def __repr__(self) -> str:
         given = (
-            f"{field.name}={value!r}"
+            # The repr of an error code is for readers and cannot be evaluated.
+            f"{field.name}={int(value) if isinstance(value, ErrorCode) else value!r}"
             for field in fields(self)  # type: ignore[arg-type]
             if (value := getattr(self, field.name)) != field.default
         )

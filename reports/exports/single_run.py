@@ -151,6 +151,7 @@ def _targets(header: Header) -> Iterator[GridTarget]:
             run_id=header["run_id"],
             started_at=datetime.fromisoformat(header["started_at"]),
             role=header["clauses"][0]["role"],
+            language=known.get("language"),
         )
 
 

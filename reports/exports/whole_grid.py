@@ -1,7 +1,7 @@
 """The grid of the home page, for programs and for other documents: grid.json, grid.csv and grid.md.
 
 `grid.json` holds every table of the grid; the other two have a row per clause and a column per target, its listeners
-folded into the worst verdict. In `grid.csv` a cell that could not be judged has its reason after the verdict.
+folded into the worst verdict; `grid.md` has such a table for each role. In `grid.csv` a cell that could not be judged has its reason after the verdict.
 `table_files` exports each table separately.
 """
 
@@ -17,7 +17,7 @@ from reference_model.listeners import PLAINTEXT
 from reports.escaping import csv_text, markdown_text
 from reports.exports.table_files import GRID_ROW_TYPES, ExportedTable, rows_text
 from reports.grid.grid_summary import GridSummary
-from reports.grid.grid_view import FoldedGrid, ListenerCell, verdict_text
+from reports.grid.grid_view import FoldedGrid, ListenerCell, role_title, verdict_text
 from reports.records import Verdict
 
 GRID_SCHEMA_VERSION = 1
@@ -87,9 +87,22 @@ def _write_csv(folded: FoldedGrid, crashes: Set[str], path: Path) -> None:
 
 
 def markdown_lines(folded: FoldedGrid, summary: GridSummary, crashes: Set[str]) -> Iterator[str]:
-    """Yield the grid as GitHub-flavoured Markdown: the sentence, one table, the ranges, refused folders."""
+    """Yield the grid as GitHub-flavoured Markdown: the sentence, a table per role, the ranges, refused folders."""
     yield f"**{markdown_text(summary.sentence)}**"
     yield ""
+    for role, of_role in folded.by_role.items():
+        if len(folded.by_role) > 1:
+            yield f"## {role_title(role)}"
+            yield ""
+        yield from _table_lines(of_role, crashes)
+        yield ""
+    yield from _range_lines(folded)
+    for run in folded.grid.refused:
+        yield ""
+        yield f"Refused: {markdown_text(run.folder)}: {markdown_text(run.reason)}"
+
+
+def _table_lines(folded: FoldedGrid, crashes: Set[str]) -> Iterator[str]:
     head, *rows = (
         [markdown_text(text) for text in row] for row in _rows(folded, crashes, with_reasons=False)
     )
@@ -97,11 +110,6 @@ def markdown_lines(folded: FoldedGrid, summary: GridSummary, crashes: Set[str]) 
     yield f"|{' --- |' * len(head)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
-    yield ""
-    yield from _range_lines(folded)
-    for run in folded.grid.refused:
-        yield ""
-        yield f"Refused: {markdown_text(run.folder)}: {markdown_text(run.reason)}"
 
 
 def _range_lines(folded: FoldedGrid) -> Iterator[str]:

@@ -99,6 +99,7 @@ class GridTarget:
     """One listener of one target; the page folds a target's listeners into one column.
 
     `role` is what it was judged as ("broker" or "client"), or "operation" if client operations were tried on it.
+    `language` is that of a client library, None for any other target.
     """
 
     target: str
@@ -111,6 +112,7 @@ class GridTarget:
     run_id: str
     started_at: datetime
     role: str = "broker"
+    language: str | None = None
 
     @property
     def target_name(self) -> str:
@@ -194,7 +196,7 @@ class Grid:
 
     Attributes:
         cells: by clause, then by column.
-        targets: Apache Kafka, newest release first, then the others by implementation.
+        targets: Apache Kafka, newest release first, then the others by implementation; clients by language before that.
         clauses: as the catalogue lists them, those of one source together.
         ranges: by clause, in the order of the columns.
         runs: the newest first.
@@ -304,7 +306,11 @@ def _in_column_order(targets: Iterable[GridTarget]) -> list[GridTarget]:
     )
     return sorted(
         newest_first,
-        key=lambda entry: (entry.implementation != APACHE_KAFKA, entry.implementation),
+        key=lambda entry: (
+            entry.implementation != APACHE_KAFKA,
+            entry.language or "",
+            entry.implementation,
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 
+from clauses.catalogue import Role
 from reference_model.listeners import LISTENERS
 from reference_model.profile import APACHE_KAFKA
 from reports.grid.grid_tables import (
@@ -21,13 +22,14 @@ from reports.grid.grid_tables import (
     GridTarget,
     implementation_name,
 )
-from reports.records import WORST_FIRST, Verdict
+from reports.records import OPERATION, WORST_FIRST, Verdict
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, percent
 
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts whose cells need no page of their own: the clause's page says everything."""
 NOT_ABOUT_LISTENER = "not for this listener"
 NOT_PLANNED = "not planned in the target's latest run"
+_ROLE_TITLES = {OPERATION: "Client operations on broker releases"}
 _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
 
 
@@ -97,7 +99,7 @@ class TargetColumn:
         target: its id.
         name: its display name: "Apache Kafka 4.4.0".
         short: its name within its group: "4.4.0".
-        group: name of its group: "Kafka 4.x".
+        group: name of its group: "Kafka 4.x", "kafka-clients (Java)".
         listeners: its rows of the targets' table, one per listener.
     """
 
@@ -111,6 +113,16 @@ class TargetColumn:
     def implementation(self) -> str:
         """The id of the implementation that it is a release of."""
         return self.listeners[0].implementation
+
+    @property
+    def is_client(self) -> bool:
+        """Whether it is a client, so that its releases are versions of a library."""
+        return self.listeners[0].role == Role.CLIENT
+
+
+def role_title(role: str) -> str:
+    """Return the heading of the grid of a role: "Brokers", "Clients"."""
+    return _ROLE_TITLES.get(role, f"{role.capitalize()}s")
 
 
 def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:
@@ -153,13 +165,14 @@ class FoldedGrid:
             self._roles_of_target.setdefault(entry.target, set()).add(entry.role)
         self._listeners_of_clause: dict[tuple[str, str], set[str]] = {}
         for cell in grid.cells:
-            place = (cell.clause, self._role_of(cell))
+            place = (cell.clause, self.role_of(cell))
             self._listeners_of_clause.setdefault(place, set()).add(cell.listener)
         self._roles_of_clause = {clause.clause: {clause.role} for clause in grid.clauses}
         for clause, role in self._listeners_of_clause:
             self._roles_of_clause[clause].add(role)
 
-    def _role_of(self, cell: GridCell) -> str:
+    def role_of(self, cell: GridCell) -> str:
+        """Return the role that a cell's target was judged in."""
         return self._role_of_column[cell.run_id, cell.target, cell.listener]
 
     @cached_property
@@ -177,7 +190,7 @@ class FoldedGrid:
         return replace(
             self.grid,
             clauses=clauses,
-            cells=tuple(each for each in self.grid.cells if self._role_of(each) == role),
+            cells=tuple(each for each in self.grid.cells if self.role_of(each) == role),
             ranges=tuple(
                 each
                 for each in self.grid.ranges
@@ -327,4 +340,5 @@ def _column(listeners: tuple[GridTarget, ...]) -> TargetColumn:
 def _group_name(entry: GridTarget) -> str:
     if entry.implementation == APACHE_KAFKA and entry.release_order:
         return f"Kafka {entry.release_order[0]}.x"
-    return implementation_name(entry.implementation)
+    language = f" ({entry.language})" if entry.language else ""
+    return f"{implementation_name(entry.implementation)}{language}"

@@ -21,6 +21,7 @@ from reference_model.clients.scripted_cluster import served_table
 from reference_model.clients.told import Tells, Told, told_by
 from reference_model.listeners import SASL_LISTENERS, TLS_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY
+from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Step
 from wire.frames import SIZE_BYTES
 from wire.headers import read_error_code
@@ -99,7 +100,10 @@ def _given(value: Any, leaving_out: Sequence[str] = ()) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    # Error codes have a repr of their own.
+    return int(value) if isinstance(value, ErrorCode) else value
 
 
 def _connection_data(connection: ConnectionScript, tables: dict[str, int]) -> Mapping[str, Any]:

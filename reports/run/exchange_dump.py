@@ -18,9 +18,10 @@ from reports.run.hex_dump import (
     layout_of_answer,
 )
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
+from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import encode_frame
-from wire.headers import CORRELATION_ID_BYTES, read_correlation_id
+from wire.headers import CORRELATION_ID_BYTES, read_correlation_id, read_error_code
 from wire.sasl import BARE_TOKEN
 
 FIRST_STEPS, LAST_STEPS = 40, 20
@@ -102,6 +103,8 @@ def render_play(steps: Sequence[Step]) -> str:
     Args:
         steps: as `reference_model.clients.steps` makes them.
     """
+    if not steps:
+        return "connection 0: no request was recorded\n"
     left_out = range(FIRST_STEPS, len(steps) - LAST_STEPS)
     seen: _Seen = {}
     lines: list[str] = []
@@ -121,7 +124,7 @@ def _play_lines(step: Step, seen: _Seen) -> Iterator[str]:
         yield f"{where}: client sent{to_node}{broken}"
         yield from _dump_sent(exchange.request)
         if exchange.outcome is Outcome.ANSWER:
-            yield f"{where}: broker answered"
+            yield f"{where}: broker answered{_with_error(exchange)}"
         elif exchange.outcome is Outcome.SILENT and not exchange.stray:
             yield f"{where}: broker silent"
         if exchange.payload is not None:
@@ -136,6 +139,14 @@ def _play_lines(step: Step, seen: _Seen) -> Iterator[str]:
         yield f"{where}: broker closed"
     elif step.closes:
         yield f"{where}: client closed"
+
+
+def _with_error(exchange: Exchange) -> str:
+    """Name the error code of an ApiVersions response; of others it is not known where they have one."""
+    if exchange.request.api_key != API_VERSIONS_KEY or exchange.payload is None:
+        return ""
+    code = read_error_code(exchange.payload)
+    return f" with {ErrorCode(code)!r}" if code else ""
 
 
 def _dump_known_payload(request: Request, payload: bytes, seen: _Seen) -> Iterator[str]:

@@ -243,6 +243,9 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
     }
     if failure.script is not None:
         play = None if data is None else data["play"]
+        # What a property says of a client ends with a summary of the play.
+        last_line = failure.message.rpartition("\n")[2] if "\n" in failure.message else ""
+        texts["summary"] = _harmless(last_line[:_LONGEST_MESSAGE])
         return render_client_reproducer(templates, texts, failure.script, play)
     return templates.get_template("reproducer.py.j2").render(
         **texts,
@@ -300,7 +303,7 @@ def write_failure(folder: Path, failure: Failure) -> Path:
     """Write the files of a failure and return their folder."""
     failure_folder = folder / failure.signature
     failure_folder.mkdir(parents=True, exist_ok=True)
-    if failure.steps:
+    if failure.steps or failure.is_of_client:
         _write_bytes(failure_folder, failure)
     if failure.example:
         (failure_folder / "example.txt").write_text(failure.example + "\n")

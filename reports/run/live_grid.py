@@ -28,7 +28,7 @@ def recorded_grid(recorder: RunRecorder) -> Grid:
             GridClause(
                 clause=clause,
                 position=position,
-                role="broker",
+                role=recorder.role,
                 level=level,
                 source=clause.partition(".")[0],
                 statement="",
@@ -81,4 +81,6 @@ def _target(recorder: RunRecorder, target: str, listener: str, started_at: datet
         artefacts={},
         run_id=recorder.writer.run_id,
         started_at=started_at,
+        role=recorder.role,
+        language=facts.language if facts else None,
     )

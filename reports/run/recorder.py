@@ -108,6 +108,7 @@ class TargetFacts:
         launcher: how it was started.
         artefacts: the pinned artefacts that ran, name to SHA-256.
         file_sha256: hash of its file in the registry; None if it has none.
+        language: the language of a client library; None for any other target, whose entry then leaves it out.
     """
 
     id: str
@@ -116,6 +117,12 @@ class TargetFacts:
     launcher: str
     artefacts: dict[str, str]
     file_sha256: str | None = None
+    language: str | None = None
+
+    def entry(self) -> dict[str, Any]:
+        """Return the target's entry in a run's header."""
+        entry = dataclasses.asdict(self)
+        return entry if self.language else {k: v for k, v in entry.items() if k != "language"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,4 +382,4 @@ class RunRecorder:
             for cell in self.cells.values()
         ]
         self.writer.header["planned_cells"] = cells
-        self.writer.header["targets"] = [dataclasses.asdict(f) for f in self.targets.values()]
+        self.writer.header["targets"] = [facts.entry() for facts in self.targets.values()]

@@ -137,6 +137,9 @@ def _command(recorder: RunRecorder, failure: Failure) -> str:
     facts = recorder.targets.get(failure.target)
     if facts is not None and facts.launcher == ADDRESS:
         words += ["--bootstrap-server", failure.target]
+    if failure.is_of_client and facts is not None and not facts.release:
+        # Only a command that is not in the registry has no release.
+        words += ["--client-cmd", "COMMAND"]
     return shlex.join(words)
 
 

@@ -208,6 +208,8 @@ def _write_cell(
         "cell",
         clause=clause,
         column=column,
+        is_client=column.is_client,
+        release="version" if column.is_client else "release",
         cell=cell,
         listener=listener,
         failures=failures,

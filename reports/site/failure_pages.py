@@ -6,7 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
+from clauses.catalogue import Role
+from reference_model.clients.moves import api_name
 from reference_model.profile import APACHE_KAFKA
 from reports.grid import addresses
 from reports.grid.grid_tables import GridCell, GridTarget
@@ -108,8 +111,9 @@ def _write_failure(
     targets = {(entry.target, entry.listener): entry for entry in site.folded.grid.targets}
     clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
     target = targets[failure.target, failure.listener]
+    is_client = site.folded.role_of(cell) == Role.CLIENT
     parts = read_dump(failure.hex_dump)
-    comparisons = compare(parts, _expected(failure, target))
+    comparisons = [] if is_client else compare(parts, _expected(failure, target))
     files = write_files(failure, site.out_dir)
     has_script = any(name == "reproducer.py" for name, _ in files)
     site.render(
@@ -120,13 +124,16 @@ def _write_failure(
         said=said,
         clause=clauses[failure.clause],
         column=columns[failure.target],
+        is_client=is_client,
+        requests=outline(parts) if is_client else [],
+        longest_shown=_MOST_ROWS,
         parts=_with_marks(parts, comparisons),
         comparisons=comparisons,
         script=failure.reproducer[:_LONGEST_SCRIPT] if has_script else "",
         files=files,
         groups=None
         if site.history.neighbours is None
-        else answer_groups(failure, neighbours, columns),
+        else answer_groups(failure, neighbours, columns, by_verdict=is_client),
     )
 
 
@@ -216,14 +223,42 @@ def _with_marks(
     return marked
 
 
+def outline(parts: Iterable[Part]) -> list[tuple[str, int]]:
+    """Return what a client asked and what came, in words, each with how often it came in a row."""
+    lines: list[str] = []
+    for part in parts:
+        values = {row.path: row.value for row in part.rows}
+        key = values.get("request_api_key", "")
+        if part.is_outgoing and key.isdecimal():
+            version = values.get("request_api_version", "?")
+            lines.append(f"Connection {part.connection}: {api_name(int(key))} v{version}")
+        elif part.is_outgoing or not lines:
+            lines.append(f"Connection {part.connection}: {part.what}")
+        else:
+            lines[-1] += f", {part.what}"
+    return [(line, len(list(equal))) for line, equal in groupby(lines)]
+
+
 def answer_groups(
-    failure: KeptFailure, neighbours: Iterable[Neighbour], columns: dict[str, TargetColumn]
+    failure: KeptFailure,
+    neighbours: Iterable[Neighbour],
+    columns: dict[str, TargetColumn],
+    *,
+    by_verdict: bool = False,
 ) -> list[AnswerGroup]:
-    """Group targets by what they did with the example: by outcome, error code, bytes and verdict."""
+    """Group targets by what they did with the example.
+
+    Args:
+        failure: the failure.
+        neighbours: what they did.
+        columns: the targets by their ids.
+        by_verdict: whether only the verdict counts, as for clients; otherwise outcome, error code and bytes count too.
+    """
     grouped: dict[tuple[str, int | None, str | None, str], list[Neighbour]] = {}
     for row in sorted(neighbours, key=lambda row: (row.release_order, row.target), reverse=True):
         if row.target in columns:
             key = (row.outcome, row.error_code, row.answer_sha256, row.verdict)
+            key = ("", None, None, row.verdict) if by_verdict else key
             grouped.setdefault(key, []).append(row)
     groups = []
     for (outcome, error_code, digest, verdict), rows in grouped.items():

@@ -12,16 +12,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from clauses.catalogue import Role
 from reference_model.listeners import PLAINTEXT
 from reports.grid import addresses
 from reports.grid.grid_tables import Grid, GridCell, GridClause, implementation_name
-from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, TargetColumn, verdict_text
-from reports.records import OPERATION, WORST_FIRST, Verdict
+from reports.grid.grid_view import (
+    PLAIN,
+    FoldedCell,
+    FoldedGrid,
+    TargetColumn,
+    role_title,
+    verdict_text,
+)
+from reports.records import WORST_FIRST, Verdict
 from reports.site.rendering import Site
 from reports.verdict_labels import percent
 
+RELEASES = "Release"
+"""Title of the filter by groups of columns."""
 _MOST_DAYS = 12
-_TITLES = {OPERATION: "Client operations on broker releases"}
 _NOT_IN_CSS_STRINGS = re.compile(r"[^A-Za-z0-9 .,+_-]")
 
 
@@ -52,6 +61,7 @@ class HomeGrid:
 
     Attributes:
         place: its index among the grids, from 0, used in HTML ids.
+        role: the role.
         title: its heading, shown if there are several grids.
         folded: the cells that it shows.
         sources: its rows, by the source of the clauses.
@@ -59,6 +69,7 @@ class HomeGrid:
     """
 
     place: int
+    role: str
     title: str
     folded: FoldedGrid
     sources: list[tuple[str, list[HomeRow]]]
@@ -110,6 +121,7 @@ def write_home(site: Site) -> None:
         "home",
         summary=site.summary,
         grids=grids,
+        has_clients=any(grid.role == Role.CLIENT for grid in grids),
         choices=choices,
         source_ids={choice.value: choice.id for choice in choices["Source"]},
         days=days,
@@ -120,7 +132,8 @@ def write_home(site: Site) -> None:
 def _grid(place: int, role: str, folded: FoldedGrid) -> HomeGrid:
     return HomeGrid(
         place=place,
-        title=_TITLES.get(role, f"{role.capitalize()}s"),
+        role=role,
+        title=role_title(role),
         folded=folded,
         sources=[
             (source, [_row(folded, clause) for clause in clauses])
@@ -238,7 +251,7 @@ def _choices(site: Site, grids: list[HomeGrid]) -> Mapping[str, list[Choice]]:
         "Source": [
             Choice(name="source", value=source, text=source) for source, _ in folded.sources
         ],
-        "Release": [Choice(name="release", value=group, text=group) for group in groups],
+        RELEASES: [Choice(name="release", value=group, text=group) for group in groups],
     }
 
 
@@ -251,10 +264,14 @@ def _rules(
         yield f"{_unless(choice)} tr.{addresses.anchor(choice.value)}{{display:none}}"
     for choice in choices["Source"]:
         yield f"{_unless(choice)} .rows-{_css_id(choice.id)}{{display:none}}"
-    releases = {choice.value: choice for choice in choices["Release"]}
+    releases = {choice.value: choice for choice in choices[RELEASES]}
     for grid in grids:
         own = [releases[name] for name, _ in grid.folded.column_groups]
         yield f"{_unless(*own)} .of-{grid.place}{{display:none}}"
+        if grid.range_of and grid.role == Role.CLIENT:
+            # On a narrow screen the heading that names the library is not shown.
+            said = _css_string(f"{grid.range_of}: ")
+            yield f'@media (max-width:40rem){{#g{grid.place} td.range:not(:empty)::before{{content:"{said}"}}}}'
         start = grid.first_column
         for place, (name, columns) in enumerate(grid.folded.column_groups):
             end = start + len(columns) - 1

@@ -88,6 +88,7 @@ HEADER = _optional(
                     artefacts=MapType(StringType(), StringType()),
                 ),
                 file_sha256=StringType(),
+                language=StringType(),
             )
         ),
         clauses=ArrayType(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from clauses.catalogue import Role
 from reports.records import DUMP_FILE, FACTS_FILE
 from spark_aggregation.reading.partials import CELL, parent
 from spark_aggregation.reading.schema import FAILURE_FACTS
@@ -143,7 +144,8 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
         One row per failure and other target: `signature`, `target`, `listener`, `release_order`, `outcome`,
         `error_code`, `verdict`, `answer_sha256` (null if the response was not kept).
     """
-    shown = examples.join(targets, on=["run_id", *COLUMN], how="left_semi")
+    role = targets.select("run_id", *COLUMN, "role")
+    shown = examples.join(role, on=["run_id", *COLUMN], how="inner")
     failed = cells.select("run_id", *CELL, F.inline("failures")).select(
         "run_id",
         *CELL,
@@ -159,7 +161,9 @@ def neighbours(cells: DataFrame, examples: DataFrame, targets: DataFrame) -> Dat
         F.col("pinned").alias("own_pinned"),
         F.col("sent_sha256").alias("own_sent"),
     )
-    same = (F.col("pinned") & F.col("own_pinned")) | (F.col("sent_sha256") == F.col("own_sent"))
+    # A client may send the same bytes under another script.
+    same_bytes = (F.col("role") != Role.CLIENT.value) & (F.col("sent_sha256") == F.col("own_sent"))
+    same = (F.col("pinned") & F.col("own_pinned")) | same_bytes
     others = shown.join(origin, on=list(_EXAMPLE), how="inner").where(
         (F.col("target") != F.col("own_target")) & F.coalesce(same, F.lit(False))
     )

@@ -96,7 +96,8 @@ TABLES: Mapping[str, StructType] = {
             "run_id": _TEXT,
             "started_at": _INSTANT,
             "role": _TEXT,
-        }
+        },
+        {"language": _TEXT},
     ),
     "clauses": _schema(
         {

@@ -61,6 +61,7 @@ _SCHEMAS = {
             ("run_id", _TEXT),
             ("started_at", _INSTANT),
             ("role", _TEXT),
+            ("language", _TEXT),
         ]
     ),
     "clauses": pa.schema(
@@ -211,6 +212,7 @@ def target_row(target: str, **changes: Any) -> dict[str, Any]:
         "run_id": RUN_ID,
         "started_at": datetime(2026, 11, 21, 14, 30, tzinfo=UTC),
         "role": "broker",
+        "language": None,
     } | changes
 
 

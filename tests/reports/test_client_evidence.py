@@ -36,7 +36,7 @@ def asked(connection: int = 0, at_ms: int = 0, *, response: bytes = RESPONSE) ->
 
 
 def steps() -> tuple[Step, ...]:
-    """Return a play with three connections: the broker ends one, the client one, nobody the last."""
+    """Return a play with three connections: the broker ends one, the client one, the last stays open."""
     recording = Recording(
         script=HEALTHY_SCRIPT,
         connections=(
@@ -100,6 +100,17 @@ def test_dump_names_both_sides() -> None:
     ]
 
 
+def test_error_of_a_response_is_named() -> None:
+    """The heading of a response to ApiVersions names its error code."""
+    refused = encode_frame(bytes.fromhex("00000007 0023 00000001 0012 0000 0005"))
+    connection = SeenConnection(number=0, node=0, opened_ms=0, requests=1)
+    recording = Recording(
+        script=HEALTHY_SCRIPT, connections=(connection,), requests=(asked(response=refused),)
+    )
+    dump = render_play(steps_of(recording))
+    assert "connection 0: broker answered with UNSUPPORTED_VERSION (35)\n" in dump
+
+
 def test_equal_responses_are_dumped_once() -> None:
     """A response that was there before is named by its correlation id."""
     dump = render_dump(failure())
@@ -144,6 +155,13 @@ def test_capture_goes_from_the_client_to_the_broker() -> None:
     assert ends == [(0, False), (1, True)]
     brokers = {each.connection: each.broker[-1] for each in segments}
     assert brokers == {0: 1, 1: 2, 2: 1}
+
+
+def test_a_client_that_sent_nothing_has_evidence_too(tmp_path: Path) -> None:
+    """A failure without a request has a dump that says so: no failure may be without evidence."""
+    folder = write_failure(tmp_path, replace(failure(), steps=()))
+    (part,) = read_dump((folder / "exchange.txt").read_text())
+    assert part.what == "no request was recorded"
 
 
 def test_files_say_that_it_is_a_client(tmp_path: Path) -> None:

@@ -38,7 +38,6 @@ from wire.api_versions import (
 )
 from wire.codec import encode
 from wire.error_codes import ErrorCode
-from wire.exchange import Step
 from wire.frames import SIZE_BYTES, encode_frame
 
 REFUSES = Answer(error_code=35, table=ITSELF, layout=0)
@@ -92,13 +91,8 @@ def failure_of(script: Script, recording: Recording | None = None) -> Failure:
 def core_of(failure: Failure) -> dict[str, Any]:
     """Return what the reproducer defines, without running it."""
     with tempfile.TemporaryDirectory() as folder:
-        script = write_failure(Path(folder), with_bytes(failure)) / "reproducer.py"
+        script = write_failure(Path(folder), failure) / "reproducer.py"
         return runpy.run_path(str(script), run_name="reproducer")
-
-
-def with_bytes(failure: Failure) -> Failure:
-    """Return a failure that has a step, because one without has no reproducer."""
-    return failure if failure.steps else dataclasses.replace(failure, steps=(Step(connection=0),))
 
 
 def _ask(core: dict[str, Any], sent: tuple[bytes, ...]) -> list[bytes]:
@@ -256,7 +250,7 @@ def run(
     failure: Failure, tmp_path: Path, client: str, *options: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the reproducer of a failure, which starts a small client."""
-    folder = write_failure(tmp_path, with_bytes(failure))
+    folder = write_failure(tmp_path, failure)
     program = tmp_path / "client.py"
     program.write_text(CLIENT.replace("{bytes}", repr(BYTES)) + textwrap.dedent(client))
     command = f"{sys.executable} {program} {{bootstrap}} {{timeout}}"
@@ -344,6 +338,34 @@ def test_an_abort_is_recognised_by_its_signal(tmp_path: Path) -> None:
     )
     result = run(failure, tmp_path / "other", "ask(first, 'v3'); ask(first, 'metadata')")
     assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize(("client", "status"), [("", 1), ("ask(connect(), 'metadata')", 0)])
+def test_a_client_that_does_not_recover_is_recognised(
+    client: str, status: int, tmp_path: Path
+) -> None:
+    """If the recorded client did not recover, a client that asks the healed broker for Metadata does better."""
+    script = one_node(Answer(action="close"), heals_after_ms=300)
+    failure = dataclasses.replace(
+        play_of(script, about_versions(3)),
+        message="the client does not work again\n1 request; exit status 1 after 2.0 s; not recovered",
+    )
+    client = f"import time; first.sendall(bytes.fromhex(BYTES['v3'])); time.sleep(0.5); {client}"
+    result = run(failure, tmp_path, client)
+    assert result.returncode == status, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("recorded", "status"), [(0, 1), (1, 0)])
+def test_where_the_wire_does_not_decide_the_exit_does(
+    recorded: int, status: int, tmp_path: Path
+) -> None:
+    """A client that sends the same, but ends otherwise, does not do what was recorded."""
+    failure = dataclasses.replace(
+        play_of(one_node(), about_versions(3)),
+        message=f"the application gets no error\n1 request; exit status {recorded} after 2.0 s",
+    )
+    result = run(failure, tmp_path, "ask(first, 'v3')")
+    assert result.returncode == status, result.stdout + result.stderr
 
 
 def test_nodes_pieces_delays_closes_and_healing(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from strategies.api_versions import build_request
 from tests.reports.test_client_reproducer import core_of, failure_of
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import encode
+from wire.error_codes import ErrorCode
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import RequestHeader
 from wire.message_schemas import Api
@@ -60,7 +61,11 @@ SCRIPTS = {
     "counts": one_node(
         Answer(table=Table(claimed_count=5)), Answer(table=Table(claimed_count=2**31 - 2))
     ),
-    "errors": one_node(Answer(error_code=42), Answer(error_code=129), Answer(error_code=-1)),
+    "errors": one_node(
+        Answer(error_code=42),
+        Answer(error_code=ErrorCode.REBOOTSTRAP_REQUIRED),
+        Answer(error_code=-1),
+    ),
     "features": one_node(
         Answer(
             throttle_time_ms=-5,

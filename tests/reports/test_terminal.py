@@ -245,6 +245,18 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
     assert _failures(recorder)[-1].endswith(" --bootstrap-server 127.0.0.1:9092")
 
 
+def test_client_that_is_a_command_is_judged_again_by_a_command(tmp_path: Path) -> None:
+    """The command for the failure of a client that is not in the registry asks for the client's command."""
+    key = key_of(target="my-client")
+    recorder = recorder_for(tmp_path, {key: "MUST"})
+    recorder.target_started(dataclasses.replace(facts_of("my-client"), release=""))
+    example = example_of(Verdict.VIOLATES, key, message="seen")
+    assert example.failure is not None
+    failure = dataclasses.replace(example.failure, role="client")
+    recorder.judged(dataclasses.replace(example, failure=failure))
+    assert _failures(recorder)[-1].endswith(" --client-cmd COMMAND")
+
+
 def test_known_violation_says_why(tmp_path: Path) -> None:
     """A declared violation is shown with the reason of its own declaration, whatever else is declared for the cell."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="one; reason (link)")

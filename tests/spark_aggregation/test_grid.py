@@ -8,12 +8,22 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
 from reports.records import EXAMPLE_VERDICTS, Verdict, cell_verdict
+from spark_aggregation.history.facts import FACTS, facts_of
 from spark_aggregation.tables.cell_tables import judged_cells, release_order, release_steps
-from tests.run_folders import clause_entry, example_row, planned_cell, run_header, write_run
-from tests.spark_aggregation.rolled_up import tables_of
+from tests.run_folders import (
+    clause_entry,
+    client_rows,
+    client_run_header,
+    example_row,
+    planned_cell,
+    run_header,
+    write_run,
+)
+from tests.spark_aggregation.rolled_up import ingested, tables_of
 
 CELLS_SCHEMA = (
     "clause string, target string, listener string, run_id string, verdict string, "
@@ -152,6 +162,42 @@ def test_runs_about_another_role_give_columns_of_their_own(
     roles = tables["targets"].select("run_id", "role").collect()
     assert {tuple(target) for target in roles} == {("r1", "broker"), ("r2", "operation")}
     assert tables["ranges"].select("clause").distinct().count() == 2
+
+
+def test_clients_have_columns_with_their_language_and_ranges_over_their_versions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A run of clients gives columns of the role client; one without languages is read as well."""
+    told = {"some-1.9": "violates", "some-1.10": "conforms", "some-2.0": "conforms"}
+    untold = {"other-1.0": "conforms"}
+    for run_id, verdicts, language in (("r1", told, "Go"), ("r2", untold, None)):
+        header = client_run_header(verdicts, language=language, run_id=run_id)
+        write_run(tmp_path / run_id, header, client_rows(header, verdicts))
+    tables = tables_of(spark, tmp_path)
+    targets = tables["targets"].select("target", "role", "language").collect()
+    assert {tuple(target) for target in targets} == {
+        *((name, "client", "Go") for name in told),
+        ("other-1.0", "client", None),
+    }
+    ranges = tables["ranges"].select("implementation", "statement").collect()
+    assert {tuple(entry) for entry in ranges} == {
+        ("some", "from 1.10 on, not in older releases; violates in 1.9"),
+        ("other", "1.0, the only release judged"),
+    }
+
+
+def test_stored_headers_without_languages_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """A history from before languages were recorded is read as if no target had one."""
+    write_run(tmp_path / "run", run_header([planned_cell()]))
+    headers = facts_of(ingested(spark, tmp_path)).headers
+    names = headers.selectExpr("inline(header.targets)").columns
+    kept = ", ".join(f"entry.{name} AS {name}" for name in names if name != "language")
+    older = F.expr(f"transform(header.targets, entry -> struct({kept}))")
+    changed = F.col("header").withField("targets", older)
+    headers.withColumn("header", changed).write.parquet(str(tmp_path / "headers"))
+    again = spark.read.schema(FACTS["headers"]).parquet(str(tmp_path / "headers"))
+    (entry,) = again.selectExpr("inline(header.targets)").collect()
+    assert (entry.id, entry.language) == ("apache-kafka-4.4.0", None)
 
 
 def test_steps_are_the_releases_at_which_the_verdict_differs(spark: SparkSession) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import inspect
 import json
+import pkgutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import Phase, given, settings
 
+import conformance.clients
 from conformance.assertions.items import Item
 from conformance.commands.expectations import expectations
 from conformance.commands.replay import replay
@@ -27,8 +31,11 @@ from conformance.failures.stored_failures import (
 from conformance.mutation.properties import Property, all_properties
 from fixtures.errors import InvalidTargetFile
 from fixtures.registry.targets import load_target
+from reference_model.clients.script import Answer, ConnectionScript, Table, all_connections
 from strategies.api_versions import build_request
+from strategies.hypothesis_adapter import strategies_of
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from wire.error_codes import ErrorCode
 from wire.headers import PLAIN_CLIENT_ID
 from wire.primitives import TaggedField
 
@@ -174,6 +181,39 @@ def test_drawn_values_come_back() -> None:
     sent = build_request(version=3, body_tags=(TaggedField(tag=-0, data=b"\xff"),), client_id=None)
     values = {"sent": sent, "cuts": [1, -2], "every": range(3), "client_id": PLAIN_CLIENT_ID}
     assert read_values(repr(values)) == values
+
+
+def client_properties() -> Iterator[Property]:
+    """Yield every property of clients."""
+    for module in pkgutil.iter_modules(conformance.clients.__path__):
+        members = vars(import_module(f"{conformance.clients.__name__}.{module.name}"))
+        yield from (
+            Property(name, member) for name, member in members.items() if name.startswith("test_")
+        )
+
+
+def test_a_script_comes_back() -> None:
+    """A script is read back with all its parts, and an error code as its number."""
+    answer = Answer(error_code=ErrorCode.INVALID_REQUEST, table=Table(null=True), body=b"\xff")
+    values = {"script": all_connections(ConnectionScript(refusal=answer), heals_after_ms=700)}
+    assert read_values(repr(values)) == values
+
+
+@pytest.mark.parametrize("judged", list(client_properties()), ids=lambda each: each.name)
+def test_what_a_property_of_clients_draws_can_be_replayed(judged: Property) -> None:
+    """Pinned and drawn scripts of every property of clients are read back, and are equal."""
+    examples = list(judged.pinned)
+
+    @settings(max_examples=10, phases=[Phase.generate], database=None, derandomize=True)
+    @given(**strategies_of(judged.function))
+    def collect(**values: Any) -> None:
+        examples.append(values)
+
+    if judged.is_drawn:
+        collect()
+    assert examples
+    for values in examples:
+        assert read_values(repr(dict(values))) == values
 
 
 @pytest.mark.parametrize("judged", all_properties().values(), ids=lambda each: each.name)

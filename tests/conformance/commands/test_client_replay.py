@@ -1,0 +1,125 @@
+"""A stored failure of a client is judged again: its script is played to that client, to another one, or to a command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.commands.replay import replay
+from reference_model.clients.recording import Recording, SeenConnection
+from reference_model.clients.steps import steps_of
+from reports.run.failures import Failure, write_failure
+from strategies.api_versions import build_request
+from strategies.broker_scripts import REFUSAL_WITHOUT_RANGE, refuses_everything
+
+SCRIPT = refuses_everything(REFUSAL_WITHOUT_RANGE)
+CLAUSE = "KIP-35.client-falls-back-on-35"
+CLIENT = """
+import socket, sys
+
+host, _, port = sys.argv[1].rpartition(":")
+connection = socket.create_connection((host, int(port)), 5)
+
+
+def ask(data):
+    connection.sendall(bytes.fromhex(data))
+    size = int.from_bytes(connection.recv(4, socket.MSG_WAITALL), "big")
+    return connection.recv(size, socket.MSG_WAITALL)
+
+
+answer = ask(V3)
+"""
+LOOPS = "while answer[5] == 35: answer = ask(V3)"
+FALLS_BACK = "answer = ask(V0) if answer[5] == 35 else answer; sys.exit(answer[5] != 0)"
+
+
+def stored_failure(folder: Path) -> Path:
+    """Store a failure of a client that is not in the registry."""
+    connection = SeenConnection(number=0, node=0, opened_ms=0)
+    failure = Failure(
+        signature="0123456789abcdef",
+        clause=CLAUSE,
+        statement="A client falls back.",
+        property_name="test_useless_range_leads_to_v0",
+        target="some-client",
+        listener="plaintext",
+        verdict="violates",
+        kind="AssertionError",
+        message="the client loops on one connection",
+        example=repr({"script": SCRIPT}),
+        steps=steps_of(Recording(script=SCRIPT, connections=(connection,))),
+        role="client",
+        script=SCRIPT,
+    )
+    return write_failure(folder, failure)
+
+
+def replayed(folder: Path, client: str = "", *options: str) -> Result:
+    """Replay a failure on a small program, or on what the options say."""
+    if client:
+        program = folder / "client.py"
+        requests = {f"V{version}": build_request(version=version).data.hex() for version in (0, 3)}
+        constants = "".join(f"{name} = {data!r}\n" for name, data in requests.items())
+        program.write_text(constants + CLIENT + textwrap.dedent(client))
+        command = shlex.join([sys.executable, str(program), "{bootstrap}"])
+        options = (*options, "--client-cmd", command)
+    return CliRunner().invoke(replay, [str(stored_failure(folder)), *options])
+
+
+@pytest.mark.parametrize(
+    ("client", "status", "said"),
+    [
+        pytest.param(LOOPS, 1, "still fails: KIP-35.client-falls-back-on-35 on", id="loops"),
+        pytest.param(FALLS_BACK, 0, "no longer fails", id="falls-back"),
+        pytest.param("sys.exit(1)", 10, "inconclusive: ", id="never-works"),
+    ],
+)
+def test_script_is_played_to_a_command(client: str, status: int, said: str, tmp_path: Path) -> None:
+    """The exit status says whether the command fails like the recorded client; one that never works is not judged."""
+    result = replayed(tmp_path, client)
+    assert result.exit_code == status, result.output
+    assert said in result.output
+
+
+@pytest.mark.parametrize("client", ["model", "model+software-name-has-a-space"])
+def test_script_is_played_to_a_model_client(client: str, tmp_path: Path) -> None:
+    """The model client, with or without a planted fault, is a client like any other."""
+    result = replayed(tmp_path, "", "--client", client)
+    assert result.exit_code == 0, result.output
+    assert f"no longer fails: {CLAUSE} on {client}" in result.output
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        pytest.param([], 2, "some-client is not in the registry", id="nothing"),
+        pytest.param(["--client", "nobody"], 4, "no client is named", id="unknown"),
+        pytest.param(["--client", "confluent-kafka-*"], 2, "clients; give one", id="several"),
+        pytest.param(["--client-cmd", "true"], 2, "has no {bootstrap}", id="no-place"),
+        pytest.param(["--client", "a", "--client-cmd", "b"], 2, "not both", id="both"),
+        pytest.param(["--broker", "reference"], 2, "failure of a client", id="broker"),
+    ],
+)
+def test_the_client_has_to_be_one(
+    options: list[str], status: int, said: str, tmp_path: Path
+) -> None:
+    """An option that names no single client is refused with what to do."""
+    result = replayed(tmp_path, "", *options)
+    assert result.exit_code == status, result.output
+    assert said in result.output
+
+
+def test_a_brokers_failure_is_not_played_to_a_client(tmp_path: Path) -> None:
+    """A failure of a broker cannot be replayed on a client."""
+    folder = stored_failure(tmp_path)
+    facts = json.loads((folder / "failure.json").read_text())
+    (folder / "failure.json").write_text(json.dumps({**facts, "role": "broker"}))
+    result = CliRunner().invoke(replay, [str(folder), "--client", "kafka-python-2.0.2"])
+    assert result.exit_code == 2, result.output
+    assert "failure of a broker" in result.output

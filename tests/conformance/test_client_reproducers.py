@@ -1,0 +1,62 @@
+"""What a real client does wrong is shown again by the reproducer of its failure, without the suite."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands.replay import replay
+from fixtures.client_processes.installation import installed
+from fixtures.registry.clients import select_clients
+from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
+
+LOOPS = "kafka-python-3.0.12"
+"""A client that asks for the same version again and again after UNSUPPORTED_VERSION."""
+FALLS_BACK = "kafka-python-2.0.2"
+PROPERTY = "test_useless_range_leads_to_v0"
+CLAUSE = "KIP-35.client-falls-back-on-35"
+TIME_LIMIT_S = 120
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def looping(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
+    """A run that judges the client by one property."""
+    runs = tmp_path_factory.mktemp("client") / "runs"
+    options = ("--client", LOOPS, "--tier", "smoke", "-k", PROPERTY)
+    return run_suite(*options, runs=runs, suite=(f"{SUITE}clients",), every_listener=True)
+
+
+def command_of(client_id: str) -> str:
+    """Return the command of a client for a reproducer's option `--run`."""
+    (client,) = select_clients([client_id])
+    prefix = shlex.join(installed(client).prefix)
+    return f"{prefix} --bootstrap {{bootstrap}} --timeout {{timeout}}"
+
+
+@pytest.mark.parametrize(("client", "status"), [(LOOPS, 1), (FALLS_BACK, 0)])
+def test_reproducer_shows_what_the_client_does(client: str, status: int, looping: SuiteRun) -> None:
+    """The script starts the client and sees the loop; of another client it says that it does not do the same."""
+    script: Path = looping.failures()[LOOPS, CLAUSE] / "reproducer.py"
+    result = subprocess.run(
+        [sys.executable, "-I", str(script), "--port", "0", "--run", command_of(client)],
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+        check=False,
+    )
+    assert result.returncode == status, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("client", "status"), [(LOOPS, 1), (FALLS_BACK, 0)])
+def test_stored_script_is_played_again(client: str, status: int, looping: SuiteRun) -> None:
+    """The stored script is played to the client of the failure, or to another one."""
+    folder = looping.failures()[LOOPS, CLAUSE]
+    result = CliRunner().invoke(replay, [str(folder), "--client", client])
+    assert result.exit_code == status, result.output
