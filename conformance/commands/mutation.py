@@ -32,6 +32,7 @@ from reference_model.profile import REFERENCE
 
 WIDEST_LINE = 220
 SEEDS = 30
+QUICK_SEEDS = 3
 
 
 def selected_defects(patterns: Sequence[str]) -> list[str]:
@@ -46,7 +47,7 @@ def selected_defects(patterns: Sequence[str]) -> list[str]:
 
 
 def measured_score(
-    names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, folder: Path
+    names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, quick: bool, folder: Path
 ) -> Score:
     """Try defects in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
     blames: list[Blame] = []
@@ -54,7 +55,7 @@ def measured_score(
     if sockets:
         # First, because only this part can be stopped by a problem of the machine.
         with status_line("planted defects over TCP"):
-            folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
+            folders = over_tcp.run_all(over_tcp.planned_runs(names, quick=quick), folder, jobs)
             blames, catches = over_tcp.judge(folders)
             kills = counted_kills(catches, seeds=seeds, jobs=jobs)
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
@@ -63,6 +64,9 @@ def measured_score(
             names,
             seeds=seeds,
             jobs=jobs,
+            bystander_examples=in_memory.QUICK_BYSTANDER_EXAMPLES
+            if quick
+            else in_memory.BYSTANDER_EXAMPLES,
             advance=lambda done, total: progress.update(task, completed=done, total=total),
         )
     caught = dict(found.kills_of_property)
@@ -98,9 +102,14 @@ def measured_score(
 @click.option(
     "--seeds",
     type=click.IntRange(1),
-    default=SEEDS,
-    show_default=True,
-    help="number of seeds with which the examples until a defect is caught are counted",
+    help="number of seeds with which the examples until a defect is caught are counted  "
+    f"[default: {SEEDS}; with --quick {QUICK_SEEDS}]",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="every defect in memory, but fewer examples of properties that must not blame it, and over TCP "
+    f"only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
 )
 @click.option(
     "--in-memory-only",
@@ -113,7 +122,12 @@ def measured_score(
     help="folder in which to keep the run folders, mutation.json and mutation.md",
 )
 def mutation(
-    patterns: tuple[str, ...], jobs: int, seeds: int, in_memory_only: bool, out: Path | None
+    patterns: tuple[str, ...],
+    jobs: int,
+    seeds: int | None,
+    quick: bool,
+    in_memory_only: bool,
+    out: Path | None,
 ) -> None:
     """Run the properties against the reference broker with each planted defect.
 
@@ -126,7 +140,12 @@ def mutation(
         folder = Path(scratch) if out is None else out
         try:
             score = measured_score(
-                names, seeds=seeds, jobs=jobs, sockets=not in_memory_only, folder=folder
+                names,
+                seeds=seeds or (QUICK_SEEDS if quick else SEEDS),
+                jobs=jobs,
+                sockets=not in_memory_only,
+                quick=quick,
+                folder=folder,
             )
         except HarnessError as error:
             raise CouldNotTell(str(error)) from error
