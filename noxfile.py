@@ -76,10 +76,8 @@ def mutation(session: nox.Session) -> None:
 def benchmarks(session: nox.Session) -> None:
     """Measure judging, corpus replay, hostile targets and the roll-up, as ratios of one run."""
     install(session)
-    session.run("python", "-m", "benchmarks.throughput", *session.posargs)
-    session.run("python", "-m", "benchmarks.corpus_replay", *session.posargs)
-    session.run("python", "-m", "benchmarks.hostile_targets")
-    session.run("python", "-m", "benchmarks.roll_up")
+    for name in ("throughput", "corpus_replay", "hostile_targets", "roll_up"):
+        session.run("python", "-m", f"benchmarks.{name}", *session.posargs)
 
 
 @nox.session
