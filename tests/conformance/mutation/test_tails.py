@@ -15,7 +15,6 @@ from strategies.conversations import Reconnect, Say
 from strategies.software_names import Software
 from wire.primitives import TaggedField
 
-SEEDS = (1, 2)
 TAG = TaggedField(2**31, bytes(128))
 LIBRDKAFKA = Software("librdkafka", "2.16.0")
 
