@@ -11,15 +11,15 @@ The rates depend on the machine and its load, so their ratios are compared.
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import click
 from rich.console import Console
 
-from benchmarks.rates import chosen_target, print_rates, print_ratio
+from benchmarks.rates import chosen_target, print_rates, print_ratio, quick_option
 from benchmarks.throughput import read_answers
 from clauses.catalogue import catalogue
 from conformance.corpus.entries import Entry, load_corpus
@@ -34,6 +34,7 @@ from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 
 ROUNDS = 7
+QUICK_ROUNDS = 3
 REPETITIONS = 20
 LONGEST_REPEATED_BYTES = 2048
 CLAUSE = "MODEL.agrees-with-reference"
@@ -92,7 +93,7 @@ def _rate(measured: Callable[[], None], frames: int) -> float:
     return frames / (time.perf_counter() - started)
 
 
-def measure(broker: Broker, runs: Path) -> dict[str, list[float]]:
+def measure(broker: Broker, runs: Path, rounds: int) -> dict[str, list[float]]:
     """Return frames per second for each kind, round by round."""
     stored = many_entries(broker)
     frames = sum(len(each.allowed.frames.whole) for each in stored)
@@ -105,21 +106,25 @@ def measure(broker: Broker, runs: Path) -> dict[str, list[float]]:
     for kind in kinds.values():
         kind()
     rates: dict[str, list[float]] = {name: [] for name in kinds}
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, kind in kinds.items():
             rates[name].append(_rate(kind, frames))
     return rates
 
 
-def main() -> None:
+@click.command(name="benchmarks.corpus_replay")
+@click.argument("target_id", metavar="[TARGET]", required=False)
+@quick_option
+def main(target_id: str | None, quick: bool) -> None:
     """Measure in turns, and print medians and ratios."""
-    target, launcher = chosen_target(sys.argv[1:])
+    target, launcher = chosen_target(target_id)
+    rounds = QUICK_ROUNDS if quick else ROUNDS
     with launch(target, launcher) as running, tempfile.TemporaryDirectory() as runs:
         broker = Broker(running, "plaintext")
         broker.calibrate()
-        rates = measure(broker, Path(runs))
+        rates = measure(broker, Path(runs), rounds)
     console = Console()
-    title = f"{target.id} as {launcher}: medians of {ROUNDS} rounds"
+    title = f"{target.id} as {launcher}: medians of {rounds} rounds"
     print_rates(console, title, "frames per second", rates)
     plain = rates.pop("plain loop")
     for name, values in rates.items():

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import tempfile
 import threading
 import time
@@ -20,10 +19,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.goals import last_line
+from benchmarks.rates import quick_option
 from fixtures.client.patience import PATIENCE_S
 from tests.conformance import tls_target
 from tests.conformance.fake_targets import (
@@ -81,6 +82,8 @@ HOSTILE_ON_TLS: Mapping[str, Behaviour] = {
     "TLS: floods": behind_tls(flood),
     "TLS: counts of 2^31 - 1": behind_tls(answer_bombs),
 }
+QUICK = ("answers nothing", "a byte every 0.3 s", "tables of 16 MiB", "TLS: leaves handshakes open")
+"""One for each way in which a target costs most: silence, bytes that keep coming, memory, and no TLS."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +193,15 @@ def measure(bounds: Bounds, hostile: Mapping[str, Behaviour], tier: str, *, on_t
         bounds.add(name, cost, reference)
 
 
-def main() -> None:
+@click.command(name="benchmarks.hostile_targets")
+@click.argument("tier", type=click.Choice(list(PATIENCE_S)), default=TIER)
+@quick_option
+def main(tier: str, quick: bool) -> None:
     """Measure every fake and print a row for each; exit with 1 if any costs too much, and name it."""
-    tier = sys.argv[1] if sys.argv[1:] else TIER
     bounds = Bounds(tier)
-    measure(bounds, HOSTILE, tier, on_tls=False)
-    measure(bounds, HOSTILE_ON_TLS, tier, on_tls=True)
+    for hostile, on_tls in ((HOSTILE, False), (HOSTILE_ON_TLS, True)):
+        chosen = {name: each for name, each in hostile.items() if not quick or name in QUICK}
+        measure(bounds, chosen, tier, on_tls=on_tls)
     console = Console()
     console.print(bounds.table)
     console.print(last_line(bounds.broken), markup=False, soft_wrap=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+import click
 from rich.console import Console
 from rich.table import Table
 
@@ -12,11 +13,17 @@ from fixtures.launchers import choose_launcher
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import Target, newest_release, select_targets
 
+quick_option = click.option("--quick", is_flag=True, help="Every ratio, with less repetition.")
+"""The option with which `.ci/run` measures."""
 
-def chosen_target(wanted: Sequence[str]) -> tuple[Target, str]:
+
+def chosen_target(wanted: str | None) -> tuple[Target, str]:
     """Return the target that the command line names, otherwise the newest release, and its launcher."""
-    (target,) = select_targets(wanted, extra=reference_targets()) if wanted else (newest_release(),)
-    launcher, _ = choose_launcher(target, "auto" if wanted else "process")
+    if wanted is None:
+        target = newest_release()
+    else:
+        (target,) = select_targets([wanted], extra=reference_targets())
+    launcher, _ = choose_launcher(target, "process" if wanted is None else "auto")
     return target, launcher
 
 

@@ -44,6 +44,7 @@ from rich.table import Table
 from benchmarks.duckdb_grid import COUNTED_TABLES, by_key, duckdb_tables
 from benchmarks.goals import Goal, last_line, missed_goals
 from benchmarks.memory import peak_memory
+from benchmarks.rates import quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
 from reports.site.grid_page import write_grid
@@ -89,6 +90,7 @@ class Size:
 
 
 SMALL = Size(rows=10**6, night_rows=10**5, days=30, targets=4, night_targets=4, rounds=1)
+QUICK = Size(rows=3 * 10**5, night_rows=3 * 10**4, days=10, targets=4, night_targets=4, rounds=1)
 FULL = Size(rows=10**8, night_rows=10**7, days=365, targets=31, night_targets=38, rounds=3)
 _BARE_START = """
 from pyspark.sql import SparkSession
@@ -267,12 +269,15 @@ class Figures:
 @click.option(
     "--full", is_flag=True, help="The size that the goals are about: 10^8 rows, 365 days."
 )
+@quick_option
 @click.option("--rows", type=click.IntRange(1_000), help="Rows of the grid instead.")
 @click.option("--only", type=click.Choice(PARTS), multiple=True, help="Some of it; repeatable.")
 @click.option("--run", type=click.Path(path_type=Path, exists=True), help="A real run folder.")
-def main(full: bool, rows: int | None, only: tuple[str, ...], run: Path | None) -> None:
+def main(
+    full: bool, quick: bool, rows: int | None, only: tuple[str, ...], run: Path | None
+) -> None:
     """Measure the roll-up; with --full, exit with 1 if a goal is missed."""
-    chosen = FULL if full else SMALL
+    chosen = FULL if full else QUICK if quick else SMALL
     size = chosen if rows is None else replace(chosen, rows=rows, night_rows=max(rows // 10, 1_000))
     figures = Figures(f"{size.rows:,} rows, {size.days} days, {CORES} cores")
     with tempfile.TemporaryDirectory(prefix="kafka-conformance-benchmark-") as scratch:

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 import gc
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
+import click
 from hypothesis import given, seed, settings
 from rich.console import Console
 
-from benchmarks.rates import chosen_target, print_rates, print_ratio
+from benchmarks.rates import chosen_target, print_rates, print_ratio, quick_option
 from conformance.assertions.judging import error_code_of
 from conformance.engine.hypothesis_profiles import load_profile
 from conformance.engine.overlapping import Overlap
@@ -43,6 +43,7 @@ from wire.frames import FrameReader
 from wire.sentinel import sentinel_for
 
 ROUNDS = 9
+QUICK_ROUNDS = 3
 WARMING_ROUNDS = 5
 """Until then the broker's JVM is still compiling, on a core that both processes need."""
 EXAMPLES = 400
@@ -137,21 +138,25 @@ MEASUREMENTS: Mapping[str, Callable[[Broker, int], float]] = {
 }
 
 
-def main() -> None:
+@click.command(name="benchmarks.throughput")
+@click.argument("target_id", metavar="[TARGET]", required=False)
+@quick_option
+def main(target_id: str | None, quick: bool) -> None:
     """Measure in turns, and print medians and ratios."""
     load_profile("standard")
-    target, launcher = chosen_target(sys.argv[1:])
+    target, launcher = chosen_target(target_id)
+    rounds = QUICK_ROUNDS if quick else ROUNDS
     rates: dict[str, list[float]] = {name: [] for name in MEASUREMENTS}
     with launch(target, launcher) as running:
         broker = Broker(running, "plaintext")
         broker.calibrate()
-        for number in range(WARMING_ROUNDS + ROUNDS):
+        for number in range(WARMING_ROUNDS + rounds):
             for name, measure in MEASUREMENTS.items():
                 rate = measure(broker, number)
                 if number >= WARMING_ROUNDS:
                     rates[name].append(rate)
     console = Console()
-    title = f"{target.id} as {launcher}: medians of {ROUNDS} rounds"
+    title = f"{target.id} as {launcher}: medians of {rounds} rounds"
     print_rates(console, title, "per second", rates)
     no_io, in_memory, live, each, pipelined = rates.values()
     for name, over, under in (

@@ -9,6 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 DISTRIBUTION = "kafka-conformance"
+COMMIT_VARIABLE = "KAFKA_CONFORMANCE_COMMIT"
+"""Set by the action, whose files are no checkout. `GITHUB_SHA` would be the commit of the project that uses it."""
 
 
 def suite_version() -> str:
@@ -20,8 +22,8 @@ def suite_version() -> str:
 
 
 def suite_commit() -> str | None:
-    """Return the suite's commit: `GITHUB_SHA` if set, else that of the checkout that holds this file."""
-    return os.environ.get("GITHUB_SHA") or commit_of_checkout(Path(__file__).parents[1])
+    """Return the commit that `COMMIT_VARIABLE` names, else that of the checkout that holds this file."""
+    return os.environ.get(COMMIT_VARIABLE) or commit_of_checkout(Path(__file__).parents[1])
 
 
 @cache

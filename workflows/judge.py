@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from fixtures.registry.targets import BROKERS_FOLDER
+from reports.distribution import COMMIT_VARIABLE
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from workflows.job_outputs import write_outputs, write_summary
 
@@ -112,10 +113,9 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def suite_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the suite's environment, in which GITHUB_SHA is the suite's own commit and not its user's."""
+    """Return the suite's environment, with the suite's own commit if the action is pinned by one."""
     commit = environment.get("GITHUB_ACTION_REF", "")
-    without = {name: value for name, value in environment.items() if name != "GITHUB_SHA"}
-    return {**without, "GITHUB_SHA": commit} if _COMMIT.fullmatch(commit) else without
+    return {**environment, **({COMMIT_VARIABLE: commit} if _COMMIT.fullmatch(commit) else {})}
 
 
 def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:

@@ -37,6 +37,7 @@ from reference_model.profile import REFERENCE
 
 WIDEST_LINE = 220
 SEEDS = 30
+QUICK_SEEDS = 3
 OF_MODEL_CLIENT = f"{MODEL}+"
 NOTHING_FOUND = Blame(defect="", breaks=(), violated=(), transport="in memory")
 
@@ -92,7 +93,7 @@ def _selected_defects(pattern: str, *, may_be_none: bool) -> list[str]:
 
 
 def measured_score(
-    planted: Planted, *, seeds: int, jobs: int, sockets: bool, folder: Path
+    planted: Planted, *, seeds: int, jobs: int, sockets: bool, quick: bool, folder: Path
 ) -> Score:
     """Try what is planted in memory and, if `sockets` is set, over TCP; records of runs over TCP go below `folder`."""
     score = Score(
@@ -100,7 +101,7 @@ def measured_score(
     )
     if planted.defects:
         score = _score_of_brokers(
-            planted.defects, seeds=seeds, jobs=jobs, sockets=sockets, folder=folder
+            planted.defects, seeds=seeds, jobs=jobs, sockets=sockets, quick=quick, folder=folder
         )
     if planted.faults:
         with _progress("planted faults of the model client") as advance:
@@ -124,18 +125,26 @@ def measured_score(
 
 
 def _score_of_brokers(
-    names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, folder: Path
+    names: Sequence[str], *, seeds: int, jobs: int, sockets: bool, quick: bool, folder: Path
 ) -> Score:
     blames: list[Blame] = []
     kills: list[Kill] = []
     if sockets:
         # First, because only this part can be stopped by a problem of the machine.
         with status_line("planted defects over TCP"):
-            folders = over_tcp.run_all(over_tcp.planned_runs(names), folder, jobs)
+            folders = over_tcp.run_all(over_tcp.planned_runs(names, quick=quick), folder, jobs)
             blames, catches = over_tcp.judge(folders)
             kills = counted_kills(catches, seeds=seeds, jobs=jobs)
     with _progress("planted defects in memory") as advance:
-        found = in_memory.measure(names, seeds=seeds, jobs=jobs, advance=advance)
+        found = in_memory.measure(
+            names,
+            seeds=seeds,
+            jobs=jobs,
+            bystander_examples=in_memory.QUICK_BYSTANDER_EXAMPLES
+            if quick
+            else in_memory.BYSTANDER_EXAMPLES,
+            advance=advance,
+        )
     caught = dict(found.kills_of_property)
     if sockets:
         missing = all_properties().keys() - caught.keys()
@@ -172,9 +181,14 @@ def _progress(what: str) -> Iterator[in_memory.Advance]:
 @click.option(
     "--seeds",
     type=click.IntRange(1),
-    default=SEEDS,
-    show_default=True,
-    help="number of seeds with which the examples until a defect is caught are counted",
+    help="number of seeds with which the examples until a defect is caught are counted  "
+    f"[default: {SEEDS}; with --quick {QUICK_SEEDS}]",
+)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="every defect in memory, but fewer examples of properties that must not blame it, and over TCP "
+    f"only one of {over_tcp.QUICK_SHARE} defects that break no clause judged there",
 )
 @click.option(
     "--in-memory-only",
@@ -187,7 +201,12 @@ def _progress(what: str) -> Iterator[in_memory.Advance]:
     help="folder in which to keep the run folders, mutation.json and mutation.md",
 )
 def mutation(
-    patterns: tuple[str, ...], jobs: int, seeds: int, in_memory_only: bool, out: Path | None
+    patterns: tuple[str, ...],
+    jobs: int,
+    seeds: int | None,
+    quick: bool,
+    in_memory_only: bool,
+    out: Path | None,
 ) -> None:
     """Run the properties against the reference broker with each planted defect, and against the model client with each fault.
 
@@ -200,7 +219,12 @@ def mutation(
         folder = Path(scratch) if out is None else out
         try:
             score = measured_score(
-                planted, seeds=seeds, jobs=jobs, sockets=not in_memory_only, folder=folder
+                planted,
+                seeds=seeds or (QUICK_SEEDS if quick else SEEDS),
+                jobs=jobs,
+                sockets=not in_memory_only,
+                quick=quick,
+                folder=folder,
             )
         except HarnessError as error:
             raise CouldNotTell(str(error)) from error

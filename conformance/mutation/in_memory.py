@@ -29,6 +29,7 @@ BLAMED_EXAMPLES = EXAMPLES_PER_PROPERTY
 """The number that most properties draw in a standard run."""
 BYSTANDER_EXAMPLES = 40
 """Examples for properties whose clauses a defect does not break, not counting pinned ones: by far most of the work."""
+QUICK_BYSTANDER_EXAMPLES = 10
 
 T = TypeVar("T")
 Advance = Callable[[int, int], None]
@@ -77,7 +78,7 @@ def measure(
     *,
     seeds: int,
     jobs: int,
-    examples: int = BYSTANDER_EXAMPLES,
+    bystander_examples: int = BYSTANDER_EXAMPLES,
     advance: Advance | None = None,
 ) -> InMemoryResult:
     """Try every defect.
@@ -86,7 +87,7 @@ def measure(
         defects: names of the defects.
         seeds: for how many seeds the examples to a kill are counted.
         jobs: how many processes work at a time.
-        examples: how many generated examples may blame a defect that does not break the property's clause.
+        bystander_examples: how many generated examples may blame a defect that does not break the property's clause.
         advance: called with the progress.
     """
     properties = judged_in_memory()
@@ -102,7 +103,7 @@ def measure(
             for name in properties
             for tried, count in (
                 (broken[name], BLAMED_EXAMPLES),
-                (_bystanders(defects, all_properties()[name]), examples),
+                (_bystanders(defects, all_properties()[name]), bystander_examples),
             )
             if tried
         ]

@@ -155,8 +155,8 @@ def survivors(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
     return list(alive)
 
 
-def judge_defects(names: Iterable[str], folder: Path) -> SuiteRun:
-    """Judge each defect by the properties of the clauses that it breaks."""
+def judge_defects(names: Iterable[str], folder: Path, *options: str) -> SuiteRun:
+    """Judge each defect by the properties of the clauses that it breaks, with further options of the suite."""
     brokers = [part for name in names for part in ("--broker", f"reference+{name}")]
     chosen = [
         f"{SUITE}brokers/{place.split(':')[0]}::{place.split(':')[2]}[reference+{name}]"
@@ -165,7 +165,7 @@ def judge_defects(names: Iterable[str], folder: Path) -> SuiteRun:
         for place in properties_of(clause)
     ]
     return run_suite(
-        *(*brokers, "--alluredir", str(folder / "allure")),
+        *(*brokers, "--alluredir", str(folder / "allure"), *options),
         runs=folder / "runs",
         suite=chosen,
         profile="unshrunk",

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from clauses.catalogue import Role, catalogue
-from reference_model.listeners import LISTENERS
+from reference_model.listeners import LISTENERS, PLAINTEXT
 from reports.arrow_schemas import arrow_schema
 from reports.records import ANSWER_FIELDS, EXAMPLE_FIELDS, EXCHANGE_FIELDS, Column, Verdict
 from tests.conformance.suite_runs import REPOSITORY, SuiteRun, run_suite
@@ -50,11 +50,13 @@ def test_header_follows_the_published_schema(healthy_run: SuiteRun) -> None:
     jsonschema.validate(healthy_run.header, schema)
 
 
+@pytest.mark.slow
 def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
-    """A run of all listeners plans every judged clause, and leaves no cell without a verdict."""
-    listeners = [part for name in LISTENERS for part in ("--listener", name)]
-    run = run_suite("--broker", "reference", "--tier", "smoke", *listeners, runs=tmp_path)
+    """A complete run has all listeners, plans every judged clause, and leaves no cell without a verdict."""
+    options = ("--broker", "reference", "--tier", "smoke")
+    run = run_suite(*options, runs=tmp_path, every_listener=True)
     assert run.status == 0, run.output
+    assert run.header["whole"] is True
     assert {cell["listener"] for cell in run.header["planned_cells"]} == set(LISTENERS)
     verdicts = run.verdicts()
     judged = {
@@ -62,6 +64,12 @@ def test_every_planned_cell_has_a_verdict(tmp_path: Path) -> None:
     }
     assert verdicts.keys() == {("reference", clause) for clause in judged}
     assert Verdict.NOT_RUN not in verdicts.values()
+
+
+def test_run_on_one_listener_is_not_complete(healthy_run: SuiteRun) -> None:
+    """Its header says so, because such a run never counts as a complete run of its tier."""
+    assert {cell["listener"] for cell in healthy_run.header["planned_cells"]} == {PLAINTEXT}
+    assert healthy_run.header["whole"] is False
 
 
 def test_answers_are_stored_once(healthy_run: SuiteRun) -> None:

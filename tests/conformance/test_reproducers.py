@@ -54,7 +54,8 @@ def clauses_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
         for clause in CLAUSES
         for defect in islice((each for each in DEFECTS.values() if clause in each.breaks), 2)
     }
-    return judge_defects(tuple(names), tmp_path_factory.mktemp("clauses"))
+    folder = tmp_path_factory.mktemp("clauses")
+    return judge_defects(tuple(names), folder, "--listener", "plaintext")
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from reference_model.agreement import Agreement, difference, summary_of
+from reference_model.agreement import Agreement, difference, refuses, summary_of
 from reference_model.connection_states import ConnectionEvent
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import AnswerKind, Listing, Reaction, closed
 from reference_model.responses import encode_body, response_for
 from strategies.api_versions import build_request
+from strategies.minimal_requests import minimal_request
+from tests.described_apis import described_api
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
 
@@ -129,3 +131,50 @@ def test_difference_is_one_sentence(seen: Outcome | str, expected: str) -> None:
     exchange = exchange_of(seen, usable=True)
     assert summary_of(exchange) == expected
     assert difference(exchange, [CLOSED, CLOSED]) == f"the model allows closed (x); {expected}"
+
+
+LIST_GROUPS, METADATA, OFFSET_FETCH, LEADER_AND_ISR = 16, 3, 9, 4
+
+
+@pytest.mark.parametrize(
+    ("api_key", "api_version", "payload", "expected"),
+    [
+        pytest.param(LIST_GROUPS, 0, "00000007 0022 00000000", True, id="error-alone"),
+        pytest.param(
+            LIST_GROUPS, 0, "00000007 0022 00000001 0001 61 0001 62", False, id="error-and-a-group"
+        ),
+        pytest.param(LIST_GROUPS, 0, "00000007 0000 00000000", False, id="another-error-code"),
+        pytest.param(LIST_GROUPS, 0, "00000007 0022", False, id="does-not-decode"),
+        pytest.param(METADATA, 0, "00000007 00000000 00000000", True, id="no-code-of-its-own"),
+        pytest.param(
+            METADATA,
+            0,
+            "00000007 00000001 00000001 0001 61 00000001 00000000",
+            False,
+            id="no-code-and-a-broker",
+        ),
+        pytest.param(
+            OFFSET_FETCH,
+            8,
+            "00000007 00 00000000 02 02 61 01 0022 00 00",
+            True,
+            id="code-per-entry",
+        ),
+        pytest.param(
+            OFFSET_FETCH,
+            8,
+            "00000007 00 00000000 02 02 61 01 0000 00 00",
+            False,
+            id="entry-without-an-error",
+        ),
+        pytest.param(LEADER_AND_ISR, 0, "00000007 0000 00000000", False, id="empty-success"),
+    ],
+)
+def test_refusal_holds_nothing_but_the_error(
+    api_key: int, api_version: int, payload: str, expected: bool
+) -> None:
+    """A response refuses if all its error codes are the one asked for and its lists hold nothing else."""
+    sent = minimal_request(described_api(api_key, api_version), api_version)
+    response = bytes.fromhex(payload)
+    exchange = Exchange(request=sent, outcome=Outcome.ANSWER, payload=response)
+    assert refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE, described_api) is expected

@@ -5,8 +5,17 @@ from __future__ import annotations
 import pytest
 from scramp import ScramClient
 
-from reference_model.sasl import Credentials
+from reference_model.connection_states import ConnectionState
+from reference_model.listeners import SASL_PLAINTEXT
+from reference_model.profile import NEWEST_RELEASE, profile_of
+from reference_model.reaction import Identity
+from reference_model.sasl import Authentication, Credentials
 from reference_model.scram import SCRAM, ScramExchange, ScramRefused
+from reference_model.state_machine import MECHANISMS, BrokerConnection, ReferenceBroker
+from strategies.bare_requests import METADATA
+from wire.exchange import Request
+from wire.frames import SIZE_BYTES
+from wire.sasl import authenticate_request, handshake_request, token_answering
 
 CREDENTIALS = Credentials(username="user", password="pencil")
 
@@ -52,3 +61,48 @@ def test_same_tokens_get_the_same_answers() -> None:
     assert ScramExchange(CREDENTIALS).answer_to(first) == ScramExchange(CREDENTIALS).answer_to(
         first
     )
+
+
+def response_to(sent: Request, connection: BrokerConnection) -> bytes:
+    """Send a request, and return its response without size prefix; empty if there is none."""
+    connection.receive_data(sent.data)
+    return connection.data_to_send()[SIZE_BYTES:]
+
+
+def connect_for_scram() -> BrokerConnection:
+    """Open a connection to a SASL listener, and choose SCRAM in a handshake."""
+    broker = ReferenceBroker(
+        profile=profile_of(NEWEST_RELEASE, listener=SASL_PLAINTEXT),
+        identity=Identity(),
+        authentication=Authentication(credentials=CREDENTIALS, mechanisms=MECHANISMS),
+    )
+    connection = broker.connect()
+    response_to(handshake_request(version=1, mechanism=SCRAM, correlation_id=1), connection)
+    return connection
+
+
+@pytest.mark.parametrize(
+    ("password", "state"),
+    [
+        pytest.param("pencil", ConnectionState.AUTHENTICATED, id="right"),
+        pytest.param("pen", ConnectionState.CLOSED, id="wrong"),
+    ],
+)
+def test_connection_takes_both_tokens(password: str, state: ConnectionState) -> None:
+    """After the handshake, a connection is authenticated by the second token, or closed."""
+    connection = connect_for_scram()
+    client = ScramClient([SCRAM], "user", password)
+    first = authenticate_request(client.get_client_first().encode(), correlation_id=2)
+    client.set_server_first(token_answering(response_to(first, connection)).decode())
+    assert connection.state is ConnectionState.WRAPPED_TOKENS
+    response_to(
+        authenticate_request(client.get_client_final().encode(), correlation_id=3), connection
+    )
+    assert connection.state is state
+
+
+def test_request_in_place_of_a_token_closes() -> None:
+    """A request without a token ends a connection that awaits one."""
+    connection = connect_for_scram()
+    connection.receive_data(METADATA.data)
+    assert connection.state is ConnectionState.CLOSED

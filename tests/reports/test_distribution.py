@@ -1,4 +1,4 @@
-"""The suite's commit is the one that CI names, otherwise that of its checkout."""
+"""The suite's commit is the one that the action names, otherwise that of its checkout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.distribution import commit_of_checkout, suite_commit
+from reports.distribution import COMMIT_VARIABLE, commit_of_checkout, suite_commit
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -33,7 +33,9 @@ def test_folder_that_is_no_checkout_has_no_commit(tmp_path: Path) -> None:
     assert commit_of_checkout(tmp_path) is None
 
 
-def test_ci_is_believed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commit that GitHub names takes precedence over the one that is checked out."""
+def test_commit_of_another_project_is_not_the_suites(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In CI `GITHUB_SHA` may be another project's commit; the action has a variable for the suite's own."""
     monkeypatch.setenv("GITHUB_SHA", "a" * 40)
-    assert suite_commit() == "a" * 40
+    assert suite_commit() != "a" * 40
+    monkeypatch.setenv(COMMIT_VARIABLE, "b" * 40)
+    assert suite_commit() == "b" * 40

@@ -48,40 +48,40 @@ def test_refused_runs_change_no_cell(spark: SparkSession, tmp_path: Path) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param({"verdict": "splendid"}, id="unknown verdict"),
-        pytest.param({"verdict": "flaky"}, id="verdict of a cell"),
-        pytest.param({"phase": "reuse"}, id="unknown phase"),
-        pytest.param({"run_id": "another"}, id="of another run"),
-        pytest.param({"listener": "controller"}, id="listener not planned"),
-    ],
-)
-def test_run_with_a_wrong_row_is_refused(
-    spark: SparkSession, tmp_path: Path, change: dict[str, str]
-) -> None:
+def test_run_with_a_wrong_row_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """One row that cannot belong to the run is enough to refuse it."""
-    header = run_header([planned_cell()])
-    rows = [example_row(header, 0), example_row(header, 1, **change)]
-    write_run(tmp_path / "run", header, rows)
-    assert refused_folders(spark, tmp_path) == {"run": Refusal.INVALID_ROWS.value}
+    changes = {
+        "unknown verdict": {"verdict": "splendid"},
+        "verdict of a cell": {"verdict": "flaky"},
+        "unknown phase": {"phase": "reuse"},
+        "of another run": {"run_id": "another"},
+        "listener not planned": {"listener": "controller"},
+    }
+    for number, (name, change) in enumerate(changes.items()):
+        header = run_header([planned_cell()], run_id=f"run-{number}")
+        rows = [example_row(header, 0), example_row(header, 1, **change)]
+        write_run(tmp_path / name, header, rows)
+    assert refused_folders(spark, tmp_path) == dict.fromkeys(changes, Refusal.INVALID_ROWS.value)
 
 
-@pytest.mark.parametrize("name", ["property", "outcome", "verdict", "run_id", "example_number"])
-def test_run_with_a_null_where_none_may_be_is_refused(
-    spark: SparkSession, tmp_path: Path, name: str
-) -> None:
+def test_run_with_a_null_where_none_may_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     """One such row out of two is enough to refuse the run, and the reason counts it once."""
-    header = run_header([planned_cell()])
-    table = rows_table([example_row(header, number) for number in range(2)])
-    folder = write_run(tmp_path / "run", header, [example_row(header, 0), example_row(header, 1)])
-    place = table.schema.get_field_index(name)
-    values = pa.array([table[name][0].as_py(), None], table.schema.field(name).type)
-    write_examples(folder / "examples" / "part-0.parquet", table.set_column(place, name, values))
-    (row,) = ingested(spark, tmp_path).judged.collect()
-    assert row.refusal == Refusal.INVALID_ROWS.value
-    assert row.reason.startswith("1 example rows do not follow the record schema")
+    columns = ("property", "outcome", "verdict", "run_id", "example_number")
+    for number, name in enumerate(columns):
+        header = run_header([planned_cell()], run_id=f"run-{number}")
+        rows = [example_row(header, 0), example_row(header, 1)]
+        folder = write_run(tmp_path / name, header, rows)
+        table = rows_table(rows)
+        place = table.schema.get_field_index(name)
+        values = pa.array([table[name][0].as_py(), None], table.schema.field(name).type)
+        write_examples(
+            folder / "examples" / "part-0.parquet", table.set_column(place, name, values)
+        )
+    judged = ingested(spark, tmp_path).judged.collect()
+    assert len(judged) == len(columns)
+    for run in judged:
+        assert run.refusal == Refusal.INVALID_ROWS.value
+        assert run.reason.startswith("1 example rows do not follow the record schema")
 
 
 @pytest.mark.parametrize(
@@ -148,20 +148,6 @@ def test_broken_folder_does_not_take_its_run_id_away(spark: SparkSession, tmp_pa
     assert refused_folders(spark, tmp_path) == {"a": refusal.value}
 
 
-def test_run_whose_files_are_what_its_footer_says_counts(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """Hashes are compared whatever the files are called, and even if they are empty."""
-    folder = write_whole_run(tmp_path / "a b%41+ä")
-    for name in ("failures/f1/exchange.txt", "failures/f1/a%20b+ä.bin", "failures/f1/deep/er"):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"" if name.endswith("txt") else b"bytes")
-    write_hashes(folder)
-    assert refused_folders(spark, tmp_path) == {}
-    assert tables_of(spark, tmp_path)["cells"].collect()[0].examples == 3
-
-
 def test_altered_file_is_named(spark: SparkSession, tmp_path: Path) -> None:
     """The reason names the file and says whether it is missing."""
     for name, fault in (("changed", "other rows than were written"), ("missing", "no dump")):
@@ -198,9 +184,13 @@ def test_files_of_no_run_are_passed_over(spark: SparkSession, tmp_path: Path) ->
     assert refused_folders(spark, tmp_path) == {}
 
 
-def test_folders_with_odd_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
-    """Spaces, percent signs and names of a run's subfolders in a path do not confuse rows and headers."""
-    root = tmp_path / "examples" / "exchanges" / "a b%41+ä"
-    write_whole_run(root)
+def test_folders_and_files_with_odd_names_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """Spaces, percent signs and names of a run's subfolders in a path confuse neither rows nor headers nor hashes."""
+    folder = write_whole_run(tmp_path / "examples" / "exchanges" / "a b%41+ä")
+    for name in ("failures/f1/exchange.txt", "failures/f1/a%20b+ä.bin", "failures/f1/deep/er"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"" if name.endswith("txt") else b"bytes")
+    write_hashes(folder)
     assert refused_folders(spark, tmp_path) == {}
     assert tables_of(spark, tmp_path)["cells"].collect()[0].examples == 3

@@ -40,46 +40,38 @@ def _run(*arguments: str | Path) -> int:
 def test_tables_are_written_and_refused_runs_listed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A complete run and a cut-off run yield every table, one line on standard error and one entry in JSON."""
-    write_whole_run(tmp_path / "runs" / "whole")
-    BROKEN["no footer"][0](write_whole_run(tmp_path / "runs" / "cut off", run_id="r2"))
-    assert _run(tmp_path / "runs", "--out", tmp_path / "out") == 0
-    tables = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
-    assert tables == {f"{name}.parquet" for name in TABLES}
-    cells = pq.read_table(tmp_path / "out" / "tables" / "cells.parquet")
-    assert cells.num_rows == 1
-    folder = str(tmp_path / "runs" / "cut off")
-    assert json.loads((tmp_path / "out" / "refused.json").read_text()) == [
+    """A run folder and a folder of run folders yield every table, with the hash of its inputs; a cut-off run is named."""
+    counted = {
+        run_id: write_whole_run(tmp_path / place, run_id=run_id)
+        for run_id, place in (("r2", "all/nightly/r2"), ("r1", "alone"))
+    }
+    cut_off = write_whole_run(tmp_path / "all" / "cut off", run_id="r3")
+    BROKEN["no footer"][0](cut_off)
+    score = tmp_path / "mutation.json"
+    score.write_text('{"seeds": 1, "kills": [], "note": "ü"}', encoding="utf-8")
+    out = tmp_path / "out"
+    assert _run(tmp_path / "alone", tmp_path / "all", "--out", out, "--mutation", score) == 0
+
+    assert {path.name for path in (out / "tables").iterdir()} == {
+        f"{name}.parquet" for name in TABLES
+    }
+    assert pq.read_table(out / "tables" / "runs.parquet").num_rows == 2
+    assert pq.read_table(out / "tables" / "cells.parquet").num_rows == 1
+    assert json.loads((out / "refused.json").read_text()) == [
         {
-            "folder": folder,
+            "folder": str(cut_off),
             "refusal": "cut_off",
             "reason": "run.json has no footer: the run did not end",
         }
     ]
-    assert f"refused {folder}: run.json has no footer" in capsys.readouterr().err
+    assert f"refused {cut_off}: run.json has no footer" in capsys.readouterr().err
 
-
-def test_run_folders_are_taken_one_by_one_or_together(tmp_path: Path) -> None:
-    """A run folder and a folder of folders of runs can be given together."""
-    write_whole_run(tmp_path / "alone", run_id="r1")
-    write_whole_run(tmp_path / "all" / "nightly" / "r2", run_id="r2")
-    assert _run(tmp_path / "alone", tmp_path / "all", "--out", tmp_path / "out") == 0
-    assert pq.read_table(tmp_path / "out" / "tables" / "runs.parquet").num_rows == 2
-
-
-def test_tables_carry_the_hash_of_their_inputs(tmp_path: Path) -> None:
-    """Tables of runs carry the documented hash of all `run.json`; tables of a report carry that report's hash."""
-    lines = []
-    for run_id in ("r2", "r1"):
-        folder = write_whole_run(tmp_path / "runs" / run_id, run_id=run_id)
-        digest = hashlib.sha256((folder / "run.json").read_bytes()).hexdigest()
-        lines.append(f"{digest}  {run_id}\n")
-    score = tmp_path / "mutation.json"
-    score.write_text('{"seeds": 1, "kills": [], "note": "ü"}', encoding="utf-8")
-    assert _run(tmp_path / "runs", "--out", tmp_path / "out", "--mutation", score) == 0
-    of_runs = hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
-    carried = {name: inputs_sha256(tmp_path / "out" / "tables", name) for name in TABLES}
-    assert carried == {
+    lines = sorted(
+        f"{hashlib.sha256((folder / 'run.json').read_bytes()).hexdigest()}  {run_id}\n"
+        for run_id, folder in counted.items()
+    )
+    of_runs = hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert {name: inputs_sha256(out / "tables", name) for name in TABLES} == {
         **dict.fromkeys(TABLES, of_runs),
         "mutation": hashlib.sha256(score.read_bytes()).hexdigest(),
         "release_changes": "",

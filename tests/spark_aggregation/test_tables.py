@@ -40,20 +40,6 @@ def test_every_column_that_the_report_reads_is_written(name: str) -> None:
     assert {field.name for field in fields(ROW_TYPES[name])} <= set(TABLES[name].fieldNames())
 
 
-def test_columns_that_must_be_there_hold_no_null(spark: SparkSession, tmp_path: Path) -> None:
-    """This holds for runs with failures, flaky cells and a target that was never reached."""
-    runs = [
-        SmallRun(number=1, day=0, verdicts=("violates", None), flaky=True),
-        SmallRun(number=2, day=1, target="apache-kafka-4.4.0", verdicts=("conforms", "conforms")),
-    ]
-    for run in runs:
-        run.write(tmp_path)
-    for name, table in tables_of(spark, tmp_path).items():
-        needed = [field.name for field in TABLES[name] if not field.nullable]
-        rows = table.select(needed).collect()
-        assert all(value is not None for row in rows for value in row), name
-
-
 def test_coverage_counts_what_was_sent_and_what_came_of_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -93,23 +79,32 @@ def test_runs_of_other_suites_count(spark: SparkSession, tmp_path: Path) -> None
 
 
 def test_steps_between_releases_and_flakes_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    """A verdict that differs from the release before is a step; repeats are summed, with their interval."""
+    """A verdict that differs from the release before is a step; repeats are summed, with their interval.
+
+    No column is null that must not be, although a cell was not reached.
+    """
     old, new = "apache-kafka-3.9.2", "apache-kafka-4.4.0"
     for number in (1, 2):
-        SmallRun(number=number, day=number, target=old, verdicts=("violates",), flaky=True).write(
-            tmp_path
-        )
+        SmallRun(
+            number=number, day=number, target=old, verdicts=("violates", None), flaky=True
+        ).write(tmp_path)
     SmallRun(number=3, day=0, target=new).write(tmp_path)
     SmallRun(number=4, day=0, target=f"{old}-zookeeper").write(tmp_path)
-    tables = tables_of(spark, tmp_path)
-    steps = tables["release_steps"].select("from_target", "to_target", "from_verdict", "to_verdict")
-    assert [tuple(row) for row in steps.collect()] == [(old, new, "flaky", "conforms")]
-    failed, repeats = (2 * int(FLAKE_RATE[name]) for name in ("failed", "repeats"))
-    low, high = wilson_interval(failed, repeats)
-    flakes = tables["flakes"].select("failed", "repeats", "rate", "low", "high", "runs").collect()
-    assert [tuple(row) for row in flakes] == [
-        (failed, repeats, 0.3, round(low, 4), round(high, 4), 2)
+    tables = {name: frame.collect() for name, frame in tables_of(spark, tmp_path).items()}
+    steps = [
+        (row.from_target, row.to_target, row.from_verdict, row.to_verdict)
+        for row in tables["release_steps"]
     ]
+    assert steps == [(old, new, "flaky", "conforms")]
+    failed, repeats = (2 * int(FLAKE_RATE[name]) for name in ("failed", "repeats"))
+    low, high = (round(bound, 4) for bound in wilson_interval(failed, repeats))
+    flakes = {
+        (row.failed, row.repeats, row.rate, row.low, row.high, row.runs) for row in tables["flakes"]
+    }
+    assert flakes == {(failed, repeats, 0.3, low, high, 2)}
+    for name, rows in tables.items():
+        needed = [field.name for field in TABLES[name] if not field.nullable]
+        assert all(row[column] is not None for row in rows for column in needed), name
 
 
 @pytest.mark.slow  # The rule itself is tested on frames in test_run_selection

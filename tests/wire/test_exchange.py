@@ -18,6 +18,7 @@ from wire.exchange import (
     Exchange,
     Outcome,
     Request,
+    Step,
     encode_request,
 )
 from wire.frames import FrameReader
@@ -168,6 +169,13 @@ def test_sentinel_is_a_v0_request_with_another_correlation_id(correlation_id: in
     assert header.correlation_id != correlation_id
 
 
+def test_sentinel_before_authentication_is_a_handshake() -> None:
+    """A second ApiVersions request would close such a connection, so the sentinel is SaslHandshake v0."""
+    sentinel = sentinel_for(7, before_authentication=True)
+    assert (sentinel.api_key, sentinel.api_version) == (17, 0)
+    assert sentinel.correlation_id == SENTINEL_CORRELATION_ID
+
+
 def test_sentinel_has_its_literal_bytes() -> None:
     """The sentinel after an ordinary request is always the same."""
     assert sentinel_for(7).data == bytes.fromhex(
@@ -191,6 +199,29 @@ def test_received_is_everything_that_came(
     request = Request(data=b"", header=_header(0))
     exchange = Exchange(request=request, outcome=Outcome.CLOSED, payload=payload, stray=stray)
     assert exchange.received == bytes.fromhex(received)
+
+
+def test_step_has_received_its_responses_and_what_followed() -> None:
+    """The bytes of a step are its responses, the frames after them, and the rest that forms no frame."""
+    request = Request(data=b"", header=_header(0))
+    answered = Exchange(request=request, outcome=Outcome.ANSWER, payload=b"\x01")
+    closed = Exchange(request=request, outcome=Outcome.CLOSED)
+    step = Step(connection=0, exchanges=(answered, closed), following=(b"\x02",), unread=b"\x03")
+    assert step.received == bytes.fromhex("00000001 01 00000001 02 03")
+    assert not step.closes
+
+
+@pytest.mark.parametrize(
+    ("step", "closes"),
+    [
+        pytest.param(Step(connection=0), True, id="nothing-else"),
+        pytest.param(Step(connection=0, pieces=(b"a",)), False, id="writes"),
+        pytest.param(Step(connection=0, end_of_stream=True), False, id="ends-the-stream"),
+    ],
+)
+def test_step_that_does_nothing_else_closes(step: Step, closes: bool) -> None:
+    """A step without writes, responses and end of stream closes the connection."""
+    assert step.closes is closes
 
 
 def test_exchange_claims_nothing_that_was_not_seen() -> None:

@@ -21,6 +21,7 @@ from wire.sasl import (
     bare_token,
     handshake_request,
     plain_token,
+    token_answering,
 )
 
 CLIENT_ID = b"\x00\x11kafka-conformance"
@@ -46,6 +47,19 @@ def test_bare_token_is_a_frame_and_nothing_more() -> None:
     sent = bare_token(plain_token("me", "secret"))
     assert sent.data == b"\x00\x00\x00\x0a\x00me\x00secret"
     assert (sent.api_key, sent.api_version) == (SASL_AUTHENTICATE_KEY, BARE_TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("rest", "token"),
+    [
+        pytest.param("ffff 00000002 6162", b"ab", id="no-message"),
+        pytest.param("0001 78 00000002 6162", b"ab", id="message"),
+        pytest.param("ffff ffffffff", b"", id="null"),
+    ],
+)
+def test_token_of_a_response_follows_its_message(rest: str, token: bytes) -> None:
+    """In SaslAuthenticate v0 the token comes after the error message; a null token counts as empty."""
+    assert token_answering(bytes.fromhex(f"00000007 0000 {rest}")) == token
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.registry.targets import BROKERS_FOLDER, load_target
+from reports.distribution import COMMIT_VARIABLE
 from tests.conformance.suite_runs import REPOSITORY
 from workflows.judge import (
     IMAGE_TARGET,
@@ -102,9 +103,8 @@ def test_a_wrong_input_about_an_image_is_refused(inputs: dict[str, str]) -> None
 
 @pytest.mark.parametrize(("ref", "commit"), [("a" * 40, "a" * 40), ("v1", None), ("", None)])
 def test_commit_in_the_records_is_the_suites_own(ref: str, commit: str | None) -> None:
-    """GITHUB_SHA is the project's commit; the suite's is known only if the action is pinned by a commit."""
-    environment = {"GITHUB_SHA": "b" * 40, "GITHUB_ACTION_REF": ref}
-    assert suite_environment(environment).get("GITHUB_SHA") == commit
+    """The suite's commit is known only if the action is pinned by a commit."""
+    assert suite_environment({"GITHUB_ACTION_REF": ref}).get(COMMIT_VARIABLE) == commit
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,16 @@ def test_every_defect_meets_every_property_that_needs_sockets() -> None:
     assert all(TLS_PROPERTY in run.properties for run in runs)
 
 
+def test_quick_measurement_leaves_out_bystanders_alone() -> None:
+    """Each defect of a clause that needs sockets is judged all the same, and a share of the others."""
+    everything, quick = planned_runs(tuple(DEFECTS)), planned_runs(tuple(DEFECTS), quick=True)
+    assert [run for run in quick if run.tier == "standard"] == [
+        run for run in everything if run.tier == "standard"
+    ]
+    judged = {name for run in quick for name in run.defects}
+    assert len(DEFECTS) / 10 < len(judged) < len(DEFECTS) / 3
+
+
 def test_defects_of_socket_clauses_get_generated_examples() -> None:
     """Defects of clauses that need sockets, and the sample, run in the standard tier."""
     runs = planned_runs(tuple(DEFECTS))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.mutation.properties import Values
-from conformance.mutation.tails import DIMENSIONS, Reach, measured_reaches, values_of
+from conformance.mutation.tails import DIMENSIONS, Reach, values_of
 from strategies.api_versions import build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
@@ -15,7 +15,6 @@ from strategies.conversations import Reconnect, Say
 from strategies.software_names import Software
 from wire.primitives import TaggedField
 
-SEEDS = (1, 2)
 TAG = TaggedField(2**31, bytes(128))
 LIBRDKAFKA = Software("librdkafka", "2.16.0")
 
@@ -84,11 +83,3 @@ def test_a_tail_is_certain_if_every_run_reaches_it() -> None:
     assert not reach(first={1, 2}, second={2}).is_certain
     assert not reach().is_certain
     assert reach(pinned=("first",)).is_certain
-
-
-@pytest.mark.slow  # Draws two complete runs
-def test_a_standard_run_reaches_every_tail() -> None:
-    """With every seed some property draws a value of each tail, unless one is pinned."""
-    reaches = measured_reaches(SEEDS)
-    assert [(each.dimension, each.tail) for each in reaches if not each.is_certain] == []
-    assert {each.dimension for each in reaches} == set(DIMENSIONS)

@@ -1,30 +1,30 @@
 """Every page of any site is valid HTML, with links that resolve, nothing remote and no accessibility fault.
 
 The site is the small one unless `--site FOLDER` names another, as .ci/run does with the grid of every release. The
-browser checks every page as a light phone and a sample of pages in other ways. The other checks read every page. Needs
-Chromium.
+browser checks a sample of each kind of page on a phone, in both colour schemes, and the two densest pages on a desktop.
+The other checks read every page. Needs Chromium.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from reports.site.rendering import FOLDERS, PAGES
 from tests.reports.site.accessibility import SIZES, faults_of
 from tests.reports.site.parsed_pages import all_of, parse
 
 MOST_BYTES_OF_HOME = 150_000
-MOST_PER_KIND = 7
-"""How many pages of each folder the browser checks, except for `WHOLE`."""
-WHOLE = ("phone", "light")
-"""The combination in which the browser checks every page: most faults show on a narrow screen."""
+SAMPLE = 3
+"""How many pages of each folder the browser checks: pages of one folder come from one template."""
+DENSE = ("index.html", "cells/**/*.html")
+"""The pages that differ most between a narrow and a wide screen; of the second only one is checked."""
 VIEWS = {"index.html": ("", "?view=compact", "?state=known_violation&view=all")}
 
 Pages = Mapping[Path, Element]
@@ -36,12 +36,10 @@ def pages(site: Path) -> Pages:
     return {path.resolve(): parse(path) for path in sorted(site.rglob("*.html"))}
 
 
-def _sample(pages: Sequence[Path]) -> list[Path]:
-    """Choose pages evenly from the smallest to the largest, because their content differs with their size."""
-    in_order = sorted(pages, key=lambda page: (page.stat().st_size, page))
-    last = len(in_order) - 1
-    steps = min(last, MOST_PER_KIND - 1)
-    return [in_order[last * step // max(steps, 1)] for step in range(steps + 1)]
+def _sample(pages: Iterable[Path], size: int = SAMPLE) -> list[Path]:
+    """Choose pages evenly from the largest to the smallest, because their content differs with their size."""
+    in_order = sorted(pages, key=lambda page: (-page.stat().st_size, page))
+    return in_order[:: max(1, -(-len(in_order) // size))]
 
 
 def test_every_kind_of_page_is_there(site: Path) -> None:
@@ -133,18 +131,28 @@ def test_regions_have_names_of_their_own(pages: Pages) -> None:
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", list(SIZES))
 @pytest.mark.parametrize("folder", ["overviews", *FOLDERS])
-def test_no_page_has_an_accessibility_fault(
-    folder: str, size: str, scheme: Literal["light", "dark"], browser: Browser, site: Path
+def test_no_page_has_an_accessibility_fault_on_a_phone(
+    folder: str, scheme: Literal["light", "dark"], browser: Browser, site: Path
 ) -> None:
     """Axe finds no fault against WCAG 2 A and AA; no page is too wide, logs an error or uses the network."""
     if folder == "overviews":
         chosen = [site / address for address, _ in PAGES]
     else:
-        chosen = sorted((site / folder).rglob("*.html"))
-        chosen = chosen if (size, scheme) == WHOLE else _sample(chosen)
-    page = browser.new_page(viewport=SIZES[size], color_scheme=scheme)
+        chosen = _sample((site / folder).rglob("*.html"))
+    page = browser.new_page(viewport=SIZES["phone"], color_scheme=scheme)
+    _assert_faultless(page, chosen, site)
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_dense_pages_have_no_accessibility_fault_on_a_desktop(browser: Browser, site: Path) -> None:
+    """The same holds for the home page and the largest page of a cell on a wide screen."""
+    chosen = [page for pattern in DENSE for page in _sample(site.glob(pattern), 1)]
+    _assert_faultless(browser.new_page(viewport=SIZES["desktop"]), chosen, site)
+
+
+def _assert_faultless(page: Page, chosen: Iterable[Path], site: Path) -> None:
     faults: list[str] = []
     asked: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
