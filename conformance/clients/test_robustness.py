@@ -17,6 +17,7 @@ from conformance.assertions.client_moves import (
 )
 from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
+    ABSURD_SIZE,
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
@@ -75,7 +76,7 @@ def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script:
 @example(script=talking_nonsense(Answer(error_code=129, table=EMPTY)))
 @example(script=talking_nonsense(Answer(error_code=-1, table=HEALTHY)))
 @example(script=talking_nonsense(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
-@example(script=talking_nonsense(Answer(claimed_size=100_000_000, pieces=3, then="close")))
+@example(script=talking_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3, then="close")))
 def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:
