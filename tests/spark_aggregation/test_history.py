@@ -39,8 +39,6 @@ from tests.spark_aggregation.histories import (
 )
 from tests.spark_aggregation.rolled_up import ingested
 
-SLOW = pytest.mark.slow
-
 
 class Killed(BaseException):
     """Simulates the end of the process: no code of the suite catches it."""
@@ -227,21 +225,18 @@ def _kill_behind_delete(number: int) -> Arm:
     return arm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arm", "rebuild"),
     [
-        pytest.param(_kill_at_write("facts/failures/*"), False, marks=SLOW, id="last facts"),
-        pytest.param(_kill_at_write("states/*/runs"), False, marks=SLOW, id="first of the state"),
-        pytest.param(_kill_before("publish_text"), False, marks=SLOW, id="before the commit"),
-        pytest.param(_kill_before("_remove_leftovers"), False, marks=SLOW, id="after the commit"),
+        pytest.param(_kill_at_write("facts/failures/*"), False, id="last facts"),
+        pytest.param(_kill_at_write("states/*/runs"), False, id="first of the state"),
+        pytest.param(_kill_before("publish_text"), False, id="before the commit"),
+        pytest.param(_kill_before("_remove_leftovers"), False, id="after the commit"),
         # The history has the night already, so that it is given again.
         pytest.param(_kill_at_write("tables/cells.parquet"), False, id="tables"),
-        pytest.param(
-            _kill_at_write("states/*/speed"), True, marks=SLOW, id="last of the state, rebuilding"
-        ),
-        pytest.param(
-            _kill_before("_remove_leftovers"), True, marks=SLOW, id="after the commit, rebuilding"
-        ),
+        pytest.param(_kill_at_write("states/*/speed"), True, id="last of the state, rebuilding"),
+        pytest.param(_kill_before("_remove_leftovers"), True, id="after the commit, rebuilding"),
     ],
 )
 def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
