@@ -19,8 +19,8 @@ SYMBOLS: Mapping[Verdict, str] = {
 }
 """Maps each verdict to the one character that stands for it."""
 
-CRASH = "TargetEnded"
-"""Name of the exception class for a target that ended: the `kind` of such a failure."""
+CRASH_KINDS = frozenset({"TargetEnded", "ClientAborted"})
+"""Names of the exception classes for a broker that ended and a client that was aborted: the `kind` of such failures."""
 CRASHES = "crashes"
 """The word for a failure in which the target ended, whatever the verdict."""
 

@@ -29,6 +29,10 @@ MEMORY, TIME, STOPPED = "memory", "time", "stopped"
 _MOST_MOVES = 5
 
 
+class ClientAborted(AssertionError):
+    """A response aborted the client's process: reports say that it crashes."""
+
+
 class Ask(Protocol):
     """One of the operations of a client that keeps asking."""
 
@@ -284,9 +288,10 @@ def assert_bounded(play: Play) -> None:
 def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
     """Fail if the client's process was aborted, ran out of memory, hung, or ended without a result."""
     result = play.result
-    assert result.signal is None or result.killed_for, (
-        f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
-    )
+    if result.signal is not None and not result.killed_for:
+        raise ClientAborted(
+            f"the client's process is aborted by {result.signal}\n{_last_lines(result)}"
+        )
     assert result.killed_for != MEMORY, (
         f"the client's process uses more memory than it may: {result.peak_rss_mb:,.0f} MB"
     )

@@ -19,7 +19,7 @@ from reports.exports.violations import first_line
 from reports.grid.grid_tables import Grid, GridCell, GridClause, GridTarget
 from reports.grid.history_tables import KeptFailure
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
-from reports.verdict_labels import CRASH, CRASHES, WORDS
+from reports.verdict_labels import CRASH_KINDS, CRASHES, WORDS
 
 _FAILURE, _SKIPPED, _ERROR = "failure", "skipped", "error"
 _ALWAYS = {
@@ -109,7 +109,7 @@ def _case(
 
 def _message(cell: GridCell, clause: GridClause, seen: Sequence[KeptFailure]) -> str:
     reason = _declared(cell, seen) or cell.why
-    crashes = any(each.kind == CRASH for each in seen)
+    crashes = any(each.kind in CRASH_KINDS for each in seen)
     words = [
         CRASHES if crashes else WORDS[cell.verdict],
         reason or "; ".join(first_line(each) for each in seen[:3]),

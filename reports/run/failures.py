@@ -31,7 +31,7 @@ from reports.run.exchange_dump import render_exchange, render_play, sentinel_wor
 from reports.run.hex_dump import layout_of_answer
 from reports.run.packet_capture import render_capture
 from reports.run.repeats import Repeats, repeat_facts
-from reports.verdict_labels import CRASH
+from reports.verdict_labels import CRASH_KINDS
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import Span, Trace, decode_prefix
@@ -113,7 +113,7 @@ class Failure:
     @property
     def is_crash(self) -> bool:
         """Whether the failure is that the target ended."""
-        return self.kind == CRASH
+        return self.kind in CRASH_KINDS
 
     @property
     def is_of_client(self) -> bool:

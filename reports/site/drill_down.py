@@ -20,7 +20,7 @@ from reports.grid.grid_view import (
 from reports.grid.history_tables import KeptFailure, Speed
 from reports.records import WORST_FIRST
 from reports.site.rendering import Site
-from reports.verdict_labels import CRASH
+from reports.verdict_labels import CRASH_KINDS
 
 
 class OfClause(Protocol):
@@ -213,7 +213,7 @@ def _write_cell(
         cell=cell,
         listener=listener,
         failures=failures,
-        crashes=any(failure is not None and failure.kind == CRASH for _, failure in failures),
+        crashes=any(failure is not None and failure.kind in CRASH_KINDS for _, failure in failures),
         recorded=site.history.failures is not None,
         transitions=own(history.transitions),
         flakes=own(history.flakes),

@@ -21,7 +21,7 @@ from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, verdict_text
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
-from reports.verdict_labels import CRASH, SYMBOLS, WORDS, counted, request_words
+from reports.verdict_labels import CRASH_KINDS, SYMBOLS, WORDS, counted, request_words
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may contain, even if a target put them into a text."""
@@ -125,7 +125,7 @@ def template_environment() -> Environment:
         "pages": PAGES,
         "reason_text": reason_text,
         "verdict_text": verdict_text,
-        "CRASH": CRASH,
+        "CRASH_KINDS": CRASH_KINDS,
         "Verdict": Verdict,
         "SYMBOLS": SYMBOLS,
         "WORDS": WORDS,

@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from conformance.assertions.client_moves import ClientAborted
 from conformance.assertions.judging import TargetEnded, crash_in_words
 from conformance.engine.crashes import CRASH_OF_BROKEN, CRASH_OF_WELL_FORMED, clause_of_crash
 from conformance.engine.overlapping import EndedBesideOthers
@@ -18,6 +19,7 @@ from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict
 from reports.run.recorder import CellKey
+from reports.verdict_labels import CRASH_KINDS
 from strategies.api_versions import build_request
 from tests.conformance.judged_properties import (
     MUST,
@@ -185,3 +187,8 @@ def test_target_that_ends_while_others_are_under_way_is_not_laid_to_any(tmp_path
     assert case.recorder.cells[case.key].verdicts == {}
     with pytest.raises(TargetEnded):
         case.run(end_it, 1)
+
+
+def test_reports_know_the_errors_of_a_crash() -> None:
+    """The kind of a failure is the name of its exception class."""
+    assert {TargetEnded.__name__, ClientAborted.__name__} == CRASH_KINDS

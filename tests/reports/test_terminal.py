@@ -17,7 +17,6 @@ from reports.run.repeats import Repeats, Tally
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal import MARKUP, verdict_table
 from reports.run.terminal_failures import MOST_TOLD, failure_lines
-from reports.verdict_labels import CRASH
 from tests.reports.recorders import (
     CLAUSE,
     answered_step,
@@ -207,7 +206,7 @@ def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
         failure = failure_of(
             key, "this request crashes the target: panic", "fedcba9876543210", verdict
         )
-        crash = dataclasses.replace(failure, kind=CRASH)
+        crash = dataclasses.replace(failure, kind="TargetEnded")
         recorder.judged(dataclasses.replace(example_of(verdict, key), failure=crash))
     recorder.judged(example_of(Verdict.VIOLATES, number=2, message="seen"))
     failing = [line for line in _failures(recorder) if line.startswith(("✕", "≈"))]

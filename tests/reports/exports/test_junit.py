@@ -12,7 +12,6 @@ from reports.exports.links import JUNIT
 from reports.grid.grid_tables import read_grid
 from reports.grid.history_tables import read_history_tables
 from reports.records import Verdict
-from reports.verdict_labels import CRASH
 from tests.reports.exports.grids import CLAUSE, NEW, OLD
 from tests.reports.roll_up_tables import (
     cell_row,
@@ -110,7 +109,10 @@ def test_known_violation_is_explained_by_the_declaration_that_matched(tmp_path: 
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A case whose target ended says "crashes" in place of the verdict."""
     signature = "a" * 16
-    crash = {"kind": CRASH, "message": "this request crashes the target: panic\ngoroutine 1"}
+    crash = {
+        "kind": "TargetEnded",
+        "message": "this request crashes the target: panic\ngoroutine 1",
+    }
     write_tables(
         tmp_path,
         targets=[target_row(NEW)],

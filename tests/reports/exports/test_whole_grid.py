@@ -6,7 +6,6 @@ import csv
 import json
 from pathlib import Path
 
-from reports.verdict_labels import CRASH
 from tests.reports.exports.grids import HOSTILE, export, hostile_tables
 
 
@@ -45,7 +44,7 @@ def test_markdown_is_a_table_with_the_same_words(small: Path) -> None:
 
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A cell with a failure that ended the target says so, in CSV and in Markdown."""
-    hostile_tables(tmp_path, kind=CRASH)
+    hostile_tables(tmp_path, kind="TargetEnded")
     export(tmp_path)
     for name in ("grid.csv", "grid.md"):
         assert "✕ crashes" in (tmp_path / name).read_text(encoding="utf-8")

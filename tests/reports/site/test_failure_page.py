@@ -14,7 +14,6 @@ from reports.run.hex_dump import BARE_ANSWER, dump_answer, dump_answer_of, dump_
 from reports.site.byte_tables import read_dump, rows_of
 from reports.site.expected_answers import ExpectedAnswer
 from reports.site.failure_pages import compare
-from reports.verdict_labels import CRASH
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from tests.reports.roll_up_tables import WRONG_ANSWER, cell_row, failure_row
@@ -284,7 +283,7 @@ def test_signature_is_no_path(signature: str, tmp_path: Path) -> None:
 def test_a_crash_has_its_own_word(tmp_path: Path) -> None:
     """A failure in which the target ended says "crashes", on its own page and on that of its cell."""
     others = [row for row in site_tables()["failures"] if row["signature"] != SIGNATURE]
-    crash = {**failure_row(SIGNATURE, NAMES, HOSTILE), "kind": CRASH}
+    crash = {**failure_row(SIGNATURE, NAMES, HOSTILE), "kind": "TargetEnded"}
     out_dir = write_small_site(tmp_path, failures=[*others, crash])
     for page in (
         f"failures/{SIGNATURE}.html",
