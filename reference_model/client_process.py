@@ -15,15 +15,11 @@ import threading
 import time
 from typing import Any
 
+from reference_model.clients.client_errors import Aborted, Hung
 from reference_model.clients.driving import OWN_END_MS, Ask, drive
 from reference_model.clients.faults import FAULTS, plant
-from reference_model.clients.model_client import (
-    OPTIONS,
-    SOFTWARE_VERSION,
-    Aborted,
-    Hung,
-    ModelClient,
-)
+from reference_model.clients.model_client import ModelClient
+from reference_model.clients.negotiation import OPTIONS, SOFTWARE_VERSION
 from reference_model.clients.network import Address, Unreachable
 
 CONNECT_TIMEOUT_S = 1.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from reference_model.clients.model_client import ClientError, ModelClient
+from reference_model.clients.client_errors import ClientError
+from reference_model.clients.model_client import ModelClient
 
 ASK_EVERY_MS = 100
 LONGEST_ASK_MS = 1000

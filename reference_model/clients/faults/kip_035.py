@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from reference_model.clients.faults.registry import fault
-from reference_model.clients.model_client import (
-    OWN_RANGES,
+from reference_model.clients.client_connections import Link, Node, Range
+from reference_model.clients.client_errors import (
     Aborted,
     BrokerError,
     ClientError,
     ConnectionLost,
     Hung,
-    Link,
-    ModelClient,
     NoCommonVersion,
-    Node,
     Nonsense,
-    Range,
 )
+from reference_model.clients.faults.registry import fault
+from reference_model.clients.model_client import ModelClient
+from reference_model.clients.negotiation import OWN_RANGES
 from reference_model.clients.network import Address
 from reference_model.clients.script import healthy_ranges
 from wire.api_keys import METADATA_KEY

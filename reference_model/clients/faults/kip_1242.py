@@ -8,17 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from reference_model.clients.client_connections import KnownCluster, Link
+from reference_model.clients.client_errors import BrokerError, RebootstrapRequired, RequestRefused
 from reference_model.clients.faults.registry import fault
-from reference_model.clients.model_client import (
-    WITHOUT_CLUSTER_CHECK,
-    WITHOUT_REBOOTSTRAP,
-    BrokerError,
-    KnownCluster,
-    Link,
-    ModelClient,
-    RebootstrapRequired,
-    RequestRefused,
-)
+from reference_model.clients.model_client import ModelClient
+from reference_model.clients.negotiation import WITHOUT_CLUSTER_CHECK, WITHOUT_REBOOTSTRAP
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode

@@ -5,14 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from reference_model.clients.client_connections import Link, Range
 from reference_model.clients.faults.registry import fault
-from reference_model.clients.model_client import (
-    SOFTWARE_NAME,
-    SOFTWARE_VERSION,
-    Link,
-    ModelClient,
-    Range,
-)
+from reference_model.clients.model_client import ModelClient
+from reference_model.clients.negotiation import SOFTWARE_NAME, SOFTWARE_VERSION
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode_prefix
