@@ -57,6 +57,7 @@ class FakeBroker:
     revivals: int = 0
     unreadable: HarnessError | None = None
     last_sent: tuple[Any, ...] = ()
+    script: None = None
 
     @property
     def can_restart(self) -> bool:
