@@ -10,12 +10,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from clauses.catalogue import catalogue
+from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import load_targets
 from tests.run_folders import DEFAULT_CLAUSE, example_row, planned_cell, run_header, write_run
 from workflows.expected_cells import Verdicts, found_in, main, read_expected
 
 CI = Path(__file__).parents[2] / ".ci"
-LIST = CI / "other_brokers.json"
+LISTS = {"other_brokers.json": "expected_brokers", "clients.json": "expected_clients"}
+"""Maps each list of `.ci/` to the variable of `.ci/run` that names its targets."""
 EXPECTED_VERDICTS = ("violated", "inconclusive", "sometimes_inconclusive")
 
 
@@ -131,19 +133,28 @@ def test_what_depends_on_the_machine_stays_in_the_list(tmp_path: Path) -> None:
     assert (expected.inconclusive, expected.sometimes_inconclusive) == ([], [DEFAULT_CLAUSE])
 
 
-def test_the_list_of_ci_names_targets_and_clauses_that_exist() -> None:
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_ci_names_targets_and_clauses_that_exist(name: str) -> None:
     """A target that was renamed would be compared with nothing."""
-    expected = read_expected(LIST)
-    assert expected.keys() <= {target.id for target in load_targets()}
+    expected = read_expected(CI / name)
+    known = {target.id for target in load_targets()} | {client.id for client in all_clients()}
+    assert expected.keys() <= known
     for verdicts in expected.values():
         named = [clause for clauses in asdict(verdicts).values() for clause in clauses]
         assert set(named) <= {clause.id for clause in catalogue()}
         assert len(set(named)) == len(named)
 
 
-def test_ci_demands_a_complete_run_of_every_target_of_the_list() -> None:
+@pytest.mark.parametrize(("name", "variable"), LISTS.items())
+def test_ci_demands_a_complete_run_of_every_target_of_a_list(name: str, variable: str) -> None:
     """A run that was cut off is missed only if its target is named."""
     script = (CI / "run").read_text()
-    lines = [line for line in script.splitlines() if line.strip().startswith("expected")]
+    lines = [line for line in script.splitlines() if line.strip().startswith(variable)]
     named = {word for line in lines for word in line.partition("=")[2].strip('"').split()}
-    assert named == read_expected(LIST).keys()
+    assert named == read_expected(CI / name).keys()
+
+
+def test_ci_judges_every_client_from_pypi() -> None:
+    """A client that joins the default ring needs its expected verdicts."""
+    ring = {client.id for client in all_clients() if client.ring == "default"}
+    assert read_expected(CI / "clients.json").keys() == ring
