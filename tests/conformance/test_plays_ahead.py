@@ -1,0 +1,57 @@
+"""The scripts that are played ahead are those that the properties then draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hypothesis import example, given, seed, settings
+
+from conformance.engine.budgets import client_examples
+from conformance.engine.overlapping import JUDGE_EXAMPLE
+from conformance.engine.plays_ahead import scripts_of
+from conformance.engine.plugin import _judged
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.in_memory_client import in_memory_client
+from reference_model.clients.script import Script
+from strategies.hypothesis_adapter import max_examples_changed
+from strategies.nonsense_scripts import brokers_that_talk_nonsense, without_answer
+
+PINNED = without_answer("close")
+
+
+class Item(NamedTuple):
+    """The part of a pytest item that is used."""
+
+    obj: Any
+
+
+def property_that(body: Callable[..., None]) -> Any:
+    """Return a property as the plugin prepares it: a judge stands between Hypothesis and its body."""
+    drawn = given(script=brokers_that_talk_nonsense())(_judged(body))
+    return seed(5)(settings(database=None)(example(script=PINNED)(drawn)))
+
+
+def play(client: ClientUnderTest, script: Script) -> None:
+    """Play the script."""
+    client.play(script)
+
+
+def test_same_scripts_are_drawn_when_they_are_judged() -> None:
+    """Nothing is played while scripts are collected; each is there once, although two properties draw it."""
+    client, tier = in_memory_client(), "standard"
+    property_ = property_that(play)
+    items: Any = [Item(property_), Item(property_that(play))]
+    ahead = scripts_of(items, client, tier=tier)
+    assert client.script is None
+
+    judged: dict[Script, None] = {}
+    before = JUDGE_EXAMPLE.set(lambda _, values: judged.update({values["script"]: None}))
+    try:
+        with max_examples_changed(property_, lambda _: client_examples(tier)):
+            property_(client=client)
+    finally:
+        JUDGE_EXAMPLE.reset(before)
+    assert tuple(judged) == ahead
+    assert ahead[0] == PINNED
+    assert 2 < len(ahead) <= 1 + client_examples(tier)
