@@ -272,10 +272,10 @@ def features() -> st.SearchStrategy[tuple[tuple[str, int, int], ...]]:
 
 
 def tables_with_unknown_keys() -> st.SearchStrategy[Table]:
-    """The healthy table and up to 40 entries that no client knows, in their place or at either end."""
-    entries = st.dictionaries(unknown_keys(), st.integers(0, 20), max_size=40).map(
-        lambda drawn: tuple((key, 0, high) for key, high in drawn.items())
-    )
+    """The healthy table and a few or up to 40 entries that no client knows, in their place or at either end."""
+    few = st.dictionaries(unknown_keys(), st.integers(0, 20), max_size=5)
+    many = st.dictionaries(unknown_keys(), st.integers(0, 20), min_size=20, max_size=40)
+    entries = (few | many).map(lambda drawn: tuple((key, 0, high) for key, high in drawn.items()))
     places = st.sampled_from(("changed", "after", "before"))
     return st.builds(lambda where, ranges: Table(**{where: ranges}), places, entries)
 

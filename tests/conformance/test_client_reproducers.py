@@ -18,7 +18,7 @@ from tests.conformance.suite_runs import SUITE, SuiteRun, run_suite
 LOOPS = "kafka-python-3.0.12"
 """A client that asks for the same version again and again after UNSUPPORTED_VERSION."""
 FALLS_BACK = "kafka-python-2.0.2"
-PROPERTY = "test_useless_range_leads_to_v0"
+PROPERTY = "test_useless_range_is_no_reason_to_repeat"
 CLAUSE = "KIP-35.client-falls-back-on-35"
 TIME_LIMIT_S = 120
 

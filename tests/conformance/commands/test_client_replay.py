@@ -46,7 +46,7 @@ def stored_failure(folder: Path) -> Path:
         signature="0123456789abcdef",
         clause=CLAUSE,
         statement="A client falls back.",
-        property_name="test_useless_range_leads_to_v0",
+        property_name="test_useless_range_is_no_reason_to_repeat",
         target="some-client",
         listener="plaintext",
         verdict="violates",
