@@ -192,6 +192,31 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
     return ErrorCode(code)
 
 
+def assert_error(exchange: Exchange, expected: ErrorCode) -> None:
+    """Fail unless a response has an error code; `ErrorCode.NONE` says that the request has to be served."""
+    code = error_code_of(exchange)
+    assert code is expected, f"the response has the error {code.name}, and not {expected.name}"
+
+
+def assert_same_table(
+    answer: ApiVersionsResponse, expected: ApiVersionsResponse, where: str
+) -> None:
+    """Fail unless two responses list the same API keys with the same ranges.
+
+    Args:
+        answer: one response.
+        expected: the other one.
+        where: where the other one came from, for the failure message: "in v0".
+    """
+    found, wanted = key_ranges(answer), key_ranges(expected)
+    differing = sorted(
+        key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key)
+    )
+    assert not differing, (
+        f"the table is not the one {where}\nAPI keys that differ: {', '.join(map(str, differing))}"
+    )
+
+
 def assert_refused(exchange: Exchange, *, served: str = "the request was served") -> None:
     """Fail unless a request was refused: with a close, or with an error.
 

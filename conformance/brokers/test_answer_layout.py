@@ -41,7 +41,8 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
     """Fail unless the code at the beginning of a body is one that a response to the version can have."""
     served = 0 <= exchange.request.api_version <= broker.max_version
     unsupported = error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
-    assert error_code_of(exchange) in KNOWN_ANSWERS
+    code = error_code_of(exchange)
+    assert code in KNOWN_ANSWERS, f"the response begins with {code.name}"
     assert unsupported is not served, (
         f"{error_code_of(exchange)!r} for v{exchange.request.api_version}"
     )
@@ -78,7 +79,7 @@ def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
     """From v3 the body of a response decodes exactly in the flexible encoding."""
     assume_served(broker, sent)
     answer = decode_answer(broker.exchange(sent), api_version=sent.api_version, exactly=True)
-    assert answer.throttle_time_ms >= 0
+    assert answer.throttle_time_ms >= 0, "the throttle time is negative"
 
 
 @pytest.mark.clause("KIP-511.response-header-fixed")
@@ -89,4 +90,6 @@ def test_response_header_has_no_tag_section(broker: Broker, sent: Request) -> No
     """The body directly follows the correlation id, without a tag section between them."""
     assume_served(broker, sent)
     exchange = broker.exchange(sent)
-    assert not has_flexible_header(exchange, api_version=sent.api_version)
+    assert not has_flexible_header(exchange, api_version=sent.api_version), (
+        "there is a tag section between the correlation id and the body"
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import decode_answer, error_code_of
+from conformance.assertions.judging import assert_error, decode_answer, error_code_of
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import BROKER_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
@@ -75,7 +75,7 @@ def was_served(exchange: Exchange) -> bool:
 def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
     """A broker serves a request without ids, whatever ids came before it on the connection."""
     exchange = exchange_behind(broker, earlier, build_request_with(Ids()))
-    assert error_code_of(exchange) is ErrorCode.NONE
+    assert_error(exchange, ErrorCode.NONE)
 
 
 @pytest.mark.malformed
@@ -88,7 +88,7 @@ def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...
 def test_half_an_identity_is_refused(broker: Broker, ids: Ids) -> None:
     """A broker answers a request with only one of the two ids with INVALID_REQUEST."""
     (exchange,) = broker.converse([build_request_with(ids)])
-    assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
+    assert_error(exchange, ErrorCode.INVALID_REQUEST)
 
 
 @pytest.mark.malformed
@@ -104,7 +104,7 @@ def test_the_right_half_of_an_identity_is_refused(
     """A broker refuses a single id even if it is the right one, whatever ids came before it on the connection."""
     sent = build_request_with(ids_given(half, right_ids(broker)))
     exchange = exchange_behind(broker, earlier, sent)
-    assert error_code_of(exchange) is ErrorCode.INVALID_REQUEST
+    assert_error(exchange, ErrorCode.INVALID_REQUEST)
 
 
 @pytest.mark.needs("cluster_id")
@@ -117,7 +117,7 @@ def test_the_right_half_of_an_identity_is_refused(
 def test_right_ids_are_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
     """A broker serves a request with its own ids, whatever ids came before it on the connection."""
     exchange = exchange_behind(broker, earlier, build_request_with(right_ids(broker)))
-    assert error_code_of(exchange) is ErrorCode.NONE
+    assert_error(exchange, ErrorCode.NONE)
 
 
 @pytest.mark.malformed
@@ -137,7 +137,7 @@ def test_wrong_cluster_id_is_refused(broker: Broker, variant: str, offset: int) 
     wrong = Ids(CLUSTER_ID_VARIANTS[variant](right.cluster_id), node_id_at(right.node_id, offset))
     assume(wrong.cluster_id != right.cluster_id and wrong.node_id != NO_NODE)
     (exchange,) = broker.converse([build_request_with(wrong)])
-    assert error_code_of(exchange) is ErrorCode.REBOOTSTRAP_REQUIRED
+    assert_error(exchange, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @pytest.mark.malformed
@@ -156,7 +156,7 @@ def test_wrong_node_id_is_refused(broker: Broker, offset: int) -> None:
     wrong = right._replace(node_id=node_id_at(right.node_id, offset))
     assume(wrong.node_id != NO_NODE)
     (exchange,) = broker.converse([build_request_with(wrong)])
-    assert error_code_of(exchange) is ErrorCode.REBOOTSTRAP_REQUIRED
+    assert_error(exchange, ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
 @pytest.mark.malformed
@@ -181,7 +181,7 @@ def test_version_then_name_then_ids_are_checked(
     served = version <= broker.max_version
     expected = ErrorCode.INVALID_REQUEST if served else ErrorCode.UNSUPPORTED_VERSION
     (exchange,) = broker.converse([sent])
-    assert error_code_of(exchange) is expected
+    assert_error(exchange, expected)
 
 
 @pytest.mark.malformed
@@ -198,7 +198,7 @@ def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: G
     answer = decode_answer(refusal, api_version=sent.api_version, exactly=True)
     # Whether it is refused is judged by other clauses.
     assume(answer.error_code is not ErrorCode.NONE)
-    assert answer.api_keys == ()
+    assert answer.api_keys == (), "the refusal lists API keys"
     assert next_one.outcome is Outcome.ANSWER, "the connection serves no request after the refusal"
 
 
@@ -218,7 +218,7 @@ def test_versions_without_ids_are_never_refused_for_them(
 ) -> None:
     """v0 to v4 are served on a connection on which ids were sent before, right or wrong."""
     exchange = exchange_behind(broker, earlier, build_request(version=version))
-    assert error_code_of(exchange) is ErrorCode.NONE
+    assert_error(exchange, ErrorCode.NONE)
 
 
 @pytest.mark.malformed

@@ -69,7 +69,9 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
     assume_served(broker, sent)
     newest = features_at(broker, min(broker.max_version, NEWEST_VERSION))
     exchange = broker.exchange(sent)
-    assert not tags_behind_body(exchange, api_version=sent.api_version) & FEATURE_TAGS
+    assert not tags_behind_body(exchange, api_version=sent.api_version) & FEATURE_TAGS, (
+        "tagged fields with features follow the body"
+    )
     named = [f.name for f in newest.supported_features if f.name.encode() in payload_of(exchange)]
     assert named == [], "the response names features, but its version has no field for them"
 
@@ -87,8 +89,11 @@ def test_v3_lists_the_features_without_a_zero_minimum(
     oldest = features_at(broker, FIRST_FLEXIBLE_VERSION).supported_features
     sent = build_request(version=version, client_id=client_id)
     drawn = decode_answer(broker.exchange(sent), api_version=version).supported_features
-    assert [feature for feature in oldest if feature.min_version == 0] == []
-    assert _ranges(f for f in drawn if f.min_version != 0) == _ranges(oldest)
+    from_zero = [feature.name for feature in oldest if feature.min_version == 0]
+    assert not from_zero, f"v3 lists features whose minimum is 0: {', '.join(from_zero)}"
+    assert _ranges(f for f in drawn if f.min_version != 0) == _ranges(oldest), (
+        "v3 does not list the same features and ranges as a later version"
+    )
 
 
 def _ranges(features: Iterable[SupportedFeatureKey]) -> set[tuple[str, int, int]]:
@@ -157,7 +162,9 @@ def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: 
     exchanges = (*broker.converse_in_turn(sent), *broker.converse(sent[:1]))
     parts = [stable_part(decode_answer(each, api_version=version)) for each in exchanges]
     features = [(part.supported_features, part.finalized_features) for part in parts]
-    assert all(each == features[0] for each in features)
+    assert all(each == features[0] for each in features), (
+        "the features differ from those of the first response"
+    )
 
 
 @pytest.mark.clause("FEATURES.same-on-repeat")

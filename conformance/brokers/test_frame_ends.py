@@ -7,9 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.conversation_runner import has_ended
-from conformance.assertions.judging import decode_answer, error_code_of
+from conformance.assertions.judging import assert_error, decode_answer
 from fixtures.under_test.broker import Broker
-from reference_model.agreement import summary_of
+from reference_model.agreement import summary_of, what_it_did
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
     build_part,
@@ -91,7 +91,7 @@ def test_frame_within_the_limit_is_taken_before_authentication(
     """Before authentication, a frame as large as the limit is still read, and its request is answered."""
     size = min(largest_frame(broker), LARGEST_SENT_BYTES) - missing
     exchange = broker.exchange(build_whole_frame_of(size))
-    assert error_code_of(exchange) is ErrorCode.NONE
+    assert_error(exchange, ErrorCode.NONE)
 
 
 @pytest.mark.malformed
@@ -137,7 +137,9 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
     assert has_ended(exchanges), "the connection stays open"
     for exchange in answered:
         correlation_id = read_correlation_id(exchange.payload or b"")
-        assert correlation_id == exchange.request.correlation_id
+        assert correlation_id == exchange.request.correlation_id, (
+            f"the response has the correlation id {correlation_id}"
+        )
 
 
 @pytest.mark.malformed
@@ -162,10 +164,12 @@ def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
     with broker.connect(authenticate=False) as connection:
         connection.send(build_part(PLAIN, kept))
         # A complete exchange on another connection: during that time nothing may happen on this one.
-        assert broker.exchange(PLAIN).outcome is Outcome.ANSWER
+        other = broker.exchange(PLAIN)
+        assert other.outcome is Outcome.ANSWER, f"on another connection {what_it_did(other)}"
         assert connection.early_bytes() == b"", (
             "the target sent bytes before the frame was complete"
         )
         rest = Request(data=PLAIN.data[kept:], header=PLAIN.header)
         (exchange,) = connection.converse([rest])
-    assert decode_answer(exchange, api_version=0).error_code is ErrorCode.NONE
+    assert_error(exchange, ErrorCode.NONE)
+    decode_answer(exchange, api_version=0)

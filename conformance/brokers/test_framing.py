@@ -44,7 +44,9 @@ def test_pipelined_requests_are_answered_in_order(
     ]
     answers = [payload_of(exchange) for exchange in broker.converse(sent, cuts=cuts)]
     answered = [read_correlation_id(answer) for answer in answers]
-    assert answered == [request.correlation_id for request in sent]
+    assert answered == [request.correlation_id for request in sent], (
+        "the responses have other correlation ids than the requests, or another order"
+    )
 
 
 @pytest.mark.clause("PROTOCOL.size-prefix-exact")
@@ -73,8 +75,9 @@ def test_pieces_of_a_request_do_not_matter(
     (whole,) = broker.converse([sent])
     (in_pieces,) = broker.converse([sent], cuts=cuts)
     expected = decode_answer(whole, api_version=sent.api_version)
-    assert stable_part(decode_answer(in_pieces, api_version=sent.api_version)) == stable_part(
-        expected
+    answer = decode_answer(in_pieces, api_version=sent.api_version)
+    assert stable_part(answer) == stable_part(expected), (
+        "the response to a request in pieces is another one"
     )
 
 

@@ -41,7 +41,7 @@ LONG_CLIENT_ID = 1000
 def test_correlation_id_comes_back(broker: Broker, sent: Request) -> None:
     """A broker returns any correlation id in the first four bytes of its response."""
     echoed = read_correlation_id(payload_of(broker.exchange(sent)))
-    assert echoed == sent.correlation_id
+    assert echoed == sent.correlation_id, f"the response has the correlation id {echoed}"
 
 
 @pytest.mark.clause("PROTOCOL.client-id-free")

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_served, decode_answer, error_code_of, key_ranges
+from conformance.assertions.judging import (
+    assert_error,
+    assert_same_table,
+    assume_served,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+)
 from fixtures.errors import TlsRefused
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
@@ -55,8 +62,8 @@ def test_table_is_served_before_authentication(broker: Broker, sent: Request) ->
     expected = decode_answer(authenticated, api_version=0)
     exchange = broker.exchange(sent)
     answer = decode_answer(exchange, api_version=sent.api_version)
-    assert answer.error_code is ErrorCode.NONE
-    assert key_ranges(answer) == key_ranges(expected)
+    assert_error(exchange, ErrorCode.NONE)
+    assert_same_table(answer, expected, "after authentication")
     assert exchange.usable, "SaslHandshake is not answered after ApiVersions"
 
 
@@ -81,10 +88,12 @@ def test_rules_before_authentication_are_those_after_it(broker: Broker, sent: Re
     before = broker.exchange(sent)
     (after,) = broker.converse([sent])
     expected, answer = answer_of(after, sent), answer_of(before, sent)
-    assert answer.error_code is expected.error_code
+    assert answer.error_code is expected.error_code, (
+        f"{answer.error_code.name} before authentication, {expected.error_code.name} after it"
+    )
     if answer.error_code is not ErrorCode.NONE:
         # The complete table is judged by a separate clause.
-        assert key_ranges(answer) == key_ranges(expected)
+        assert_same_table(answer, expected, "after authentication")
     assert before.usable, "SaslHandshake is not answered after ApiVersions"
 
 
@@ -114,9 +123,8 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> Non
     """Inside TLS a broker returns the same table as on its plaintext listener."""
     assume_served(broker, sent)
     plain = broker.sibling("plaintext").exchange(build_request(version=0))
-    expected = key_ranges(decode_answer(plain, api_version=0))
     answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
-    assert key_ranges(answer) == expected
+    assert_same_table(answer, decode_answer(plain, api_version=0), "on the plaintext listener")
 
 
 @pytest.mark.malformed
@@ -160,11 +168,13 @@ def test_controller_has_its_own_table(broker: Broker, sent: Request) -> None:
     table = decode_answer(broker.exchange(sent), api_version=sent.api_version)
     own_range = table.range_of(API_VERSIONS_KEY)
     assert own_range is not None, "ApiVersions is not listed"
-    assert own_range.min_version == 0
+    assert own_range.min_version == 0, f"ApiVersions is listed from v{own_range.min_version}"
     keys = [entry.api_key for entry in table.api_keys]
     assert len(keys) == len(set(keys)), "an API key is listed twice"
     ranges = key_ranges(table)
-    assert all(0 <= lowest <= highest for lowest, highest in ranges.values())
+    assert all(0 <= lowest <= highest for lowest, highest in ranges.values()), (
+        "a range is negative or its maximum below its minimum"
+    )
     plain = broker.sibling("plaintext").exchange(build_request(version=0))
     brokers_table = key_ranges(decode_answer(plain, api_version=0))
     assert ranges.keys() != brokers_table.keys(), "the controller advertises the broker's table"
@@ -180,4 +190,6 @@ def test_controller_has_one_table(broker: Broker, version: int) -> None:
     plain = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
     sent = build_request(version=version)
     answer = decode_answer(broker.exchange(sent), api_version=version)
-    assert stable_part(answer).api_keys == stable_part(plain).api_keys
+    assert stable_part(answer).api_keys == stable_part(plain).api_keys, (
+        "the table is not the one in v0"
+    )

@@ -10,11 +10,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
+    assert_error,
+    assert_same_table,
     assume_served,
     assume_unserved,
     decode_answer,
-    error_code_of,
-    key_ranges,
 )
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
@@ -75,8 +75,8 @@ def test_table_behind_scram_is_the_one_before_it(
     with connected_by_scram(broker, handshake_version, asked_before=asked_before) as connection:
         exchange = connection.exchange(sent)
     answer = decode_answer(exchange, api_version=sent.api_version)
-    assert answer.error_code is ErrorCode.NONE
-    assert key_ranges(answer) == key_ranges(expected)
+    assert_error(exchange, ErrorCode.NONE)
+    assert_same_table(answer, expected, "before authentication")
     assert exchange.usable, "the connection is unusable after the response"
 
 
@@ -97,4 +97,4 @@ def test_unknown_version_behind_scram_gives_35(
     assume_handshake(broker, handshake_version)
     with connected_by_scram(broker, handshake_version, asked_before=False) as connection:
         (exchange,) = connection.converse([sent])
-    assert error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
+    assert_error(exchange, ErrorCode.UNSUPPORTED_VERSION)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 
 from conformance.assertions.conversation_runner import ConversationRunner
-from conformance.assertions.judging import decode_answer
+from conformance.assertions.judging import assert_error, decode_answer
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -123,6 +123,6 @@ def test_api_versions_after_the_handshake_is_refused(broker: Broker, sent: Reque
         answered, following = connection.converse([sent, V0])
     served = sent.api_version <= broker.max_version
     answer = decode_answer(answered, api_version=sent.api_version if served else 0)
-    assert answer.error_code is ErrorCode.ILLEGAL_SASL_STATE
-    assert answer.api_keys == ()
+    assert_error(answered, ErrorCode.ILLEGAL_SASL_STATE)
+    assert answer.api_keys == (), "the refusal lists API keys"
     assert following.outcome is Outcome.CLOSED, summary_of(following)

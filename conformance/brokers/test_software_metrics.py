@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import error_code_of, violation_context
+from conformance.assertions.judging import assert_error, violation_context
 from fixtures.client.connection import Connection
 from fixtures.kafka_setup.connection_metrics import Counts, connections_of
 from fixtures.polling import poll_until
@@ -163,7 +163,7 @@ def test_request_log_names_the_software(broker: Broker, version: int) -> None:
             connection.converse([build_request(version=version, software=software)])
             # The request that names the software has the name in its body; this one does not contain it.
             (following,) = connection.converse([build_request(version=0, client_id=client_id)])
-        assert error_code_of(following) is ErrorCode.NONE
+        assert_error(following, ErrorCode.NONE)
         problem = log_problem(broker, running.request_log, client_id, software)
     with violation_context(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
         assert not problem, problem

@@ -43,7 +43,7 @@ def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -
     exchange = broker.exchange(sent)
     answer = decode_answer(exchange, api_version=sent.api_version)
     if sent.api_version >= FIRST_VERSION_WITH_THROTTLE_TIME:
-        assert answer.throttle_time_ms >= 0
+        assert answer.throttle_time_ms >= 0, "the throttle time is negative"
     else:
         rest = bytes_behind_body(exchange, api_version=sent.api_version)
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
