@@ -108,7 +108,15 @@ def _problem(error: BaseException) -> str:
 def _excuse(cells: list[Cell], *, strict: bool) -> str:
     """Return why the violated cells do not fail the run; empty if one of them does."""
     excuses = [
-        cell.planned.known_violation or ("" if gates(cell.level, strict=strict) else cell.level)
+        _declared_reasons(cell) or ("" if gates(cell.level, strict=strict) else cell.level)
         for cell in cells
     ]
     return "; ".join(excuses) if all(excuses) else ""
+
+
+def _declared_reasons(cell: Cell) -> str:
+    """Return the reasons of the declarations that match a cell's failures; empty if one matches none."""
+    if not cell.planned.known_violation:
+        return ""
+    reasons = dict.fromkeys(failure.known_violation for failure in cell.failures.values())
+    return "; ".join(filter(None, reasons))

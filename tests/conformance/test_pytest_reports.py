@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -23,3 +24,16 @@ def test_pytest_repeats_no_long_message(tmp_path: Path) -> None:
     assert report.longrepr.startswith(f"{CLAUSE}: seen xxx")
     assert report.longrepr.endswith("xx… (complete in failure.json)")
     assert len(report.longrepr) <= LONGEST_LINE
+
+
+def test_pytest_names_only_the_declarations_that_match(tmp_path: Path) -> None:
+    """A target may have many declared violations of one clause, of which a property shows one."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="issue 7; issue 8")
+    example = example_of(Verdict.VIOLATES, message="seen 1")
+    assert example.failure is not None
+    declared = dataclasses.replace(example.failure, known_violation="issue 8")
+    recorder.judged(dataclasses.replace(example, failure=declared))
+    report: Any = SimpleNamespace(longrepr=None, outcome="failed")
+    call = SimpleNamespace(when="call", excinfo=SimpleNamespace(value=AssertionError()))
+    explain(report, cast(pytest.CallInfo[None], call), recorder, [key_of()], "test_x", strict=False)
+    assert (report.outcome, report.wasxfail) == ("skipped", "issue 8")
