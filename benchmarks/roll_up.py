@@ -48,7 +48,7 @@ from benchmarks.rates import quick_option
 from benchmarks.synthetic_runs import night, write_runs
 from reports.records import TABLES_FOLDER
 from reports.site.grid_page import write_grid
-from spark_aggregation.concurrency import settled_together
+from spark_aggregation.concurrency import checkpointed_together
 from spark_aggregation.history.facts import facts_of
 from spark_aggregation.history.ingest import ingest
 from spark_aggregation.history.state import empty_state, fold
@@ -151,7 +151,7 @@ def spark_cells(spark: SparkSession, runs: Path) -> pa.Table:
     """Compute only the cells table of runs."""
     before = empty_state(spark)
     new = facts_of(ingest(spark, [str(runs)], before.known))
-    often_used = settled_together({"cells": new.cells, "columns": before.columns_with(new)})
+    often_used = checkpointed_together({"cells": new.cells, "columns": before.columns_with(new)})
     new = replace(new, cells=often_used["cells"])
     state = fold(before, new, often_used["columns"], batch="", all_cells=lambda: new.cells)
     state, chosen = shown(state)

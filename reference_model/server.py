@@ -200,7 +200,7 @@ def _write_to(path: Path, entry: dict[str, Any]) -> None:
         log.write(f"Completed request:{json.dumps(entry)}\n")
 
 
-def broker_behind(
+def broker_for_listener(
     listener: str,
     *,
     release: str,
@@ -227,7 +227,7 @@ def listeners_of(options: argparse.Namespace) -> dict[str, _Listener]:
     log = options.request_log
     return {
         name: _Listener(
-            broker=broker_behind(
+            broker=broker_for_listener(
                 name,
                 release=options.release,
                 quorum=options.quorum,

@@ -172,7 +172,7 @@ class StoredInputOracle:
         hangs = traits.early_end_may_hang
         return frozenset([Outcome.CLOSED, Outcome.SILENT] if hangs else [Outcome.CLOSED])
 
-    def state_behind(self, requests: Iterable[Request]) -> ConnectionState:
+    def state_after(self, requests: Iterable[Request]) -> ConnectionState:
         """Return the state of a new connection after the preferred reaction to each of the requests."""
         state = first_state(self.profile)
         for request in requests:

@@ -27,7 +27,7 @@ def for_each(function: Callable[[T], R], items: Iterable[T]) -> list[R]:
         return list(pool.map(function, items))
 
 
-def settled_together(
+def checkpointed_together(
     frames: Mapping[str, DataFrame], *, whole: bool = False
 ) -> dict[str, DataFrame]:
     """Checkpoint frames that do not depend on each other, a few at a time; see `frames.checkpointed`."""

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from clauses.catalogue import catalogue
 from reports.records import INPUTS_SHA256, TABLES_FOLDER
 from reports.refused_runs import NoticedRun, RefusedRun, RunLists
-from spark_aggregation.concurrency import for_each, settled_together
+from spark_aggregation.concurrency import checkpointed_together, for_each
 from spark_aggregation.history.facts import Facts, facts_of
 from spark_aggregation.history.history import History, batches_of
 from spark_aggregation.history.ingest import Ingested, changed_clauses, ingest
@@ -104,7 +104,7 @@ def _add_to_history(
     if history is None:
         # Several tables are made from these frames. `columns` is small enough for one partition.
         columns = state.columns_with(new).coalesce(1)
-        often_used = settled_together(
+        often_used = checkpointed_together(
             {"cells": new.cells, "examples": new.examples, "columns": columns}
         )
         columns = often_used.pop("columns")

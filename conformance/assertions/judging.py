@@ -162,7 +162,7 @@ def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
     return False
 
 
-def bytes_behind_body(exchange: Exchange, *, api_version: int) -> bytes:
+def bytes_after_body(exchange: Exchange, *, api_version: int) -> bytes:
     """Return the bytes in a response's frame after the body of a version.
 
     Raises:

@@ -48,7 +48,7 @@ def right_ids(broker: Broker) -> Ids:
     return Ids(identity.cluster_id, identity.node_id)
 
 
-def exchange_behind(broker: Broker, earlier: tuple[Given, ...], sent: Request) -> Exchange:
+def exchange_after(broker: Broker, earlier: tuple[Given, ...], sent: Request) -> Exchange:
     """Send a request after others on one connection; send it alone if a refusal of those closed the connection.
 
     Whether a refusal keeps the connection is judged by a separate clause.
@@ -74,7 +74,7 @@ def was_served(exchange: Exchange) -> bool:
 @example(earlier=(Given.NODE_ALONE,))
 def test_request_without_ids_is_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
     """A broker serves a request without ids, whatever ids came before it on the connection."""
-    exchange = exchange_behind(broker, earlier, build_request_with(Ids()))
+    exchange = exchange_after(broker, earlier, build_request_with(Ids()))
     assert_error(exchange, ErrorCode.NONE)
 
 
@@ -103,7 +103,7 @@ def test_the_right_half_of_an_identity_is_refused(
 ) -> None:
     """A broker refuses a single id even if it is the right one, whatever ids came before it on the connection."""
     sent = build_request_with(ids_given(half, right_ids(broker)))
-    exchange = exchange_behind(broker, earlier, sent)
+    exchange = exchange_after(broker, earlier, sent)
     assert_error(exchange, ErrorCode.INVALID_REQUEST)
 
 
@@ -116,7 +116,7 @@ def test_the_right_half_of_an_identity_is_refused(
 @example(earlier=(Given.WRONG_CLUSTER,))
 def test_right_ids_are_served(broker: Broker, earlier: tuple[Given, ...]) -> None:
     """A broker serves a request with its own ids, whatever ids came before it on the connection."""
-    exchange = exchange_behind(broker, earlier, build_request_with(right_ids(broker)))
+    exchange = exchange_after(broker, earlier, build_request_with(right_ids(broker)))
     assert_error(exchange, ErrorCode.NONE)
 
 
@@ -217,7 +217,7 @@ def test_versions_without_ids_are_never_refused_for_them(
     broker: Broker, earlier: tuple[Given, ...], version: int
 ) -> None:
     """v0 to v4 are served on a connection on which ids were sent before, right or wrong."""
-    exchange = exchange_behind(broker, earlier, build_request(version=version))
+    exchange = exchange_after(broker, earlier, build_request(version=version))
     assert_error(exchange, ErrorCode.NONE)
 
 

@@ -17,9 +17,9 @@ def answered_alone(broker: Broker, entry: Entry) -> None:
     Replay(broker).check_alone(entry)
 
 
-def answered_behind_others(broker: Broker, entries: Sequence[Entry]) -> None:
+def answered_after_others(broker: Broker, entries: Sequence[Entry]) -> None:
     """Fail unless the last of several entries gets an allowed response after the others."""
-    Replay(broker).check_behind_others(entries)
+    Replay(broker).check_after_others(entries)
 
 
 @pytest.mark.malformed
@@ -34,7 +34,7 @@ def test_stored_input_gets_an_allowed_answer(broker: Broker) -> None:
     for entries in remaining.different:
         # The entries before it matter only if it is answered properly without them.
         if judge.judge_stored(answered_alone, {"broker": broker, "entry": entries[-1]}):
-            judge.judge_stored(answered_behind_others, {"broker": broker, "entries": entries})
+            judge.judge_stored(answered_after_others, {"broker": broker, "entries": entries})
     for entry in remaining.ending:
         judge.judge_stored(answered_alone, {"broker": broker, "entry": entry})
     judge.raise_first()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
     assume_served,
-    bytes_behind_body,
+    bytes_after_body,
     decode_answer,
     payload_of,
 )
@@ -49,9 +49,9 @@ def features_at(broker: Broker, version: int) -> ApiVersionsResponse:
     return decode_answer(broker.exchange(build_request(version=version)), api_version=version)
 
 
-def tags_behind_body(exchange: Exchange, *, api_version: int) -> set[int]:
+def tags_after_body(exchange: Exchange, *, api_version: int) -> set[int]:
     """Return the tags of a tag section that follows a body without one; empty if none follows."""
-    rest = memoryview(bytes_behind_body(exchange, api_version=api_version))
+    rest = memoryview(bytes_after_body(exchange, api_version=api_version))
     try:
         fields, _ = read_raw_tagged_fields(rest, 0)
     except DecodeError:
@@ -69,7 +69,7 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
     assume_served(broker, sent)
     newest = features_at(broker, min(broker.max_version, NEWEST_VERSION))
     exchange = broker.exchange(sent)
-    assert not tags_behind_body(exchange, api_version=sent.api_version) & FEATURE_TAGS, (
+    assert not tags_after_body(exchange, api_version=sent.api_version) & FEATURE_TAGS, (
         "tagged fields with features follow the body"
     )
     named = [f.name for f in newest.supported_features if f.name.encode() in payload_of(exchange)]

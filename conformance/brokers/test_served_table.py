@@ -170,14 +170,14 @@ def test_versions_without_a_name_are_never_refused_for_one(
     legal, illegal = (
         [
             error_code_of(each) if each.outcome is Outcome.ANSWER else each.outcome
-            for each in broker.converse_in_turn(requests_with_body_behind(name, served))
+            for each in broker.converse_in_turn(requests_with_body_after(name, served))
         ]
         for name in (PLAIN_SOFTWARE, refused)
     )
     assert illegal == legal, "the target reads a software name after the body"
 
 
-def requests_with_body_behind(name: Software, versions: Sequence[int]) -> list[Request]:
+def requests_with_body_after(name: Software, versions: Sequence[int]) -> list[Request]:
     """Return requests that carry, after their own body, the body of the first version with a software name."""
     message = ApiVersionsRequest(
         client_software_name=name.name, client_software_version=name.version

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_served, bytes_behind_body, decode_answer
+from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.header_fields import plain_client_ids
@@ -45,7 +45,7 @@ def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -
     if sent.api_version >= FIRST_VERSION_WITH_THROTTLE_TIME:
         assert answer.throttle_time_ms >= 0, "the throttle time is negative"
     else:
-        rest = bytes_behind_body(exchange, api_version=sent.api_version)
+        rest = bytes_after_body(exchange, api_version=sent.api_version)
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
 
 

@@ -177,7 +177,7 @@ class Replay:
             else:
                 self._check_in_order(stored, connection.converse(frames.all))
 
-    def check_behind_others(self, entries: Sequence[Entry]) -> None:
+    def check_after_others(self, entries: Sequence[Entry]) -> None:
         """Send entries that keep the connection on one connection, and check the response to the last.
 
         Raises:

@@ -136,7 +136,7 @@ class Observer:
         self._place = place
         self._oracle = StoredInputOracle(broker.profile, broker.identity)
         self._state = (
-            self._oracle.state_behind(place.sent_before) if place.name else self._oracle.served
+            self._oracle.state_after(place.sent_before) if place.name else self._oracle.served
         )
         self._own_table: frozenset[ApiVersion] = frozenset()
         with broker.connect() as connection:

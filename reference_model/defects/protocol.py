@@ -147,10 +147,10 @@ def an_unknown_api_closes_a_neighbour(context: RequestContext) -> None:
 def tags_in_the_header_cost_the_connection(context: RequestContext) -> None:
     """A request with tagged fields in its header is answered, and then the connection is closed."""
     if context.answer and context.header is not None and context.header.tag_count:
-        close_behind_the_answer(context)
+        close_after_the_answer(context)
 
 
-def close_behind_the_answer(context: RequestContext) -> None:
+def close_after_the_answer(context: RequestContext) -> None:
     """Close the connection after the response is sent."""
     if context.connection.state is not ConnectionState.CLOSED:
         context.connection.drop()
@@ -161,7 +161,7 @@ def long_software_names_cost_the_connection(context: RequestContext) -> None:
     """A request with a long client software name is answered, and then the connection is closed."""
     body = body_of(context)
     if body is not None and succeeds(context) and len(body.client_software_name) > 23:
-        close_behind_the_answer(context)
+        close_after_the_answer(context)
 
 
 @defect(Stage.ANSWER, "PROTOCOL.well-formed-never-closed", listeners=OPEN_LISTENERS)

@@ -8,7 +8,7 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
-from spark_aggregation.concurrency import settled_together
+from spark_aggregation.concurrency import checkpointed_together
 from spark_aggregation.history.facts import Facts
 from spark_aggregation.history.state import State
 from spark_aggregation.reading.frames import as_table
@@ -26,7 +26,7 @@ def shown(state: State) -> tuple[State, DataFrame]:
     Returns:
         The state, in which the frames that several tables use are checkpointed; and the chosen runs.
     """
-    often_used = settled_together(
+    often_used = checkpointed_together(
         {
             "runs": state.runs,
             "transitions": state.transitions,
@@ -50,7 +50,7 @@ def roll_up(state: State, chosen: DataFrame, facts: Facts) -> Mapping[str, Calla
         The tables by name, as `table_schemas.TABLES` describes them. Each is made when its function is called. Making one
         takes as long as writing it, and several can be made at once.
     """
-    often_used = settled_together(
+    often_used = checkpointed_together(
         {
             "cells": cell_tables.grid_cells(facts.cells, chosen, cell_ages(state.transitions)),
             "targets": cell_tables.grid_targets(facts.headers, chosen),

@@ -14,7 +14,7 @@ from conformance.assertions.judging import (
     assert_refused,
     assume_served,
     assume_unserved,
-    bytes_behind_body,
+    bytes_after_body,
     decode_answer,
     error_code_of,
     has_flexible_header,
@@ -74,10 +74,10 @@ def test_answer_counts_although_the_stream_breaks_after_it() -> None:
 
 
 def test_surplus_bytes_are_refused_only_on_demand() -> None:
-    """Bytes after the body decode unless the exact body is asked for; `bytes_behind_body` returns them."""
+    """Bytes after the body decode unless the exact body is asked for; `bytes_after_body` returns them."""
     exchange = exchange_of(payload=f"{V0_EMPTY} abcd")
     assert decode_answer(exchange, api_version=0).api_keys == ()
-    assert bytes_behind_body(exchange, api_version=0) == b"\xab\xcd"
+    assert bytes_after_body(exchange, api_version=0) == b"\xab\xcd"
     with pytest.raises(MalformedAnswer, match="not decodable as ApiVersions v0"):
         decode_answer(exchange, api_version=0, exactly=True)
 

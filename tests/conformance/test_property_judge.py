@@ -86,7 +86,7 @@ def test_waiting_that_was_right_costs_no_patience(tmp_path: Path) -> None:
     assert broker.patience.left_s == whole - 1
 
 
-def test_silence_behind_an_answer_is_never_right(tmp_path: Path) -> None:
+def test_silence_after_an_answer_is_never_right(tmp_path: Path) -> None:
     """It costs the target's patience even if the example conforms."""
     broker = FakeBroker()
     case = judged(tmp_path, broker)

@@ -75,7 +75,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
     assert connection.state is OPEN
 
 
-def test_nothing_behind_a_close_is_answered() -> None:
+def test_nothing_after_a_close_is_answered() -> None:
     """Of a good, an unreadable and a good request in one write, the first is answered; then it closes."""
     connection = connect_to_small_broker()
     connection.receive_data(SERVED_V0)

@@ -11,14 +11,14 @@ from reference_model.rejudging import (
     differences,
     oracles_for,
 )
-from reference_model.server import broker_behind
+from reference_model.server import broker_for_listener
 
 RELEASE = "4.4.0"
 PROBE = bytes.fromhex("0000000b 0012 0000 00000007 0001 61".replace(" ", ""))
 
 
 def _answer(listener: str = PLAINTEXT) -> bytes:
-    connection = broker_behind(listener, release=RELEASE).connect()
+    connection = broker_for_listener(listener, release=RELEASE).connect()
     connection.receive_data(PROBE)
     return connection.data_to_send()
 

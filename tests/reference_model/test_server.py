@@ -134,7 +134,7 @@ def connect_by_tls(port: int, files: TlsFiles, *, show_certificate: bool) -> ssl
         pytest.param("ssl_client_auth", True, id="with-certificate"),
     ],
 )
-def test_tls_listener_serves_behind_the_handshake(
+def test_tls_listener_serves_after_the_handshake(
     certificates: TlsFiles, listener: str, show_certificate: bool
 ) -> None:
     """The table is served over TLS, and each request on that connection is logged."""

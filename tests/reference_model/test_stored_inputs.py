@@ -60,7 +60,7 @@ def test_requests_of_other_apis_are_not_modelled() -> None:
 def test_a_closed_connection_stays_closed() -> None:
     """Requests after the one that closes a connection do not change its state."""
     closing = build_bare_request(METADATA_KEY, 99)
-    state = oracle().state_behind([closing, build_request(version=0)])
+    state = oracle().state_after([closing, build_request(version=0)])
     assert state is ConnectionState.CLOSED
 
 

@@ -205,7 +205,7 @@ def _kill_before(step: str) -> Arm:
     return arm
 
 
-def _kill_behind_delete(number: int) -> Arm:
+def _kill_after_delete(number: int) -> Arm:
     """Kill after the n-th folder that retention removes, counted from 1."""
 
     def arm(patch: pytest.MonkeyPatch) -> None:
@@ -357,7 +357,7 @@ def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     asked: Mapping[str, Any] = {"history": str(tmp_path / "history"), "keep_days": 1}
     for number in (1, 4):
         with monkeypatch.context() as patch:
-            _kill_behind_delete(number)(patch)
+            _kill_after_delete(number)(patch)
             with pytest.raises(Killed):
                 roll_up_into(spark, tmp_path / "out", second, **asked)
     again = roll_up_into(spark, tmp_path / "out", second, **asked)

@@ -38,7 +38,7 @@ def test_message_keeps_the_decoder_contract(layout: Layout, data: st.DataObject)
 
 @EACH_LAYOUT
 @given(data=st.data(), behind=st.binary(min_size=1, max_size=3))
-def test_bytes_behind_a_message_are_refused(
+def test_bytes_after_a_message_are_refused(
     layout: Layout, data: st.DataObject, behind: bytes
 ) -> None:
     """Decoding exactly one message accepts its bytes and blames any that follow."""

@@ -30,7 +30,7 @@ def _calls_the_end_negative(data: memoryview, offset: int) -> tuple[int, int]:
     return read_int16(data, offset)
 
 
-def _blames_behind_the_end(data: memoryview, offset: int) -> tuple[int, int]:
+def _blames_after_the_end(data: memoryview, offset: int) -> tuple[int, int]:
     if len(data) < offset + 2:
         raise BufferUnderflow("too far", start=offset, end=offset + 2)
     return read_int16(data, offset)
@@ -54,7 +54,7 @@ def _reads_another_value(data: memoryview, offset: int) -> tuple[Any, int]:
         pytest.param(_ends_one_early, "ends at 1, not at 2", id="end"),
         pytest.param(_accepts_a_part, "prefix of 1: (1799, 2) is no underflow", id="part"),
         pytest.param(_calls_the_end_negative, "prefix of 0: NegativeLength", id="kind"),
-        pytest.param(_blames_behind_the_end, "prefix of 1: blames 0 to 2", id="blame"),
+        pytest.param(_blames_after_the_end, "prefix of 1: blames 0 to 2", id="blame"),
         pytest.param(_refuses_trailing_bytes, "between 0 and 4 other bytes", id="trailing"),
         pytest.param(_reads_another_value, "1801 is not 1800", id="value"),
     ],
