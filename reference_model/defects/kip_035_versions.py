@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_model.defects.kip_035 import change_own_entry
-from reference_model.defects.protocol import close_behind_the_answer
+from reference_model.defects.protocol import close_after_the_answer
 from reference_model.defects.registry import (
     OPEN_LISTENERS,
     defect,
@@ -256,7 +256,7 @@ def unsupported_versions_name_themselves(context: RequestContext) -> None:
 def an_unsupported_version_costs_the_connection(context: RequestContext) -> None:
     """UNSUPPORTED_VERSION is sent, and then the connection is closed."""
     if is_refused_version(context):
-        close_behind_the_answer(context)
+        close_after_the_answer(context)
 
 
 @defect(Stage.RESPONSE, REVERTS)

@@ -1,4 +1,4 @@
-"""Failing plays are played again: a client that always fails is told from one that fails sometimes."""
+"""Failing plays are played again, to distinguish a client that always fails from one that fails sometimes."""
 
 from __future__ import annotations
 
