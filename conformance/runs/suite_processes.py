@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import IO, Generic, TypeVar
 
 from conformance.runs.run_identity import SUITE
-from fixtures.launchers.watchdog import watchdog
+from fixtures.cleanup.watchdog import watchdog
 
 POLL_S = 0.1
 END_TIMEOUT_S = 20.0
