@@ -1,0 +1,72 @@
+"""Asks every broker of a cluster for its table. A broker that cannot be asked stops none of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
+from conformance.api_versions.command_config import CommandConfig
+from conformance.api_versions.known_apis import Range
+from fixtures.client.cluster_client import PROBLEMS, Cluster, ListedBroker, connected
+from fixtures.client.running_broker import Address
+from fixtures.errors import ConnectionFailed
+
+_AT_ONCE = 16
+
+
+def ask_cluster(
+    bootstrap: Sequence[Address], config: CommandConfig, *, controllers: bool
+) -> ClusterTables:
+    """Ask one of the addresses for the brokers of its cluster, and each of these for its table.
+
+    Args:
+        bootstrap: addresses of brokers, or of controllers; the first that answers is asked.
+        config: how they are reached.
+        controllers: whether the controllers are asked, and not the brokers.
+
+    Raises:
+        ConnectionFailed: none of the addresses answers; the message has the reason for each.
+    """
+    cluster = _cluster(bootstrap, config, controllers=controllers)
+    brokers = sorted(cluster.brokers, key=lambda each: each.node_id)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        tables = list(pool.map(lambda each: _table_of(each, config), brokers))
+    return ClusterTables(
+        name=",".join(map(str, bootstrap)), cluster_id=cluster.cluster_id, brokers=tables
+    )
+
+
+def _cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controllers: bool) -> Cluster:
+    problems = []
+    for address in bootstrap:
+        try:
+            with connected(address, config.security, bound_s=config.timeout_s) as client:
+                return client.cluster(controllers=controllers)
+        except PROBLEMS as error:
+            problems.append(str(error))
+    raise ConnectionFailed("; ".join(problems))
+
+
+def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
+    listed = BrokerTable(
+        node_id=broker.node_id,
+        host=broker.host,
+        port=broker.port,
+        rack=broker.rack,
+        is_fenced=broker.is_fenced,
+    )
+    address = Address(broker.host, broker.port)
+    try:
+        with connected(address, config.security, bound_s=config.timeout_s) as client:
+            answer = client.table
+    except PROBLEMS as error:
+        return replace(listed, problem=str(error))
+    return replace(
+        listed,
+        ranges={
+            each.api_key: Range(each.min_version, each.max_version) for each in answer.api_keys
+        },
+        features={each.name: each.max_version_level for each in answer.finalized_features},
+    )

@@ -1,0 +1,62 @@
+"""The APIs that Kafka 4.4.0 knows: their names, and the versions that its clients can speak."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_FILE = Path(__file__).with_name("kafka_4_4_0.csv")
+
+
+class Range(NamedTuple):
+    """The lowest and highest version of an API, both inclusive."""
+
+    lowest: int
+    highest: int
+
+    def __str__(self) -> str:
+        return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
+
+    def common_with(self, other: Range) -> Range | None:
+        """Return the versions that two ranges share; None if there is none."""
+        shared = Range(max(self.lowest, other.lowest), min(self.highest, other.highest))
+        return shared if shared.lowest <= shared.highest else None
+
+
+class KnownApi(NamedTuple):
+    """One API of Kafka 4.4.0.
+
+    Attributes:
+        name: its name.
+        range: the versions that a client of that release can speak; None if the API was removed.
+        for_brokers: whether brokers serve it, and not controllers alone.
+    """
+
+    name: str
+    range: Range | None
+    for_brokers: bool
+
+
+@cache
+def known_apis() -> Mapping[int, KnownApi]:
+    """Return the APIs by their keys, ascending."""
+    with _FILE.open(encoding="utf-8", newline="") as file:
+        return {
+            int(row["api_key"]): KnownApi(
+                name=row["name"],
+                range=Range(int(row["min_version"]), int(row["max_version"]))
+                if row["min_version"]
+                else None,
+                for_brokers=row["for_brokers"] == "1",
+            )
+            for row in csv.DictReader(file)
+        }
+
+
+def name_of(api_key: int) -> str:
+    """Return the name of an API; "UNKNOWN" if Kafka 4.4.0 has none with this key, as Kafka's own tool says."""
+    known = known_apis().get(api_key)
+    return "UNKNOWN" if known is None else known.name

@@ -1,0 +1,96 @@
+"""Shows the tables of a cluster, and answers to questions about them, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.columns import Columns
+from rich.console import Console
+from rich.table import Table
+
+from conformance.api_versions.cluster_tables import ClusterTables
+from conformance.api_versions.comparison import Difference
+from conformance.api_versions.features import FeatureVerdict, Usable
+from conformance.api_versions.known_apis import name_of
+from reports.escaping import printable
+
+
+def show_cluster(console: Console, cluster: ClusterTables) -> None:
+    """Show the brokers, what they have in common, and where they differ, on one screen."""
+    brokers = Table("broker", "address", "rack", "APIs", "state", box=None, header_style="dim")
+    for broker in cluster.brokers:
+        state = "[red]no answer[/]" if broker.problem else "[green]answers[/]"
+        count = "" if broker.problem else str(len(broker.ranges))
+        address = printable(f"{broker.host}:{broker.port}")
+        brokers.add_row(str(broker.node_id), address, printable(broker.rack or "-"), count, state)
+    console.print(f"cluster {printable(cluster.cluster_id or 'without an id')}", style="bold")
+    console.print(brokers)
+    show_silent(console, cluster)
+    console.print()
+    lines = [f"{name_of(key)}({key}) [bold]{range_}[/]" for key, range_ in cluster.common.items()]
+    console.print(Columns(lines, column_first=True, padding=(0, 3)))
+    differing = {
+        key
+        for broker in cluster.answered
+        for key in broker.ranges.keys() | cluster.common.keys()
+        if broker.ranges.get(key) != cluster.common.get(key)
+    }
+    for key in sorted(differing):
+        own = ", ".join(
+            f"{broker.node_id}: {broker.ranges.get(key, 'not listed')}"
+            for broker in cluster.answered
+        )
+        console.print(f"[yellow]differs[/] {name_of(key)}({key}) on broker {own}")
+
+
+def show_silent(console: Console, cluster: ClusterTables) -> None:
+    """Show the brokers that could not be asked, each with the reason."""
+    for broker in cluster.silent:
+        console.print(
+            f"broker {broker.node_id} could not be asked: {printable(broker.problem)}",
+            style="red",
+            markup=False,
+        )
+
+
+def show_verdicts(console: Console, verdicts: Sequence[FeatureVerdict]) -> None:
+    """Show of each feature whether it can be used, and what is missing."""
+    table = Table("feature", "verdict", "why", box=None, header_style="dim")
+    colours = {Usable.YES: "green", Usable.NO: "red", Usable.UNKNOWN: "yellow"}
+    for each in verdicts:
+        word = f"[{colours[each.usable]}]{each.usable.value}[/]"
+        table.add_row(printable(each.feature), word, "; ".join(each.reasons))
+    console.print(table)
+
+
+def show_refused(console: Console, refused: Sequence[Difference], client_id: str) -> None:
+    """Show which requests of a client have no version that all brokers support."""
+    if not refused:
+        console.print(f"every request of {client_id} has a version that all brokers support")
+        return
+    table = Table("request", client_id, "all brokers", box=None, header_style="dim")
+    for each in refused:
+        second = "not supported" if each.second is None else str(each.second)
+        table.add_row(f"{name_of(each.api_key)}({each.api_key})", str(each.first), second)
+    console.print(table)
+
+
+def show_differences(
+    console: Console, found: Sequence[Difference], first: str, second: str
+) -> None:
+    """Show how two tables differ.
+
+    Args:
+        console: where it is shown.
+        found: the differences.
+        first: the name of the first table.
+        second: the name of the second table.
+    """
+    if not found:
+        console.print(f"{first} and {second} support the same versions", markup=False)
+        return
+    table = Table("API", first, second, "change", box=None, header_style="dim")
+    for each in found:
+        ranges = ("-" if one is None else str(one) for one in (each.first, each.second))
+        table.add_row(f"{name_of(each.api_key)}({each.api_key})", *ranges, each.change)
+    console.print(table)

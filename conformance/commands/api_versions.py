@@ -1,0 +1,244 @@
+"""`api-versions`: what every broker of a cluster supports."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from conformance.api_versions.asking import ask_cluster
+from conformance.api_versions.cluster_tables import ClusterTables, Ranges
+from conformance.api_versions.command_config import (
+    CommandConfig,
+    InvalidCommandConfig,
+    read_command_config,
+)
+from conformance.api_versions.comparison import Difference, differences, refused_requests
+from conformance.api_versions.features import (
+    FeatureVerdict,
+    InvalidFeatureFile,
+    Usable,
+    read_features,
+    verdict_on,
+)
+from conformance.api_versions.known_apis import name_of
+from conformance.api_versions.stock_text import stock_text
+from conformance.api_versions.stored_tables import (
+    InvalidTables,
+    as_json,
+    ranges_of_client,
+    read_tables,
+    tables_of_release,
+)
+from conformance.api_versions.terminal import (
+    show_cluster,
+    show_differences,
+    show_refused,
+    show_silent,
+    show_verdicts,
+)
+from conformance.commands.errors import CouldNotTell, InvalidFile
+from fixtures.client.running_broker import Address
+from fixtures.errors import ConnectionFailed
+from fixtures.registry.clients import all_clients
+from fixtures.registry.targets import load_targets
+from reports.escaping import printable
+
+WIDTH_WHEN_PIPED = 160
+JAVA_CLIENT = "kafka-clients"
+
+
+@click.command(name="api-versions")
+@click.option("--bootstrap-server", metavar="HOST:PORT,...", help="brokers of the cluster")
+@click.option(
+    "--bootstrap-controller",
+    metavar="HOST:PORT,...",
+    help="controllers of the cluster: their tables are shown, and not those of the brokers",
+)
+@click.option(
+    "--command-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="properties with Kafka's names: security.protocol, ssl.*, sasl.mechanism, sasl.jaas.config",
+)
+@click.option(
+    "--compare",
+    nargs=2,
+    metavar="A B",
+    help="show how two clusters differ: each HOST:PORT, a file made with --json, or the id of a release",
+)
+@click.option(
+    "--features",
+    "feature_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="say of each feature in the file whether every broker has it",
+)
+@click.option(
+    "--client",
+    metavar="ID",
+    help="show which requests of this version of Kafka's Java client would be refused",
+)
+@click.option(
+    "--intersection", "form", flag_value="intersection", help="print what all brokers support"
+)
+@click.option("--json", "form", flag_value="json", help="print JSON")
+@click.option(
+    "--text", "form", flag_value="text", help="print the text of Kafka's own tool; default if piped"
+)
+def api_versions(
+    bootstrap_server: str | None,
+    bootstrap_controller: str | None,
+    command_config: Path | None,
+    compare: tuple[str, str] | None,
+    feature_file: Path | None,
+    client: str | None,
+    form: str | None,
+) -> None:
+    """Show which requests every broker of a cluster supports, and in which versions.
+
+    The exit status is 1 if a feature of --features cannot be used on every broker, and 10 if a broker could not be asked.
+    """
+    given = [each for each in (bootstrap_server, bootstrap_controller, compare) if each]
+    if len(given) != 1:
+        raise click.UsageError(
+            "give one of --bootstrap-server, --bootstrap-controller and --compare"
+        )
+    with _errors_as_exit_statuses():
+        config = CommandConfig() if command_config is None else read_command_config(command_config)
+        if compare:
+            _compare(compare, config, form)
+            return
+        needs = {} if feature_file is None else read_features(feature_file)
+        own = None if client is None else _ranges_of(client)
+        cluster = ask_cluster(
+            _addresses(bootstrap_controller or bootstrap_server or ""),
+            config,
+            controllers=bootstrap_controller is not None,
+        )
+    verdicts = [verdict_on(name, each, cluster) for name, each in needs.items()]
+    refused = None if own is None else refused_requests(own, cluster.common)
+    if form == "json":
+        click.echo(json.dumps(_report(cluster, verdicts, refused), indent=1))
+    elif verdicts or refused is not None:
+        _answer(cluster, verdicts, refused, client or "")
+    else:
+        _show(cluster, form)
+    if any(verdict.usable is Usable.NO for verdict in verdicts):
+        raise SystemExit(1)
+    if cluster.silent:
+        raise SystemExit(CouldNotTell.exit_code)
+
+
+@contextmanager
+def _errors_as_exit_statuses() -> Iterator[None]:
+    try:
+        yield
+    except (InvalidCommandConfig, InvalidFeatureFile, InvalidTables) as error:
+        raise InvalidFile(str(error)) from error
+    except ConnectionFailed as error:
+        raise CouldNotTell(printable(str(error))) from error
+
+
+def _console() -> Console:
+    return Console() if sys.stdout.isatty() else Console(width=WIDTH_WHEN_PIPED)
+
+
+def _show(cluster: ClusterTables, form: str | None) -> None:
+    if form == "intersection":
+        show_silent(_console(), cluster)
+        for key, range_ in cluster.common.items():
+            click.echo(f"{name_of(key)}({key}): {range_}")
+    elif form == "text" or not sys.stdout.isatty():
+        click.echo(stock_text(cluster))
+    else:
+        show_cluster(_console(), cluster)
+
+
+def _answer(
+    cluster: ClusterTables,
+    verdicts: Sequence[FeatureVerdict],
+    refused: Sequence[Difference] | None,
+    client_id: str,
+) -> None:
+    console = _console()
+    show_silent(console, cluster)
+    if verdicts:
+        show_verdicts(console, verdicts)
+    if refused is not None:
+        show_refused(console, refused, client_id)
+
+
+def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) -> None:
+    first, second = (_tables_named(name, config) for name in names)
+    found = differences(first.common, second.common)
+    if form == "json":
+        click.echo(json.dumps([_difference_as_json(each) for each in found], indent=1))
+        return
+    console = _console()
+    for cluster in (first, second):
+        show_silent(console, cluster)
+    show_differences(console, found, first.name, second.name)
+
+
+def _addresses(text: str) -> list[Address]:
+    return [_address(part.strip()) for part in text.split(",")]
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise click.UsageError(f"{text!r} is no address: expected HOST:PORT")
+    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+
+
+def _tables_named(name: str, config: CommandConfig) -> ClusterTables:
+    """Return the tables of a cluster that runs, of a file, or of a release."""
+    target = next((each for each in load_targets() if each.id == name), None)
+    if target is not None:
+        return tables_of_release(target, controllers=False)
+    if Path(name).is_file():
+        return read_tables(Path(name))
+    if ":" in name:
+        return ask_cluster(_addresses(name), config, controllers=False)
+    raise click.UsageError(
+        f"{name!r} is neither HOST:PORT, nor a file, nor a release; `kafka-conformance targets` lists the releases"
+    )
+
+
+def _ranges_of(client_id: str) -> Ranges:
+    known = {each.id: each for each in all_clients() if each.library == JAVA_CLIENT}
+    if client_id not in known:
+        raise click.UsageError(
+            f"what {client_id!r} can send is not known; known are {', '.join(sorted(known))}"
+        )
+    return ranges_of_client(known[client_id].version)
+
+
+def _report(
+    cluster: ClusterTables,
+    verdicts: Sequence[FeatureVerdict],
+    refused: Sequence[Difference] | None,
+) -> dict[str, object]:
+    report: dict[str, object] = as_json(cluster)
+    if verdicts:
+        report["features"] = [
+            {"feature": each.feature, "usable": each.usable.value, "reasons": list(each.reasons)}
+            for each in verdicts
+        ]
+    if refused is not None:
+        report["refused_requests"] = [_difference_as_json(each) for each in refused]
+    return report
+
+
+def _difference_as_json(each: Difference) -> dict[str, object]:
+    return {
+        "api_key": each.api_key,
+        "name": name_of(each.api_key),
+        "first": each.first,
+        "second": each.second,
+    }

@@ -1,0 +1,122 @@
+"""What tables have in common, how they differ, and how they are stored."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conformance.api_versions.cluster_tables import intersection
+from conformance.api_versions.comparison import differences, refused_requests
+from conformance.api_versions.known_apis import Range
+from conformance.api_versions.stored_tables import (
+    InvalidTables,
+    as_json,
+    ranges_of_client,
+    read_tables,
+    tables_of_release,
+)
+from fixtures.registry.targets import load_targets
+from tests.conformance.api_versions.clusters import broker, cluster
+
+TARGETS = {target.id: target for target in load_targets()}
+RANGES = st.tuples(st.integers(0, 5), st.integers(0, 5)).map(lambda two: Range(min(two), max(two)))
+TABLES = st.dictionaries(st.integers(0, 5), RANGES)
+
+
+@given(st.lists(TABLES))
+def test_intersection_has_exactly_what_every_table_has(tables: list[dict[int, Range]]) -> None:
+    """Version by version."""
+    found = intersection(tables)
+    for key in range(6):
+        shared = [
+            version
+            for version in range(6)
+            if tables
+            and all(
+                key in table and table[key].lowest <= version <= table[key].highest
+                for table in tables
+            )
+        ]
+        assert found.get(key) == (Range(shared[0], shared[-1]) if shared else None)
+    assert list(found) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "change"),
+    [
+        ({}, {1: Range(0, 2)}, "new"),
+        ({1: Range(0, 2)}, {}, "gone"),
+        ({1: Range(0, 2)}, {1: Range(0, 3)}, "up to v3"),
+        ({1: Range(0, 3)}, {1: Range(0, 2)}, "down to v2"),
+        ({1: Range(0, 2)}, {1: Range(1, 2)}, "from v1 on"),
+        ({1: Range(0, 2)}, {1: Range(4, 9)}, "up to v9, from v4 on, no common version"),
+    ],
+)
+def test_a_difference_is_described(
+    first: dict[int, Range], second: dict[int, Range], change: str
+) -> None:
+    """From the first table to the second."""
+    (found,) = differences(first, second)
+    assert found.change == change
+
+
+@given(TABLES, TABLES)
+def test_only_what_differs_is_reported(first: dict[int, Range], second: dict[int, Range]) -> None:
+    """Each API once, by key ascending."""
+    keys = [each.api_key for each in differences(first, second)]
+    assert keys == [key for key in range(6) if first.get(key) != second.get(key)]
+
+
+def test_requests_without_a_common_version_are_refused() -> None:
+    """What the client does not have is not its concern."""
+    client = {0: Range(0, 2), 1: Range(0, 4), 2: Range(0, 1)}
+    listed = {0: Range(3, 13), 1: Range(4, 18), 9: Range(0, 1)}
+    refused = refused_requests(client, listed)
+    assert [(each.api_key, each.second) for each in refused] == [(0, Range(3, 13)), (2, None)]
+
+
+def test_old_java_client_on_a_new_release() -> None:
+    """Kafka 4.0 removed old versions (KIP-896), among them those that 1.0 has of ACL requests."""
+    listed = tables_of_release(TARGETS["apache-kafka-4.4.0"], controllers=False).common
+    refused = {each.api_key for each in refused_requests(ranges_of_client("1.0.2"), listed)}
+    assert {29, 30, 31, 32} <= refused
+    assert 3 not in refused
+    assert not refused_requests(listed, listed)
+
+
+def test_tables_can_be_stored(tmp_path: Path) -> None:
+    """What is read is what was written, problems and all."""
+    stored = cluster(
+        broker(1, {18: (0, 5), 999: (1, 1)}, rack="a", features={"metadata.version": 30}),
+        broker(2, problem="connection refused", is_fenced=True),
+    )
+    path = tmp_path / "tables.json"
+    path.write_text(json.dumps(as_json(stored)))
+    found = read_tables(path)
+    assert list(found.brokers) == list(stored.brokers)
+    assert found.name == str(path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"brokers": [{}]}', '{"brokers": 1}'])
+def test_a_file_with_something_else_is_refused(text: str, tmp_path: Path) -> None:
+    """The message says how to make such a file."""
+    path = tmp_path / "tables.json"
+    path.write_text(text)
+    with pytest.raises(InvalidTables, match="api-versions --json"):
+        read_tables(path)
+
+
+def test_a_release_without_a_controller_has_no_controller_table() -> None:
+    """The message names the release."""
+    with pytest.raises(InvalidTables, match=r"controller's table of apache-kafka-2\.3\.1"):
+        tables_of_release(TARGETS["apache-kafka-2.3.1"], controllers=True)
+
+
+def test_client_of_an_unknown_release() -> None:
+    """Nothing is known of 0.10.2."""
+    with pytest.raises(InvalidTables, match=r"0\.10\.2\.2"):
+        ranges_of_client("0.10.2.2")
