@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, Ranges
-from conformance.api_versions.known_apis import Range, name_of
+from conformance.api_versions.known_apis import Range, known_apis, name_of
 from fixtures.registry.targets import Target
 from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profile import profile_of
@@ -110,10 +110,17 @@ def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
 def ranges_of_client(release: str) -> Ranges:
     """Return the versions that the Java client of a release can speak: its brokers can parse the same ones.
 
+    What brokers and controllers send each other is left out.
+
     Raises:
         InvalidTables: they were not recorded.
     """
     readable = profile_of(release).readable_keys
     if not readable:
         raise InvalidTables(f"the suite does not know what a client of {release} can send")
-    return {each.api_key: Range(each.min_version, each.max_version) for each in readable}
+    served = {key for key, api in known_apis().items() if api.for_brokers}
+    return {
+        each.api_key: Range(each.min_version, each.max_version)
+        for each in readable
+        if each.api_key in served
+    }

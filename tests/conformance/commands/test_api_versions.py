@@ -1,0 +1,254 @@
+"""The command `api-versions` on clusters that the suite plays, over TCP, TLS and SASL."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import trustme
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from conformance.api_versions.cluster_tables import ClusterTables
+from conformance.api_versions.stored_tables import tables_of_release
+from conformance.api_versions.terminal import show_cluster
+from conformance.commands.api_versions import api_versions
+from fixtures.registry.targets import load_targets
+from fixtures.scripted_broker.server import HOST, serving
+from reference_model.clients.script import (
+    EMPTY,
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    healthy_ranges,
+)
+from reference_model.sasl import CREDENTIALS
+from tests.conformance.api_versions.clusters import broker, cluster
+
+METADATA, API_VERSIONS = 3, 18
+DOWN = NodeScript(connections=(ConnectionScript(on_open="close"),))
+NODE = NodeScript()
+OLDER = NodeScript(
+    connections=(
+        ConnectionScript(newest_version=2, answers=(Answer(table=Table(changed=((3, 0, 9),))),)),
+    )
+)
+NEWER = NodeScript(
+    connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 11, 13),))),)),)
+)
+SCREEN = (120, 40)
+
+
+def run(
+    script: Script,
+    *options: str,
+    at: Callable[[str], tuple[str, ...]] = lambda address: ("--bootstrap-server", address),
+    context: ssl.SSLContext | None = None,
+) -> Result:
+    """Run the command against a cluster, with its first node as the bootstrap server."""
+
+    async def ask() -> Result:
+        async with serving(script, context) as served:
+            host, port = served.cluster.addresses[0]
+            arguments = [*at(f"{host}:{port}"), *options]
+            return await asyncio.to_thread(CliRunner().invoke, api_versions, arguments)
+
+    return asyncio.run(ask())
+
+
+def test_every_broker_has_a_block() -> None:
+    """They are sorted by their ids, and versions are negotiated with each."""
+    result = run(Script(nodes=(NODE, OLDER)))
+    assert result.exit_code == 0, result.output
+    first, second = result.output.split("\n)\n")[:2]
+    assert "(id: 1 rack: null isFenced: false) -> (" in first
+    assert "(id: 2 rack: null isFenced: false) -> (" in second
+    assert "Metadata(3): 0 to 13 [usable: 13]" in first
+    assert "Metadata(3): 0 to 9 [usable: 9]" in second
+
+
+def test_a_broker_that_is_down_is_shown() -> None:
+    """The others are shown as well, and the exit status says that one is missing."""
+    result = run(Script(nodes=(NODE, DOWN, NODE)))
+    assert result.exit_code == 10
+    assert "(id: 2 rack: null isFenced: false) -> ERROR: 127.0.0.1:" in result.output
+    assert "(id: 3 rack: null isFenced: false) -> (" in result.output
+
+
+def test_json_has_every_broker_and_what_they_have_in_common() -> None:
+    """It can be compared later: `--compare` reads it."""
+    result = run(Script(nodes=(NODE, OLDER, DOWN)), "--json")
+    assert result.exit_code == 10
+    content = json.loads(result.output)
+    assert [each["node_id"] for each in content["brokers"]] == [1, 2, 3]
+    assert [bool(each["problem"]) for each in content["brokers"]] == [False, False, True]
+    shared = {each["api_key"]: each["max_version"] for each in content["intersection"]}
+    assert shared[METADATA] == 9
+
+
+def test_intersection_is_one_line_per_api() -> None:
+    """With names and keys."""
+    result = run(Script(nodes=(NODE, OLDER)), "--intersection")
+    assert result.exit_code == 0
+    assert "Metadata(3): 0-9\n" in result.output
+    assert len(result.output.splitlines()) == len(healthy_ranges())
+
+
+@pytest.mark.parametrize(
+    ("need", "status", "verdict"),
+    [
+        ("Metadata = { min = 9 }", 0, "usable"),
+        ("Metadata = { min = 10 }", 1, "Metadata(3) 10-32767 is missing on broker 2"),
+    ],
+)
+def test_features_have_verdicts(need: str, status: int, verdict: str, tmp_path: Path) -> None:
+    """A feature that one broker lacks cannot be used: exit status 1."""
+    features = tmp_path / "features.toml"
+    features.write_text(f"[names]\n{need}\n")
+    script = Script(nodes=(NODE, OLDER))
+    result = run(script, "--features", str(features))
+    assert result.exit_code == status, result.output
+    assert verdict in result.output
+    (entry,) = json.loads(run(script, "--features", str(features), "--json").output)["features"]
+    assert entry["feature"] == "names"
+
+
+def test_requests_of_a_client_that_would_be_refused() -> None:
+    """No version of Produce is common; every other request has one."""
+    result = run(Script(nodes=(NEWER,)), "--client", "kafka-clients-2.8.2-admin")
+    assert result.exit_code == 0, result.output
+    _, row = result.output.splitlines()
+    assert row.split() == ["Produce(0)", "0-9", "11-13"]
+    result = run(Script(), "--client", "kafka-clients-2.8.2-admin")
+    assert "has a version that all brokers support" in result.output
+
+
+def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:
+    """And with a file."""
+    result = run(Script(), at=lambda address: ("--compare", address, "apache-kafka-4.4.0"))
+    assert result.exit_code == 0, result.output
+    assert "Fetch(1)" in result.output
+    assert "from v4 on" in result.output
+    stored = tmp_path / "tables.json"
+    stored.write_text(run(Script(), "--json").output)
+    same = run(Script(), at=lambda address: ("--compare", str(stored), address))
+    assert "support the same versions" in same.output
+
+
+def test_controllers_are_asked_for_controllers() -> None:
+    """Only they know each other."""
+    result = run(Script(nodes=(NODE, NODE)), at=lambda address: ("--bootstrap-controller", address))
+    assert result.exit_code == 0, result.output
+    assert "(id: 2 rack: null" in result.output
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "status", "said"),
+    [
+        ("PLAIN", 0, "(id: 1 rack"),
+        ("SCRAM-SHA-512", 10, "SCRAM-SHA-512: the target's token is wrong"),
+    ],
+)
+def test_sasl(mechanism: str, status: int, said: str, tmp_path: Path) -> None:
+    """The user and the password are those of sasl.jaas.config."""
+    config = tmp_path / "client.properties"
+    config.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\n"
+        "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required \\\n"
+        f'  username="{CREDENTIALS.username}" password="{CREDENTIALS.password}";\n'
+    )
+    script = Script(listener="sasl_plaintext")
+    result = run(script, "--command-config", str(config))
+    assert result.exit_code == status, result.output
+    assert said in result.output
+
+
+@pytest.mark.parametrize("check", ["https", ""])
+def test_tls(check: str, tmp_path: Path) -> None:
+    """A certificate for another host is refused, unless hosts are not checked."""
+    authority = trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("another.example").configure_cert(context)
+    ca_file = tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(ca_file)
+    config = tmp_path / "client.properties"
+    config.write_text(
+        f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={ca_file}\n"
+        f"ssl.endpoint.identification.algorithm={check}\n"
+    )
+    result = run(Script(), "--command-config", str(config), context=context)
+    assert result.exit_code == (10 if check else 0), result.output
+    assert ("no TLS with 127.0.0.1" in result.output) == bool(check)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ((), 2, "give one of --bootstrap-server"),
+        (("--bootstrap-server", "a:1", "--bootstrap-controller", "a:1"), 2, "give one of"),
+        (("--bootstrap-server", "a"), 2, "'a' is no address: expected HOST:PORT"),
+        (("--bootstrap-server", "a:99999"), 2, "expected HOST:PORT"),
+        (("--compare", "nothing", "apache-kafka-4.4.0"), 2, "neither HOST:PORT, nor a file"),
+        (("--bootstrap-server", "a:1", "--client", "sarama-1.61.1"), 2, "is not known"),
+        (("--bootstrap-server", f"{HOST}:1"), 10, f"no connection to {HOST}:1"),
+    ],
+)
+def test_what_cannot_be_asked_is_explained(
+    arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    """Wrong usage has another exit status than a cluster that does not answer."""
+    result = CliRunner().invoke(api_versions, arguments)
+    assert result.exit_code == status, result.output
+    assert message in result.output
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Answer(error_code=42, table=EMPTY), "answers ApiVersions with INVALID_REQUEST"),
+        (Answer(cut_to=20), "its ApiVersions response"),
+        (Answer(claimed_size=-1), "frame size -1"),
+        (Answer(error_code=35, table=EMPTY, layout=0), "refuses every version"),
+    ],
+)
+def test_a_broker_that_answers_wrongly_is_named(answer: Answer, message: str) -> None:
+    """The tool ends with a message, not with a traceback."""
+    script = Script(nodes=(NodeScript(connections=(ConnectionScript(answers=(answer,)),)),))
+    result = run(script)
+    assert result.exit_code == 10, result.output
+    assert message in result.output
+
+
+def shown(tables: ClusterTables) -> str:
+    """Return what a terminal shows."""
+    columns, _ = SCREEN
+    console = Console(width=columns, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        show_cluster(console, tables)
+    return capture.get()
+
+
+def test_a_cluster_with_one_broker_down_fits_on_a_screen() -> None:
+    """Three brokers of two releases, one of them down: what they share, and where they differ."""
+    targets = {target.id: target for target in load_targets()}
+    new, old = (
+        tables_of_release(targets[name], controllers=False).common
+        for name in ("apache-kafka-4.4.0", "apache-kafka-4.3.1")
+    )
+    text = shown(
+        cluster(
+            broker(1, dict(new)),
+            broker(2, dict(old), rack="b"),
+            broker(3, problem="no connection to broker-3:9092: refused"),
+        )
+    )
+    assert len(text.splitlines()) <= SCREEN[1]
+    assert "broker 3 could not be asked: no connection to broker-3:9092: refused" in text
+    assert "ApiVersions(18) 0-4" in text
+    assert "differs ApiVersions(18) on broker 1: 0-5, 2: 0-4" in text
