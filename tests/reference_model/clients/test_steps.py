@@ -164,3 +164,18 @@ def test_a_request_on_an_unrecorded_connection_is_a_step() -> None:
     """A connection beyond the recorded ones takes nothing from its requests."""
     (step,) = played(seen(7))
     assert step.connection == 7
+
+
+def test_nothing_is_read_after_a_size_below_zero() -> None:
+    """The stream cannot be split any more, so later bytes answer nothing."""
+    broken = seen(response=encode_frame(b"", size=-1))
+    first, second = played(opened(requests=2), broken, seen(at_ms=1))
+    assert first.exchanges[0].framing_error is not None
+    assert second.exchanges[0].payload is None
+
+
+def test_every_request_of_a_connection_without_a_response_was_closed() -> None:
+    """The broker ended it, and had not answered anything."""
+    broker = opened(closed_ms=5, closed_by="broker", requests=2)
+    steps = played(broker, seen(response=b""), seen(response=b"", at_ms=1))
+    assert [step.exchanges[0].outcome for step in steps] == [Outcome.CLOSED, Outcome.CLOSED]
