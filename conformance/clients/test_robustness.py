@@ -76,7 +76,7 @@ def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script:
 @example(script=talking_nonsense(Answer(error_code=129, table=EMPTY)))
 @example(script=talking_nonsense(Answer(error_code=-1, table=HEALTHY)))
 @example(script=talking_nonsense(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
-@example(script=talking_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3, then="close")))
+@example(script=talking_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
 def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:
