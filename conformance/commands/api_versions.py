@@ -108,6 +108,8 @@ def api_versions(
         raise click.UsageError(
             "give one of --bootstrap-server, --bootstrap-controller and --compare"
         )
+    if compare and (feature_file or client):
+        raise click.UsageError("--features and --client ask about one cluster: leave out --compare")
     with _errors_as_exit_statuses():
         config = CommandConfig() if command_config is None else read_command_config(command_config)
         if compare:

@@ -192,6 +192,7 @@ def test_tls(check: str, tmp_path: Path) -> None:
     [
         ((), 2, "give one of --bootstrap-server"),
         (("--bootstrap-server", "a:1", "--bootstrap-controller", "a:1"), 2, "give one of"),
+        (("--compare", "a:1", "b:1", "--client", "x"), 2, "leave out --compare"),
         (("--bootstrap-server", "a"), 2, "'a' is no address: expected HOST:PORT"),
         (("--bootstrap-server", "a:99999"), 2, "expected HOST:PORT"),
         (("--compare", "nothing", "apache-kafka-4.4.0"), 2, "neither HOST:PORT, nor a file"),
