@@ -43,7 +43,10 @@ def _cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controllers
     for address in bootstrap:
         try:
             with connected(address, config.security, bound_s=config.timeout_s) as client:
-                return client.cluster(controllers=controllers)
+                cluster = client.cluster(controllers=controllers)
+            if cluster.brokers:
+                return cluster
+            problems.append(f"{address} lists no broker, not even itself; is it still starting?")
         except PROBLEMS as error:
             problems.append(str(error))
     raise ConnectionFailed("; ".join(problems))

@@ -14,12 +14,14 @@ from fixtures.artefacts.java import find_java
 from fixtures.artefacts.maven import class_path, fetch_jars, fetch_pinned
 from fixtures.client.running_broker import RunningBroker
 from fixtures.launchers import launch
+from fixtures.polling import poll_until
 from fixtures.registry.targets import load_targets
 
 pytestmark = pytest.mark.slow  # Real brokers, and a JVM for each comparison
 
 TARGETS = {target.id: target for target in load_targets()}
 NEWEST = "apache-kafka-4.4.0"
+STARTED_WITHIN_S = 10
 TOOLS = {
     "org.apache.kafka:kafka-tools:4.4.0": "4eb9a7fbfd63badfd8d1a677aa2d54b47b2b2d442ff7d68fd223972afea1954c"
 }
@@ -30,8 +32,15 @@ LOGIN = {"PLAIN": "plain.PlainLoginModule", "SCRAM-SHA-256": "scram.ScramLoginMo
 
 @pytest.fixture(scope="module", params=[NEWEST, "apache-kafka-2.3.1"])
 def running(request: pytest.FixtureRequest) -> Iterator[RunningBroker]:
-    """A broker of a release, with all its listeners."""
+    """A broker of a release, with all its listeners; it answers a moment before it knows its cluster."""
     with launch(TARGETS[request.param], "process") as broker:
+        arguments = ("--bootstrap-server", str(broker.addresses["plaintext"]))
+        status = poll_until(
+            lambda: CliRunner().invoke(api_versions, arguments).exit_code,
+            0,
+            limit_s=STARTED_WITHIN_S,
+        )
+        assert status == 0
         yield broker
 
 

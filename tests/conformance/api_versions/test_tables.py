@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from conformance.api_versions import asking
 from conformance.api_versions.cluster_tables import intersection
+from conformance.api_versions.command_config import CommandConfig
 from conformance.api_versions.comparison import differences, refused_requests
 from conformance.api_versions.known_apis import Range
 from conformance.api_versions.stored_tables import (
@@ -19,6 +24,9 @@ from conformance.api_versions.stored_tables import (
     read_tables,
     tables_of_release,
 )
+from fixtures.client.cluster_client import Cluster
+from fixtures.client.running_broker import Address
+from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets
 from tests.conformance.api_versions.clusters import broker, cluster
 
@@ -108,6 +116,14 @@ def test_a_file_with_something_else_is_refused(text: str, tmp_path: Path) -> Non
     path.write_text(text)
     with pytest.raises(InvalidTables, match="api-versions --json"):
         read_tables(path)
+
+
+def test_a_broker_that_lists_no_broker_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker of 2.3 answers a moment before it knows its cluster; printing nothing would look like a result."""
+    starting: Any = SimpleNamespace(cluster=lambda **_: Cluster("id", ()))
+    monkeypatch.setattr(asking, "connected", lambda *_, **__: nullcontext(starting))
+    with pytest.raises(ConnectionFailed, match="a:1 lists no broker, not even itself"):
+        asking.ask_cluster([Address("a", 1)], CommandConfig(), controllers=False)
 
 
 def test_a_release_without_a_controller_has_no_controller_table() -> None:
