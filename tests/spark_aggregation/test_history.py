@@ -382,6 +382,7 @@ def test_second_of_two_writers_comes_too_late(spark: SparkSession, tmp_path: Pat
     shutil.rmtree(second)
 
 
+@pytest.mark.slow
 def test_history_in_another_layout_is_refused_until_it_is_made_anew(
     spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
 ) -> None:

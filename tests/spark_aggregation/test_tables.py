@@ -40,6 +40,7 @@ def test_every_column_that_the_report_reads_is_written(name: str) -> None:
     assert {field.name for field in fields(ROW_TYPES[name])} <= set(TABLES[name].fieldNames())
 
 
+@pytest.mark.slow
 def test_coverage_counts_what_was_sent_and_what_came_of_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_coverage_counts_what_was_sent_and_what_came_of_it(
     }
 
 
+@pytest.mark.slow
 def test_runs_of_other_suites_count(spark: SparkSession, tmp_path: Path) -> None:
     """Fields that an older suite lacks are shown as not recorded; fields that a newer suite adds are ignored."""
     for suite, change in OTHER_SUITES.items():
