@@ -3,7 +3,9 @@
 pytest_plugins = [
     "fixtures.plugin",
     "fixtures.client_plugin",
+    "fixtures.operation_plugin",
     "reports.plugin",
     "conformance.engine.plugin",
     "conformance.engine.client_plugin",
+    "conformance.engine.operation_plugin",
 ]

@@ -75,8 +75,8 @@ class Clause:
 
     @property
     def source(self) -> str:
-        """The part of the id before the dot: the clause's source, such as "KIP-35"."""
-        return self.id.partition(".")[0]
+        """The part of the id before the last dot: the clause's source, such as "KIP-35"."""
+        return self.id.rpartition(".")[0]
 
     def applies_at(self, max_version: int) -> bool:
         """Return whether the clause applies to a target that supports ApiVersions up to `max_version`."""

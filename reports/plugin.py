@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from clauses.catalogue import CatalogueError, Clause, catalogue
+from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
+from clauses.operations import clause_or_row
 from reports.run.exit_status import ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
@@ -56,13 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def clauses_of(item: pytest.Item) -> tuple[Clause, ...]:
-    """Return the clauses that a test names.
+    """Return the clauses, or the row of the grid of operations, that a test names.
 
     Raises:
         pytest.UsageError: one is not in the catalogue.
     """
     try:
-        return tuple(catalogue()[mark.args[0]] for mark in item.iter_markers(CLAUSE))
+        return tuple(clause_or_row(mark.args[0]) for mark in item.iter_markers(CLAUSE))
     except CatalogueError as error:
         raise pytest.UsageError(f"{item.nodeid}: {error}") from error
 

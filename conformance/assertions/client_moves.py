@@ -116,7 +116,7 @@ def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
         HarnessError: the client could not be run.
     """
     play = client.play(script)
-    _check_environment(play.result)
+    check_environment(play.result)
     try:
         yield play
     except AssertionError as error:
@@ -124,7 +124,8 @@ def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
         raise
 
 
-def _check_environment(result: DriverResult) -> None:
+def check_environment(result: DriverResult) -> None:
+    """Raise `HarnessError` if the client's process was ended from outside, or could not be started."""
     if result.killed_for:
         return
     if result.signal in FROM_OUTSIDE:

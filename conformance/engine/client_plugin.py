@@ -20,6 +20,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.repeating_plays import repeat_play
 from conformance.runs.run_identity import SUITE, target_facts
 from fixtures.client_plugin import CLIENTS
+from fixtures.operation_plugin import tries_operations
 from fixtures.plugin import tier_of
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest
 from reports.plugin import RECORDER, clauses_of
@@ -29,6 +30,7 @@ from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 
 CLIENT_PROPERTIES = SUITE / "clients"
 BROKER_PROPERTIES = SUITE / "brokers"
+OPERATIONS = SUITE / "operations"
 
 
 @pytest.hookimpl(trylast=True)
@@ -43,9 +45,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Collect either the properties of clients or those of brokers."""
-    others = BROKER_PROPERTIES if config.stash[CLIENTS] else CLIENT_PROPERTIES
-    return True if collection_path == others else None
+    """Collect the properties of brokers, those of clients, or the operations of clients with brokers."""
+    if tries_operations(config):
+        collected = OPERATIONS
+    else:
+        collected = CLIENT_PROPERTIES if config.stash[CLIENTS] else BROKER_PROPERTIES
+    others = {BROKER_PROPERTIES, CLIENT_PROPERTIES, OPERATIONS} - {collected}
+    return True if collection_path in others else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,13 +8,15 @@ import pytest
 
 from clauses import marks
 from clauses.catalogue import Clause, Role, catalogue
+from clauses.operations import clause_or_row
 from conformance.engine.expectations import stale_expectations
 from conformance.runs.run_identity import target_facts
 from fixtures.client_plugin import ChosenClient
 from fixtures.plugin import ListenerOfTarget
 from fixtures.registry.targets import Target
+from fixtures.under_test.trial import ChosenTrial
 from reports.plugin import clauses_of
-from reports.records import PlannedCell
+from reports.records import OPERATION, PlannedCell
 from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run.run_writer import RunWriter, clause_facts
 
@@ -36,36 +38,49 @@ def judges_client(item: pytest.Item) -> bool:
     return "client" in getattr(item, "fixturenames", ())
 
 
-def listener_of(item: pytest.Item) -> ListenerOfTarget | ChosenClient:
-    """Return the listener that a property is judged on, with its target, or the client that it judges."""
-    chosen = item.callspec.params["client" if judges_client(item) else "broker"]  # type: ignore[attr-defined]
-    assert isinstance(chosen, ListenerOfTarget | ChosenClient)
+def tries_operation(item: pytest.Item) -> bool:
+    """Return whether an item tries an operation of a client with a release."""
+    return "trial" in getattr(item, "fixturenames", ())
+
+
+def listener_of(item: pytest.Item) -> ListenerOfTarget | ChosenClient | ChosenTrial:
+    """Return what an item is about: a target with a listener, a client, or an operation of a client with a target."""
+    parameters = item.callspec.params  # type: ignore[attr-defined]
+    chosen = next(parameters[name] for name in ("trial", "client", "broker") if name in parameters)
+    assert isinstance(chosen, ListenerOfTarget | ChosenClient | ChosenTrial)
     return chosen
 
 
+def _role_of(judged: Sequence[pytest.Item]) -> str:
+    if any(map(tries_operation, judged)):
+        return OPERATION
+    return (Role.CLIENT if any(map(judges_client, judged)) else Role.BROKER).value
+
+
 def planned_run(judged: Sequence[pytest.Item], writer: RunWriter, tier: str) -> RunRecorder:
-    """Record the planned cells, in catalogue order, before anything is judged.
+    """Record the planned cells, in the order of the catalogue or of the operations, before anything is judged.
 
     Args:
         judged: the properties.
         writer: writes the run's folder.
         tier: the run's tier.
     """
-    role = Role.CLIENT if any(map(judges_client, judged)) else Role.BROKER
-    recorder = RunRecorder(writer, tier=tier, role=role.value)
+    role = _role_of(judged)
+    recorder = RunRecorder(writer, tier=tier, role=role)
     cells = {
         CellKey(planned.clause, planned.target, planned.listener): (planned, clause.level.value)
         for item in judged
         for clause in clauses_of(item)
         for planned in [_plan(clause, listener_of(item))]
     }
-    named = {key.clause for key in cells}
     order = {clause.id: place for place, clause in enumerate(catalogue())}
-    in_order = sorted(cells, key=lambda key: order[key.clause])
+    # Rows of operations are not in the catalogue; they stay in the order in which they are tried.
+    in_order = sorted(cells, key=lambda key: order.get(key.clause, 0))
+    named = dict.fromkeys(key.clause for key in in_order)
     targets = _targets(judged)
     recorder.plan(
         (cells[key] for key in in_order),
-        [clause_facts(clause, role=role.value) for clause in catalogue() if clause.id in named],
+        [clause_facts(clause_or_row(id_), role=role) for id_ in named],
         [target_facts(target, launcher=NOT_STARTED, artefacts={}) for target in targets],
     )
     recorder.stale_expectations = stale_expectations(targets)

@@ -34,6 +34,7 @@ from conformance.engine.planning import (
     judges_client,
     listener_of,
     planned_run,
+    tries_operation,
 )
 from conformance.engine.prerequisites import why_not_applicable
 from conformance.engine.property_judge import JUDGE, PropertyJudge
@@ -161,7 +162,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Skip a property that does not apply to the target; judge every other one."""
     recorder = item.config.stash.get(RECORDER, None)
     clauses = clauses_of(item)
-    if recorder is None or not clauses or judges_client(item):
+    if recorder is None or not clauses or judges_client(item) or tries_operation(item):
         return (yield)
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
     _note_target(recorder, broker)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from reference_model.clients.answer_bytes import answer_bytes
+from reference_model.clients.reading import SHORTEST_REQUEST_BYTES, read_request
 from reference_model.clients.recording import (
     SeenConnection,
     SeenRequest,
@@ -19,17 +20,13 @@ from reference_model.clients.recording import (
 from reference_model.clients.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
-from wire.codec import decode, decode_prefix, encode
+from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import (
-    PLAIN_REQUEST_HEADER,
     RequestHeader,
-    RequestStart,
     ResponseHeader,
-    read_request_start,
-    request_header_version,
 )
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN, PLAIN
@@ -39,8 +36,6 @@ Address = tuple[str, int]
 """Host and port."""
 LARGEST_REQUEST_BYTES = 1 << 20
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
-SHORTEST_REQUEST_BYTES = 8
-"""API key, version and correlation id; a shorter frame is no request."""
 MOST_UNREADABLE_BYTES = 64
 
 
@@ -188,25 +183,22 @@ class ScriptedConnection:
         return tuple(pieces)
 
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
-        start = read_request_start(payload)
+        request = read_request(payload, connection=self.seen.number, at_ms=now_ms)
         if self._token_is_bare:
-            start = RequestStart(SASL_AUTHENTICATE_KEY, BARE_TOKEN, 0)
-        request = SeenRequest(
-            connection=self.seen.number,
-            at_ms=now_ms,
-            data=encode_frame(payload),
-            api_key=start.api_key,
-            api_version=start.api_version,
-            correlation_id=start.correlation_id,
-            client_id=None if self._token_is_bare else _client_id(payload),
-        )
+            request = dataclasses.replace(
+                request,
+                api_key=SASL_AUTHENTICATE_KEY,
+                api_version=BARE_TOKEN,
+                correlation_id=0,
+                client_id=None,
+                body=None,
+                problem="",
+            )
         self.seen = dataclasses.replace(
             self.seen,
             requests=self.seen.requests + 1,
             api_versions_requests=self.seen.api_versions_requests + request.is_about_versions,
         )
-        if request.is_about_versions:
-            request = _decoded(request, payload)
         writes: list[Write] = []
         is_unknown = False
         if self._is_mute:
@@ -217,10 +209,10 @@ class ScriptedConnection:
             # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
             self._token_is_bare, self._is_authenticated = False, True
             writes = [Write(data=encode_frame(b""))]
-        elif (api := self._api_of(start)) is not None:
+        elif (api := self._api_of(request)) is not None:
             request, writes = self._answer_other(request, api, payload)
         else:
-            is_unknown = self._lists(start) and start.api_version >= 0
+            is_unknown = self._lists(request) and request.api_version >= 0
             request = dataclasses.replace(request, is_served=False)
             writes = [Write(then="close")]
         pieces = self._schedule(writes, now_ms)
@@ -293,16 +285,16 @@ class ScriptedConnection:
         data = _response_bytes(api, request, response)
         return request, [Write(data=data, then="close" if closes else "stay")]
 
-    def _api_of(self, start: RequestStart) -> Api | None:
+    def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
-        api = (CLUSTER_APIS if self._is_authenticated else SASL_APIS).get(start.api_key)
-        is_known = api is not None and start.api_version in api.valid_versions
-        return api if is_known and self._lists(start) else None
+        api = (CLUSTER_APIS if self._is_authenticated else SASL_APIS).get(request.api_key)
+        is_known = api is not None and request.api_version in api.valid_versions
+        return api if is_known and self._lists(request) else None
 
-    def _lists(self, start: RequestStart) -> bool:
+    def _lists(self, request: SeenRequest) -> bool:
         """Whether the latest table of the connection lists a request; before the first one, whether a healthy one does."""
         table = HEALTHY if self._table is None else self._table
-        return _lies_in(table.ranges_of(start.api_key), start.api_version)
+        return _lies_in(table.ranges_of(request.api_key), request.api_version)
 
     def _take_sasl_step(self, api: Api, request: SeenRequest) -> Any:
         """Accept any mechanism and token: a script is about ApiVersions."""
@@ -331,30 +323,6 @@ def served_table(table: Table, newest_version: int) -> Table:
 
 def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
     return any(low <= version <= high for low, high in ranges)
-
-
-def _client_id(payload: bytes) -> str | None:
-    """Return the client id of a request, which has the same place in every header that has one."""
-    try:
-        header, _ = decode_prefix(RequestHeader, payload, version=PLAIN_REQUEST_HEADER)
-    except DecodeError:
-        return None
-    client_id: str | None = header.client_id
-    return client_id
-
-
-def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
-    """Return an ApiVersions request with its body, or with the reason why it cannot be read."""
-    version = request.api_version
-    if not 0 <= version <= NEWEST_VERSION:
-        return request
-    header_version = request_header_version(API_VERSIONS_KEY, version)
-    try:
-        _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
-        body = decode(ApiVersionsRequest, payload[body_at:], version=version)
-    except DecodeError as error:
-        return dataclasses.replace(request, problem=str(error))
-    return dataclasses.replace(request, body=body)
 
 
 def _read(api: Api, payload: bytes, version: int) -> Any:

@@ -74,7 +74,7 @@ def told_by(request: SeenRequest) -> Told:
     waited_ms = 0
     if request.answer is not None:
         waited_ms = request.answer.delay_ms * request.answer.pieces
-    from_ms = request.at_ms + waited_ms
+    from_ms = request.at_ms + waited_ms if request.answered_ms is None else request.answered_ms
     payload = request.response[SIZE_BYTES:]
     if not request.response:
         return Told(kind=Tells.NOTHING, from_ms=from_ms)

@@ -25,7 +25,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from clauses.catalogue import Role
 from reference_model.clients.script import Script
-from reports.records import DUMP_FILE, FACTS_FILE
+from reports.records import DUMP_FILE, FACTS_FILE, OPERATION
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.exchange_dump import render_exchange, render_play, sentinel_word
 from reports.run.hex_dump import layout_of_answer
@@ -90,7 +90,7 @@ class Failure:
         steps: what was done on the connections, in order.
         repeats: how often it recurred when repeated alone; None if it was not repeated.
         known_violation: the notes of the declared violations that match it; empty if none does.
-        role: what the target was judged as: "broker" or "client".
+        role: what the target was judged as: "broker", "client" or "operation".
         script: what the scripted broker did, for a client; None for a broker.
     """
 
@@ -117,12 +117,12 @@ class Failure:
 
     @property
     def is_of_client(self) -> bool:
-        """Whether the target was judged as a client."""
-        return self.role == Role.CLIENT
+        """Whether the steps are those of a client, and not of the suite."""
+        return self.role in (Role.CLIENT, OPERATION)
 
     @property
     def is_reproducible(self) -> bool:
-        """Whether there is a reproducer: a client's needs a script to play."""
+        """Whether there is a reproducer: that of a client plays its script; an operation has none."""
         return not self.is_of_client or self.script is not None
 
     @property

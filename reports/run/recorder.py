@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from clauses.catalogue import Role
 from reports.records import (
     NOTHING,
+    OPERATION,
     SAMPLED_EXAMPLES_PER_PROPERTY,
     Phase,
     PlannedCell,
@@ -188,7 +189,7 @@ class RunRecorder:
         stopped: whether the run was interrupted.
         stale_expectations: declared violations that are out of date, one sentence each.
         matched_expectations: declared violations that a failure matched, each with its target.
-        role: what its targets are judged as: "broker" or "client".
+        role: what its targets are judged as: "broker", "client" or "operation".
     """
 
     def __init__(self, writer: RunWriter, *, tier: str, role: str = Role.BROKER) -> None:
@@ -322,7 +323,7 @@ class RunRecorder:
                 "release": facts.release if facts else "unknown",
                 "launcher": facts.launcher if facts else "none",
                 "listener": example.key.listener,
-                "client": example.key.target if self.role == Role.CLIENT else None,
+                "client": self._client_of(example.key),
                 "clause": example.key.clause,
                 "property": example.property_name,
                 "tier": self._tier,
@@ -337,6 +338,12 @@ class RunRecorder:
             }
         )
         self._keep_exchanges(example)
+
+    def _client_of(self, key: CellKey) -> str | None:
+        """Return the client that an example is about."""
+        if self.role == OPERATION:
+            return key.clause.rpartition(".")[0]
+        return key.target if self.role == Role.CLIENT else None
 
     def _keep_exchanges(self, example: JudgedExample) -> None:
         """Store the bytes of every failure in the generate phase, and of a property's first examples."""

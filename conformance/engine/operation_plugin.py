@@ -1,0 +1,80 @@
+"""The pytest plugin that tries operations of clients with releases: the third kind of run, after those of brokers and clients."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+
+import pytest
+
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.planning import is_judged, tries_operation
+from conformance.engine.plugin import PARTLY
+from conformance.engine.property_judge import JUDGE, PropertyJudge
+from conformance.engine.repeating_plays import repeat_trial
+from conformance.runs.run_identity import target_facts
+from fixtures.client_plugin import CLIENTS
+from fixtures.errors import HarnessError
+from fixtures.operation_plugin import chosen_trials, tries_operations
+from fixtures.registry.clients import all_clients
+from fixtures.under_test.trial import Trial
+from reports.plugin import RECORDER, clauses_of
+from reports.run.allure_results import label_result
+from reports.run.recorder import NOT_STARTED, RunRecorder
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse clients that have no operations, and mark a run as partial if it lacks a client that has some."""
+    if not tries_operations(config):
+        return
+    chosen = {each.client.id for each in config.stash[CLIENTS]}
+    with_operations = {client.id for client in all_clients() if client.operations}
+    if not chosen & with_operations:
+        raise pytest.UsageError(
+            f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}"
+        )
+    if not with_operations <= chosen:
+        config.stash[PARTLY] = True
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Judge one operation."""
+    recorder = item.config.stash.get(RECORDER, None)
+    if recorder is None or not is_judged(item) or not tries_operation(item):
+        return (yield)
+    trial: Trial = item.funcargs["trial"]  # type: ignore[attr-defined]
+    _begin(item.config, trial, recorder)
+    (row,) = clauses_of(item)
+    label_result(row, trial.target.id)
+    judge = PropertyJudge(recorder, trial, (row,), item.function.__name__)  # type: ignore[attr-defined]
+    JUDGE.set(judge)
+    try:
+        result = yield
+        INTERRUPTS.check()
+        return result
+    except AssertionError:
+        judge.repeat_failures(partial(repeat_trial, trial))
+        raise
+
+
+def _begin(config: pytest.Config, trial: Trial, recorder: RunRecorder) -> None:
+    """Before the first operation on a release: record the release, and begin the trials of all of them."""
+    if recorder.targets[trial.target.id].launcher != NOT_STARTED:
+        return
+    launcher = trial.trials.broker.launcher
+    recorder.target_started(
+        target_facts(trial.target, launcher=launcher, artefacts=trial.artefacts)
+    )
+    for chosen in chosen_trials(config):
+        if chosen.target.id == trial.target.id:
+            _begin_one(trial, chosen)
+
+
+def _begin_one(trial: Trial, chosen) -> None:  # type: ignore[no-untyped-def]
+    try:
+        trial.trials.begin([chosen])
+    except HarnessError:
+        # Its own turn tells why.
+        return

@@ -1,0 +1,22 @@
+"""What real clients can do with real brokers: one cell of the grid of operations for each test."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.assertions.operation_results import assert_operates
+from conformance.engine.property_judge import JUDGE
+from fixtures.under_test.trial import Trial
+
+
+def client_operates(trial: Trial) -> None:
+    """Fail unless the operation works, or an error says what the broker lacks."""
+    assert_operates(trial.play())
+
+
+@pytest.mark.swept
+def test_operation(trial: Trial) -> None:
+    """The operation works, or an error says what the broker lacks, and nothing that it does not support was sent."""
+    judge = JUDGE.get()
+    judge.judge_stored(client_operates, {"trial": trial})
+    judge.raise_first()
