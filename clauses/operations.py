@@ -7,6 +7,7 @@ what is missing and without a request that the broker does not support, or it vi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from clauses.catalogue import Clause, Level, catalogue
@@ -15,29 +16,55 @@ from wire.fields import versions
 METADATA = "metadata"
 """The operation that every client has: it connects and fetches metadata."""
 
-OPERATIONS: Mapping[str, str] = MappingProxyType(
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something that a client does with a broker.
+
+    Attributes:
+        what: what the client does, as the end of a sentence; the result is checked.
+        api_key: the API without which it is not that operation; None if several APIs serve it, or every client needs it.
+    """
+
+    what: str
+    api_key: int | None = None
+
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
-        METADATA: "connects and fetches metadata",
-        "list-topics": "lists topics, among them one that has a record",
-        "create-topic": "creates a topic, which has the partitions that were asked for",
-        "produce": "writes a record, which the broker confirms with an offset",
-        "consume": "reads the record that it has written",
-        "offsets-for-times": "finds the first record since a time",
-        "headers": "writes a record with a header, and reads both",
-        "idempotent-produce": "writes a record with an idempotent producer",
-        "transactional-produce": "writes a record in a transaction, and reads it as a committed one",
-        "consume-in-group": "reads a record as a member of a group, and commits its offset",
-        "list-groups": "lists groups, among them one that has committed offsets",
-        "describe-groups": "describes a group, which has no members",
-        "describe-configs": "describes a topic's configuration",
-        "alter-configs": "replaces a topic's configuration, and reads the new value",
-        "incremental-alter-configs": "changes one value of a topic's configuration, and reads it",
-        "delete-records": "deletes the records before an offset, which is the new beginning of the log",
-        "consumer-group-protocol": "reads and commits in a group of KIP-848's protocol",
-        "share-group": "reads a record as a member of a share group (KIP-932)",
+        METADATA: Operation("connects and fetches metadata"),
+        "list-topics": Operation("lists topics, among them one that has a record"),
+        "create-topic": Operation(
+            "creates a topic, which has the partitions that were asked for", 19
+        ),
+        "produce": Operation("writes a record, which the broker confirms with an offset", 0),
+        "consume": Operation("reads the record that it has written", 1),
+        "offsets-for-times": Operation("finds the first record since a time", 2),
+        "headers": Operation("writes a record with a header, and reads both"),
+        "idempotent-produce": Operation("writes a record with an idempotent producer", 22),
+        "transactional-produce": Operation(
+            "writes a record in a transaction, and reads it as a committed one", 26
+        ),
+        "consume-in-group": Operation(
+            "reads a record as a member of a group, and commits its offset", 8
+        ),
+        "list-groups": Operation("lists groups, among them one that has a member", 16),
+        "describe-groups": Operation("describes a group, which has one member"),
+        "describe-configs": Operation("describes a topic's configuration", 32),
+        "alter-configs": Operation("replaces a topic's configuration, and reads the new value"),
+        "incremental-alter-configs": Operation(
+            "changes one value of a topic's configuration, and reads it", 44
+        ),
+        "delete-records": Operation(
+            "deletes the records before an offset, which is the new beginning of the log", 21
+        ),
+        "consumer-group-protocol": Operation(
+            "reads and commits in a group of KIP-848's protocol", 68
+        ),
+        "share-group": Operation("reads a record as a member of a share group (KIP-932)", 78),
     }
 )
-"""Name of each operation, and what the client does, as the end of a sentence."""
+"""The operations by name, in the order of the grid."""
 
 
 def row_of(client: str, operation: str) -> Clause:
@@ -52,7 +79,7 @@ def row_of(client: str, operation: str) -> Clause:
         roles=(),
         level=Level.MUST,
         applies_to=versions("0+"),
-        statement=f"{client} {OPERATIONS[operation]}; if the broker is too old for that, an error says so, "
+        statement=f"{client} {OPERATIONS[operation].what}; if the broker is too old for that, an error says so, "
         "and no request for it reaches the broker",
         location="KIP-97, Proposed Changes",
         meaning="an application fails after an upgrade of its client or its brokers, and cannot tell why",

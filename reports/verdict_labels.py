@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reports.records import NOT_RECORDED, NOTHING, Verdict
+from reports.records import NOT_RECORDED, NOTHING, OPERATION, Verdict
 
 SYMBOLS: Mapping[Verdict, str] = {
     Verdict.CONFORMS: "✓",
@@ -36,6 +36,18 @@ WORDS: Mapping[Verdict, str] = {
     Verdict.NOT_RUN: "not run",
 }
 """Maps each verdict to its short word."""
+_WORDS_OF_OPERATIONS = {Verdict.CONFORMS: "works", Verdict.INFORMATIONAL: "unsupported"}
+
+
+def verdict_word(verdict: Verdict, role: str = "") -> str:
+    """Return the short word of a verdict in a grid.
+
+    Args:
+        verdict: the verdict.
+        role: the grid's role; an operation that conforms works, and one that is told to be missing is unsupported.
+    """
+    of_role = _WORDS_OF_OPERATIONS if role == OPERATION else {}
+    return of_role.get(verdict, WORDS[verdict])
 
 
 _REQUESTS = {

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 
+from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
     ERROR,
     OK,
     ClientAborted,
     Play,
     check_environment,
-    outcome_of,
     summary,
 )
 from conformance.assertions.judging import Unjudged
+from reference_model.clients.moves import api_name
 from reference_model.clients.oracle import forbidden_moves
 
 WRONG_RESULT = "WrongResult: "
@@ -30,15 +31,20 @@ _NAMES_WHAT_IS_MISSING = re.compile(
 _ABOUT_VERSIONS = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
 
 
-class ClearError(Unjudged):
-    """The operation failed with an error that names what is missing: neither a success nor a violation."""
+class Unsupported(Unjudged):
+    """The broker is too old for the operation, and the client says so, or does what its documentation says instead."""
 
 
-def assert_operates(play: Play) -> None:
+def assert_operates(play: Play, operation: str, *, falls_back: bool = False) -> None:
     """Fail unless a client's operation works.
 
+    Args:
+        play: what became of it.
+        operation: its name.
+        falls_back: whether the client's documentation says that it does something else if the broker lacks the operation.
+
     Raises:
-        ClearError: it fails with an error that names what the broker lacks.
+        Unsupported: it fails with an error that names what the broker lacks, or falls back as documented.
         AssertionError: it violates KIP-97: a request that the broker does not support was sent, the process was aborted or
             hangs, the result is wrong, or the error does not say what is missing.
         HarnessError: the client could not be run.
@@ -48,6 +54,7 @@ def assert_operates(play: Play) -> None:
         _assert_ends(play)
         _assert_sends_nothing_unsupported(play)
         _assert_works_or_says_why(play)
+        _assert_is_that_operation(play, operation, falls_back=falls_back)
     except AssertionError as error:
         error.args = (f"{error}\n{summary(play)}",)
         raise
@@ -71,7 +78,7 @@ def _assert_sends_nothing_unsupported(play: Play) -> None:
 
 
 def _assert_works_or_says_why(play: Play) -> None:
-    outcome, detail = outcome_of(play), play.result.detail
+    outcome, detail = play.result.outcome, play.result.detail
     if outcome == OK:
         return
     assert outcome == ERROR, f"the client ends without a result\n{play.result.output[-500:]}"
@@ -80,4 +87,18 @@ def _assert_works_or_says_why(play: Play) -> None:
     assert _NAMES_WHAT_IS_MISSING.search(detail), (
         f"the error does not say what the broker lacks: {detail}"
     )
-    raise ClearError(f"the client says what the broker lacks: {detail}")
+    raise Unsupported(f"the client says what the broker lacks: {detail}")
+
+
+def _assert_is_that_operation(play: Play, operation: str, *, falls_back: bool) -> None:
+    """Fail if a success was reached without the API that the operation is about."""
+    api_key = OPERATIONS[operation].api_key
+    if api_key is None or any(each.api_key == api_key for each in play.recording.requests):
+        return
+    # Of a play with very many requests the last ones are only counted.
+    if play.recording.all_requests > len(play.recording.requests):
+        return
+    what = f"the operation reports success, but the client never sent {api_name(api_key)}"
+    if falls_back:
+        raise Unsupported(f"{what}: it did something else, as its documentation says")
+    raise AssertionError(what)

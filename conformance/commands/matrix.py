@@ -17,11 +17,16 @@ from rich.table import Table
 
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
-from conformance.commands.selection import runnable_targets, selected_clients
+from conformance.commands.selection import (
+    clients_with_operations,
+    runnable_targets,
+    selected_clients,
+)
 from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS, TIERS
 from fixtures.registry.clients import RINGS
+from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
 from reports.records import Verdict
 from reports.run.exit_status import ExitStatus
@@ -143,6 +148,18 @@ class _Display:
     help="judge clients instead of brokers: TARGET is the id or glob of a client; every client if none is given",
 )
 @click.option(
+    "--operations",
+    is_flag=True,
+    help="try the operations of clients with brokers: TARGET is the id or glob of a broker, and each run tries all clients",
+)
+@click.option(
+    "--client",
+    "tried_clients",
+    multiple=True,
+    metavar="ID",
+    help="with --operations: only the operations of this client; repeatable",
+)
+@click.option(
     "--ring",
     "rings",
     multiple=True,
@@ -166,19 +183,28 @@ def matrix(
     jobs: int,
     shard: tuple[int, int],
     clients: bool,
+    operations: bool,
+    tried_clients: tuple[str, ...],
     rings: tuple[str, ...],
     tier: str,
     launcher: str,
     seed: int | None,
     runs: Path,
 ) -> None:
-    """Judge many targets, or many clients, each in its own run.
+    """Judge many targets, or many clients, each in its own run; or try the operations of clients with many targets.
 
     TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that has never
     been tried is left out unless its id is given. The command prints one table and the findings of failing runs, and
     ends with the most serious exit status of the runs.
     """
+    if clients and operations:
+        raise click.UsageError("a matrix has either --clients or --operations")
+    if tried_clients and not operations:
+        raise click.UsageError(
+            "--client chooses whose --operations are tried; give clients as TARGET"
+        )
     chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns)
+    tried = clients_with_operations(tried_clients) if operations else ()
     if not chosen:
         raise click.UsageError("none of these targets has been tried yet; to run one, give its id")
     targets = shard_of([target.id for target in chosen], *shard)
@@ -186,6 +212,7 @@ def matrix(
         raise click.UsageError("this shard has no target; use fewer shards")
     options = ["--tier", tier] if clients else ["--tier", tier, "--launcher", launcher]
     options += [] if seed is None else ["--hypothesis-seed", str(seed)]
+    options += [part for client in tried for part in ("--client", client.id)]
     signal.signal(signal.SIGTERM, _interrupt)
     suite = TargetRuns(
         runs.absolute(),
@@ -194,7 +221,10 @@ def matrix(
         chosen_by="--client" if clients else "--broker",
     )
     try:
-        before = finished_runs(runs, chosen, tier=tier, seed=seed, launcher=launcher)
+        rows = [row for client in tried for row in rows_of(client)]
+        before = finished_runs(
+            runs, chosen, tier=tier, seed=seed, launcher=launcher, operations=rows
+        )
     except HarnessError as error:
         raise CouldNotTell(str(error)) from error
     raise SystemExit(_run(targets, suite, runs, before))

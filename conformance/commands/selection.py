@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.built_in import reference_targets
-from fixtures.registry.clients import RINGS
+from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.model_clients import select_with_models
 from fixtures.registry.targets import Target, select_targets
 from fixtures.under_test.client import target_of
@@ -44,6 +44,25 @@ def runnable_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
         for target in selected_targets(patterns or EVERY_RELEASE)
         if not target.not_tried or target.id in patterns
     )
+
+
+def clients_with_operations(patterns: Sequence[str]) -> tuple[Client, ...]:
+    """Return the clients that match ids or globs and have operations; all that have some if no pattern is given.
+
+    Raises:
+        UnknownName: a pattern matches no client, or none that has operations.
+        InvalidFile: a file of the registry does not follow its schema.
+    """
+    try:
+        found = select_clients(patterns or ("*",), RINGS)
+    except UnknownClient as error:
+        raise UnknownName(str(error)) from error
+    except InvalidTargetFile as error:
+        raise InvalidFile(str(error)) from error
+    with_operations = tuple(client for client in found if client.operations)
+    if not with_operations:
+        raise UnknownName(f"none of these clients has operations: {', '.join(patterns)}")
+    return with_operations
 
 
 def selected_clients(patterns: Sequence[str], rings: Sequence[str] = RINGS) -> tuple[Target, ...]:

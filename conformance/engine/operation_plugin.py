@@ -17,7 +17,7 @@ from fixtures.client_plugin import CLIENTS
 from fixtures.errors import HarnessError
 from fixtures.operation_plugin import chosen_trials, tries_operations
 from fixtures.registry.clients import all_clients
-from fixtures.under_test.trial import Trial
+from fixtures.under_test.trial import ChosenTrial, Trial
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.recorder import NOT_STARTED, RunRecorder
@@ -72,7 +72,7 @@ def _begin(config: pytest.Config, trial: Trial, recorder: RunRecorder) -> None:
             _begin_one(trial, chosen)
 
 
-def _begin_one(trial: Trial, chosen) -> None:  # type: ignore[no-untyped-def]
+def _begin_one(trial: Trial, chosen: ChosenTrial) -> None:
     try:
         trial.trials.begin([chosen])
     except HarnessError:

@@ -92,7 +92,7 @@ def _targets(items: Iterable[pytest.Item]) -> list[Target]:
     return list({(target := listener_of(item).target).id: target for item in items}.values())
 
 
-def _plan(clause: Clause, listener: ListenerOfTarget | ChosenClient) -> PlannedCell:
+def _plan(clause: Clause, listener: ListenerOfTarget | ChosenClient | ChosenTrial) -> PlannedCell:
     return PlannedCell(
         clause=clause.id,
         target=listener.target.id,

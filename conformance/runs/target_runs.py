@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
 from reports.errors import RunRefused
 from reports.plugin import RUN_FOLDER_FILE, run_folder_in
-from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
+from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import Header, read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -49,7 +49,13 @@ class TargetRun:
 
 
 def finished_runs(
-    runs: Path, targets: Iterable[Target], *, tier: str, seed: int | None, launcher: str
+    runs: Path,
+    targets: Iterable[Target],
+    *,
+    tier: str,
+    seed: int | None,
+    launcher: str,
+    operations: Collection[str] = (),
 ) -> Mapping[str, TargetRun]:
     """Return the complete single-target runs below a folder, which need not be repeated.
 
@@ -59,6 +65,7 @@ def finished_runs(
         tier: the tier.
         seed: the seed that the runs must have; None accepts any.
         launcher: the launcher that the runs must have used; "auto" accepts any.
+        operations: the rows that a run of operations must have; none for runs that judge every clause.
 
     Returns:
         The newest run of each target, by target id.
@@ -75,6 +82,7 @@ def finished_runs(
         except RunRefused:
             continue
         asked = header["tier"] == tier and seed in (None, header.get("seed"))
+        asked = asked and _has_asked_for(header, operations)
         if asked and _is_of(header, suite) and _is_done(path.parent, header):
             (facts,) = header["targets"]
             target = wanted.get(facts["id"])
@@ -91,13 +99,22 @@ def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> 
     )
 
 
+def _has_asked_for(header: Header, operations: Collection[str]) -> bool:
+    """Return whether a run planned these operations, or else everything that clauses ask of a target."""
+    planned = {clause["id"] for clause in header["clauses"] if clause["role"] == OPERATION}
+    return (
+        planned.issuperset(operations)
+        if operations
+        else not planned and header.get("whole") is True
+    )
+
+
 def _is_done(folder: Path, header: Header) -> bool:
-    """Return whether a run judged every cell of one target; older runs do not record this, and do not count.
+    """Return whether a run judged every cell of one target.
 
     The exit status of a run that found a violation does not show whether other cells are undecided.
     """
-    is_asked_for = len(header["targets"]) == 1 and header.get("whole") is True
-    if not is_asked_for or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
+    if len(header["targets"]) != 1 or header["footer"]["exit_status"] in UNFINISHED_STATUSES:
         return False
     return not any(
         verdict in UNSETTLED_VERDICTS for verdict in run_verdicts(folder, header).values()

@@ -23,7 +23,7 @@ from reports.grid.grid_tables import (
     implementation_name,
 )
 from reports.records import OPERATION, WORST_FIRST, Verdict
-from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, percent
+from reports.verdict_labels import CRASHES, SYMBOLS, counted, percent, verdict_word
 
 PLAIN = (Verdict.CONFORMS, Verdict.NOT_APPLICABLE)
 """Verdicts whose cells need no page of their own: the clause's page says everything."""
@@ -37,7 +37,8 @@ _WITH_COUNT = (Verdict.VIOLATES, Verdict.KNOWN_VIOLATION)
 class ListenerCell:
     """One clause on one listener of a target; `row` is None if no run planned it.
 
-    `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded.
+    `flake_rate` is the share of repeats in which its failures recurred (0 to 1); None if none is recorded. `role` is what the
+    target was judged as.
     """
 
     listener: str
@@ -45,13 +46,14 @@ class ListenerCell:
     reason: str
     row: GridCell | None
     flake_rate: float | None = None
+    role: str = ""
 
     @property
     def text(self) -> str:
         """Symbol and short word of its verdict, with its failures or flake rate: "✕ violates 2", "~ flaky 3%"."""
         if self.verdict is Verdict.FLAKY and self.flake_rate is not None:
             return f"{verdict_text(self.verdict)} {percent(self.flake_rate)}"
-        return verdict_text(self.verdict, self.failures)
+        return verdict_text(self.verdict, self.failures, role=self.role)
 
     @property
     def failures(self) -> int:
@@ -125,17 +127,20 @@ def role_title(role: str) -> str:
     return _ROLE_TITLES.get(role, f"{role.capitalize()}s")
 
 
-def verdict_text(verdict: Verdict, failures: int = 0, *, crashes: bool = False) -> str:
+def verdict_text(
+    verdict: Verdict, failures: int = 0, *, crashes: bool = False, role: str = ""
+) -> str:
     """Return a verdict as symbol and short word; for violations with the number of distinct failures.
 
     Args:
         verdict: the verdict.
         failures: how many distinct failures there are.
         crashes: whether the target ended; "crashes" then replaces the verdict's word.
+        role: what the target was judged as.
     """
     if crashes:
         return f"{SYMBOLS[verdict]} {CRASHES}"
-    text = f"{SYMBOLS[verdict]} {WORDS[verdict]}"
+    text = f"{SYMBOLS[verdict]} {verdict_word(verdict, role)}"
     return f"{text} {failures}" if verdict in _WITH_COUNT and failures else text
 
 
@@ -296,11 +301,17 @@ class FoldedGrid:
         return FoldedCell(clause=clause, target=column.target, worst=worst, listeners=cells)
 
     def _listener_cell(self, clause: str, target: str, listener: str) -> ListenerCell:
+        role = OPERATION if OPERATION in self._roles_of_clause[clause] else ""
         row = self._rows.get((clause, target, listener))
         if row is not None:
             rate = self.grid.flake_rates.get((clause, target, listener))
             return ListenerCell(
-                listener=listener, verdict=row.verdict, reason=row.why, row=row, flake_rate=rate
+                listener=listener,
+                verdict=row.verdict,
+                reason=row.why,
+                row=row,
+                flake_rate=rate,
+                role=role,
             )
         reason = self._why_not_applicable(clause, target, listener)
         return ListenerCell(

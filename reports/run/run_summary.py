@@ -32,7 +32,9 @@ def summary_markdown(recorder: RunRecorder) -> str:
         texts = (
             ""
             if cell is None
-            else verdict_text(cell.verdict, len(cell.violations), crashes=cell.crashes)
+            else verdict_text(
+                cell.verdict, len(cell.violations), crashes=cell.crashes, role=recorder.role
+            )
             for cell in cells
         )
         lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")

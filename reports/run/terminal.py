@@ -87,7 +87,9 @@ def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
     counts = Counter(cell.verdict for cells in folded.cells.values() for cell in cells)
     yield Line(
         ", ".join(
-            f"{counts[each]} {verdict_text(each)}" for each in reversed(WORST_FIRST) if counts[each]
+            f"{counts[each]} {verdict_text(each, role=recorder.role)}"
+            for each in reversed(WORST_FIRST)
+            if counts[each]
         )
     )
     said = summarise(folded.grid, Path())

@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reports.escaping import printable
-from reports.records import FACTS_FILE, HEADER_FILE, VERDICTS_WITH_FAILURES, WORST_FIRST, Verdict
+from reports.records import (
+    FACTS_FILE,
+    HEADER_FILE,
+    OPERATION,
+    VERDICTS_WITH_FAILURES,
+    WORST_FIRST,
+    Verdict,
+)
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import MARKUP, Line, rows_of, shortened
@@ -51,6 +58,8 @@ def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
             yield from _problems(recorder, width)
         elif verdict is Verdict.UNEXPECTED_PASS:
             yield from _unexpected_passes(recorder, width)
+        elif verdict is Verdict.INFORMATIONAL and recorder.role == OPERATION:
+            yield from _unsupported(recorder, width)
         elif verdict in VERDICTS_WITH_FAILURES:
             yield from _failures(recorder, verdict, width)
 
@@ -76,6 +85,22 @@ def _failures(recorder: RunRecorder, verdict: Verdict, width: int) -> Iterator[L
             f"{SYMBOLS[verdict]} {len(told) - MOST_TOLD} more with the verdict {WORDS[verdict]!r}"
         )
         yield from _block(f"{words}: see {recorder.writer.folder / 'failures'}", [], verdict)
+
+
+def _unsupported(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    """Give one line to each operation that a release is too old for: there may be hundreds, and nothing is wrong."""
+    told = _alike(recorder, Verdict.INFORMATIONAL)
+    lines = [
+        shortened(
+            f"  {each.failure.clause} on {each.failure.target}: {each.failure.first_line}",
+            ROWS_OF_TEXT * width,
+            complete_in=FACTS_FILE,
+        )
+        for each in told[:MOST_TOLD]
+    ]
+    if told:
+        head = f"{SYMBOLS[Verdict.INFORMATIONAL]} {counted(len(told), 'operation')} that the release does not support:"
+        yield from _block(head, lines, Verdict.INFORMATIONAL)
 
 
 def _alike(recorder: RunRecorder, verdict: Verdict) -> list[_Told]:
@@ -132,6 +157,8 @@ def _short(data: bytes, most_bytes: int) -> str:
 
 def _command(recorder: RunRecorder, failure: Failure) -> str:
     """Return the command that judges it again; the stored script would need a broker that already runs."""
+    if failure.role == OPERATION:
+        return _command_of_operation(recorder, failure)
     place = recorder.writer.folder / "failures" / failure.signature
     words = ["kafka-conformance", "replay", str(place)]
     facts = recorder.targets.get(failure.target)
@@ -141,6 +168,15 @@ def _command(recorder: RunRecorder, failure: Failure) -> str:
         # Only a command that is not in the registry has no release.
         words += ["--client-cmd", "COMMAND"]
     return shlex.join(words)
+
+
+def _command_of_operation(recorder: RunRecorder, failure: Failure) -> str:
+    """Return the command that tries an operation again."""
+    client, _, operation = failure.clause.rpartition(".")
+    words = ["pytest", "conformance/", "--client", client]
+    launcher = recorder.targets[failure.target].launcher
+    words += ["--bootstrap-server" if launcher == ADDRESS else "--broker", failure.target]
+    return shlex.join([*words, "-k", operation])
 
 
 def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reports.records import SOUND_VERDICTS, Verdict
+from reports.records import OPERATION, SOUND_VERDICTS, Verdict
 
 _ENDS = (Verdict.NOT_APPLICABLE, Verdict.VIOLATES, Verdict.INFORMATIONAL)
 _KNOWN_NOT_TO_HOLD = (*_ENDS, Verdict.KNOWN_VIOLATION)
@@ -54,7 +54,8 @@ def range_statements(cells: DataFrame, targets: DataFrame) -> DataFrame:
 def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
     """Add to each cell its `position` among the releases, counted from 1, and the `label` of its release."""
     column = ("run_id", "target", "listener")
-    described = targets.select(*column, "implementation", "release", "release_order")
+    is_operation = (F.col("role") == OPERATION).alias("is_operation")
+    described = targets.select(*column, "implementation", "release", "release_order", is_operation)
     by_release = Window.partitionBy(*_GROUP).orderBy("release_order", "release", "target")
     same_release = Window.partitionBy(*_GROUP, "release")
     ambiguous = F.count("target").over(same_release) > 1
@@ -65,6 +66,7 @@ def _ordered_cells(cells: DataFrame, targets: DataFrame) -> DataFrame:
     return cells.join(described, on=list(column), how="inner").select(
         *_GROUP,
         "verdict",
+        "is_operation",
         F.row_number().over(by_release).alias("position"),
         F.when(ambiguous, own_name).when(~ambiguous, F.col("release")).alias("label"),
     )
@@ -78,7 +80,7 @@ def _spans(ordered: DataFrame) -> DataFrame:
     span = F.row_number().over(by_position) - F.row_number().over(by_position_and_verdict)
     return (
         ordered.withColumn("span", span)
-        .groupBy(*_GROUP, "verdict", "span")
+        .groupBy(*_GROUP, "verdict", "is_operation", "span")
         .agg(
             F.min("position").alias("first"),
             F.max("position").alias("last"),
@@ -117,13 +119,20 @@ def _exceptions(spans: DataFrame) -> DataFrame:
     listed = spans.where(~_is((Verdict.CONFORMS,)) & ~implied)
     part = F.struct("first", _span_text().alias("text"))
     texts = F.array_sort(F.collect_list(part))["text"]
-    per_verdict = listed.groupBy(*_GROUP, "verdict").agg(
+    per_verdict = listed.groupBy(*_GROUP, "verdict", "is_operation").agg(
         F.min("first").alias("first"), F.concat_ws(", ", texts).alias("spans")
     )
-    words = F.concat_ws(" in ", F.translate("verdict", "_", " "), "spans")
+    words = F.concat_ws(" in ", _words(), "spans")
     sentence = F.struct("first", "verdict", words.alias("words"))
     sentences = F.array_sort(F.collect_list(sentence))["words"]
     return per_verdict.groupBy(*_GROUP).agg(F.concat_ws("; ", sentences).alias("exceptions"))
+
+
+def _words() -> Column:
+    """Return a verdict in words; an operation that a release lacks is unsupported there."""
+    is_unsupported = F.col("is_operation") & _is((Verdict.INFORMATIONAL,))
+    words = F.translate("verdict", "_", " ")
+    return F.when(is_unsupported, F.lit("unsupported")).otherwise(words)
 
 
 def _bounds(spans: DataFrame) -> DataFrame:

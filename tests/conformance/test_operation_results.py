@@ -1,0 +1,104 @@
+"""What is asserted about an operation: planted wrong clients, each a play that violates KIP-97 in its own way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.assertions.client_moves import ClientAborted
+from conformance.assertions.operation_results import Unsupported, assert_operates
+from fixtures.errors import HarnessError
+from reference_model.clients.recording import Recording
+from tests.conformance.client_plays import ABORTED, FakePlay, FakeResult
+from tests.reference_model.clients.recordings import asked, listing, recorded, sent
+
+HEARTBEAT = 68
+TABLE = listing((3, 0, 12), (HEARTBEAT, 0, 0))
+RIGHT = recorded(asked(3, TABLE), sent(12), sent(0, api_key=HEARTBEAT, at_ms=2))
+WITHOUT_HEARTBEAT = recorded(asked(3, TABLE), sent(12))
+DOOMED = recorded(asked(3, TABLE), sent(12), sent(1, api_key=HEARTBEAT, at_ms=2))
+OPERATION = "consumer-group-protocol"
+
+
+def ended(recording: Recording = RIGHT, **result: object) -> FakePlay:
+    """Return a play with this end; well, if nothing is given."""
+    return FakePlay(recording=recording, result=FakeResult(**result))  # type: ignore[arg-type]
+
+
+def failed(detail: str, recording: Recording = RIGHT) -> FakePlay:
+    """Return a play in which the client reports an error."""
+    return ended(recording, outcome="error", exit_status=1, detail=detail)
+
+
+def test_checked_result_works() -> None:
+    """The driver has checked the result, and nothing was sent that the broker does not support."""
+    assert_operates(ended(), OPERATION)
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "org.apache.kafka.common.errors.UnsupportedVersionException: The broker does not support X",
+        'KafkaException: KafkaError{code=_UNSUPPORTED_FEATURE,str="requires broker version >= 0.11"}',
+        "IncompatibleBrokerVersion: Kafka broker does not support the 'X' Kafka protocol.",
+        "broker is too old; the broker has already indicated it will not know how to handle the request",
+        "AssertionError: Headers not supported in v0/v1",
+    ],
+)
+def test_error_that_names_what_is_missing_is_a_note(detail: str) -> None:
+    """The client is right: an application can tell why it fails."""
+    with pytest.raises(Unsupported, match="says what the broker lacks"):
+        assert_operates(failed(detail, WITHOUT_HEARTBEAT), OPERATION)
+
+
+@pytest.mark.parametrize(
+    ("play", "what"),
+    [
+        pytest.param(ended(DOOMED), "was sent although the table", id="doomed-request-that-works"),
+        pytest.param(
+            failed("UnsupportedVersionException", DOOMED), "was sent although", id="doomed-request"
+        ),
+        pytest.param(failed("TimeoutException: no answer"), "does not say", id="unclear-error"),
+        pytest.param(failed("no result after 15.0 s"), "it hangs", id="hang"),
+        pytest.param(ended(outcome=None, killed_for="time"), "too much time", id="deaf-to-its-end"),
+        pytest.param(ended(outcome=None, killed_for="memory"), "too much memory", id="memory"),
+        pytest.param(
+            failed("WrongResult: the headers came back as None"),
+            "reports success, but the headers",
+            id="silently-different",
+        ),
+        pytest.param(ended(WITHOUT_HEARTBEAT), "never sent Consumer", id="silent-fallback"),
+        pytest.param(ended(outcome=None, exit_status=3), "without a result", id="no-result"),
+    ],
+)
+def test_wrong_client_violates(play: FakePlay, what: str) -> None:
+    """Each says in the first line what is wrong, and sums the play up in the last."""
+    with pytest.raises(AssertionError, match=what) as raised:
+        assert_operates(play, OPERATION)
+    assert not isinstance(raised.value, Unsupported)
+    assert "connection" in str(raised.value).splitlines()[-1]
+
+
+def test_abort_has_a_class_of_its_own() -> None:
+    """Reports say that such a client crashes."""
+    with pytest.raises(ClientAborted, match="SIGABRT"):
+        assert_operates(FakePlay(recording=RIGHT, result=ABORTED), OPERATION)
+
+
+def test_documented_fallback_is_a_note() -> None:
+    """The client's documentation says that it does something else."""
+    with pytest.raises(Unsupported, match="as its documentation says"):
+        assert_operates(ended(WITHOUT_HEARTBEAT), OPERATION, falls_back=True)
+
+
+def test_requests_that_are_only_counted_are_no_fallback() -> None:
+    """Of a long play only the beginning is recorded."""
+    long = replace(WITHOUT_HEARTBEAT, all_requests=1000)
+    assert_operates(ended(long), OPERATION)
+
+
+def test_client_that_could_not_run_is_not_judged() -> None:
+    """The environment is not the client's fault."""
+    with pytest.raises(HarnessError):
+        assert_operates(ended(outcome=None, exit_status=127), OPERATION)

@@ -1,0 +1,52 @@
+"""The addresses of brokers in responses, replaced by those of a proxy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from wire.broker_addresses import with_addresses
+from wire.codec import encode
+from wire.headers import ResponseHeader
+from wire.message_schemas import Api
+from wire.startup_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response
+
+BROKER, PROXY, OTHER = ("broker.example", 9092), ("127.0.0.1", 40001), ("elsewhere", 9093)
+CASES = [
+    pytest.param(api, version, id=f"{api.name}-v{version}")
+    for api in CLUSTER_APIS.values()
+    for version in api.valid_versions
+]
+
+
+def payload_of(api: Api, version: int, *nodes: tuple[str, int]) -> bytes:
+    """Return the response of a cluster with nodes at these addresses."""
+    request: Any = api.request(
+        **({"coordinator_keys": ("a group",)} if api is FIND_COORDINATOR else {})
+    )
+    numbered = [(number, *address) for number, address in enumerate(nodes, 1)]
+    response = cluster_response(api, request, nodes=numbered, cluster_id="a-cluster")
+    header = encode(ResponseHeader(correlation_id=7), version=api.response_header_version(version))
+    return header + encode(response, version=version)
+
+
+@pytest.mark.parametrize(("api", "version"), CASES)
+def test_known_addresses_are_replaced(api: Api, version: int) -> None:
+    """The result is the response of a cluster at the other addresses, byte for byte."""
+    before = payload_of(api, version, BROKER, OTHER)
+    after = with_addresses(before, api.api_key, version, {BROKER: PROXY})
+    assert after == payload_of(api, version, PROXY, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version", "payload"),
+    [
+        pytest.param(0, 3, b"\0\0\0\7whatever", id="api-without-addresses"),
+        pytest.param(METADATA.api_key, 99, payload_of(METADATA, 12, BROKER), id="unknown-version"),
+        pytest.param(METADATA.api_key, 12, b"\0\0\0\7\0", id="truncated"),
+    ],
+)
+def test_anything_else_stays_as_it_is(api_key: int, version: int, payload: bytes) -> None:
+    """What cannot be read is passed on."""
+    assert with_addresses(payload, api_key, version, {BROKER: PROXY}) == payload
