@@ -28,9 +28,9 @@ from fixtures.plugin import LAUNCHERS, TIERS
 from fixtures.registry.clients import RINGS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
-from reports.records import Verdict
+from reports.records import OPERATION, Verdict
 from reports.run.exit_status import ExitStatus
-from reports.verdict_labels import SYMBOLS, WORDS
+from reports.verdict_labels import SYMBOLS, WORDS, verdict_word
 
 INTERRUPTED = 2
 WIDTH_WHEN_PIPED = 160
@@ -68,14 +68,14 @@ def words_of(counts: Counts) -> str:
     )
 
 
-def result_table(results: Results) -> Table:
-    """Return a table of targets with their verdict counts."""
+def result_table(results: Results, *, role: str = "") -> Table:
+    """Return a table of targets with their verdict counts; `role` is what they were judged as."""
     counted = {target: Counter(verdicts.values()) for target, (_, verdicts) in results.items()}
     seen = [verdict for verdict in WORDS if any(counts[verdict] for counts in counted.values())]
     table = Table(box=None, pad_edge=False, show_edge=False)
     table.add_column("target", no_wrap=True)
     for verdict in seen:
-        table.add_column(f"{SYMBOLS[verdict]} {WORDS[verdict]}", justify="right")
+        table.add_column(f"{SYMBOLS[verdict]} {verdict_word(verdict, role)}", justify="right")
     table.add_column("status", justify="right")
     table.add_column("seconds", justify="right")
     for target, (run, _) in results.items():
@@ -227,11 +227,17 @@ def matrix(
         )
     except HarnessError as error:
         raise CouldNotTell(str(error)) from error
-    raise SystemExit(_run(targets, suite, runs, before))
+    role = OPERATION if operations else ""
+    raise SystemExit(_run(targets, suite, runs, before, role=role))
 
 
 def _run(
-    targets: Sequence[str], suite: TargetRuns, runs: Path, before: Mapping[str, TargetRun]
+    targets: Sequence[str],
+    suite: TargetRuns,
+    runs: Path,
+    before: Mapping[str, TargetRun],
+    *,
+    role: str,
 ) -> int:
     results = {
         target: (before[target], verdicts_of(before[target]))
@@ -253,19 +259,20 @@ def _run(
             suite.run(missing, finished, lambda: display.show(suite.current))
         except KeyboardInterrupt:
             interrupted = True
-    _print_results({target: results[target] for target in targets if target in results})
+    in_order = {target: results[target] for target in targets if target in results}
+    _print_results(in_order, role)
     if interrupted:
         click.echo(f"interrupted; the same command with --runs {runs} continues")
         return INTERRUPTED
     return worst_status([run.status for run, _ in results.values()])
 
 
-def _print_results(results: Results) -> None:
+def _print_results(results: Results, role: str) -> None:
     console = Console(
         width=None if sys.stdout.isatty() else WIDTH_WHEN_PIPED, markup=False, highlight=False
     )
     if results:
-        console.print(result_table(results))
+        console.print(result_table(results, role=role))
     for target, (run, verdicts) in results.items():
         lines = run.last_lines or (tuple(finding_lines(run, verdicts)) if run.status else ())
         if lines:

@@ -9,9 +9,10 @@ from pathlib import Path
 import click
 
 from clauses.catalogue import Role
+from conformance.assertions.operation_results import Unsupported, assert_operates
 from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.commands.progress import status_line
-from conformance.commands.selection import selected_targets
+from conformance.commands.selection import clients_with_operations, selected_targets
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import (
     NoLongerApplies,
@@ -32,7 +33,9 @@ from fixtures.scripted_broker.play_pool import PlayPool
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import client_under_test
 from fixtures.under_test.judged_target import JudgedTarget
+from fixtures.under_test.trial import ChosenTrial, Trial, Trials
 from reports.escaping import printable
+from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus
 
 
@@ -82,6 +85,11 @@ def replay(
                     "this is the failure of a client: give --client or --client-cmd"
                 )
             judge = partial(_judge_client, failure, _client(failure, client, client_cmd))
+        elif failure.role == OPERATION:
+            if client_cmd is not None:
+                raise click.UsageError("a command has no operations: give --client, or nothing")
+            target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+            judge = partial(_judge_operation, failure, target, launcher, client)
         else:
             if client is not None or client_cmd is not None:
                 raise click.UsageError(
@@ -154,6 +162,33 @@ def _judge_client(failure: StoredFailure, client: Client) -> tuple[str, int]:
         # Raises if the client fails even with a healthy broker.
         judged.healthy  # noqa: B018
         return _found(failure, judged)
+
+
+def _judge_operation(
+    failure: StoredFailure, target: Target, launcher: str, pattern: str | None
+) -> tuple[str, int]:
+    """Let the client try the operation again, or a client that the user names."""
+    name, _, operation = failure.clause.rpartition(".")
+    able = [
+        client
+        for client in clients_with_operations([pattern or name])
+        if operation in client.operations
+    ]
+    if len(able) != 1:
+        raise click.UsageError(
+            f"{len(able)} clients {pattern or name!r} have {operation}; give one"
+        )
+    chosen, _ = choose_launcher(target, launcher)
+    with closing(PlayPool(1)) as pool, launch(target, chosen) as running:
+        trial = Trial(ChosenTrial(target, able[0], operation), Trials(running, pool))
+        try:
+            assert_operates(trial.play(), operation, falls_back=trial.falls_back)
+        except Unsupported as note:
+            return f"no longer fails: {failure.clause} on {target.id}: {note.args[0]}", 0
+        except AssertionError as error:
+            first_line = str(error).partition("\n")[0]
+            return f"still fails: {failure.clause} on {target.id}: {first_line}", 1
+    return f"no longer fails: {failure.clause} on {target.id}", 0
 
 
 def _client(failure: StoredFailure, pattern: str | None, command: str | None) -> Client:

@@ -70,7 +70,7 @@ class StoredFailure:
         sent: the bytes that were sent, by connection, in order.
         needs_earlier_requests: whether it occurred only after requests of other examples on the same connection; earlier
             versions of the suite shared connections between examples.
-        role: what the target was judged as: "broker" or "client".
+        role: what the target was judged as: "broker", "client" or "operation".
     """
 
     signature: str

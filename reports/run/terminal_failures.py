@@ -157,8 +157,6 @@ def _short(data: bytes, most_bytes: int) -> str:
 
 def _command(recorder: RunRecorder, failure: Failure) -> str:
     """Return the command that judges it again; the stored script would need a broker that already runs."""
-    if failure.role == OPERATION:
-        return _command_of_operation(recorder, failure)
     place = recorder.writer.folder / "failures" / failure.signature
     words = ["kafka-conformance", "replay", str(place)]
     facts = recorder.targets.get(failure.target)
@@ -168,15 +166,6 @@ def _command(recorder: RunRecorder, failure: Failure) -> str:
         # Only a command that is not in the registry has no release.
         words += ["--client-cmd", "COMMAND"]
     return shlex.join(words)
-
-
-def _command_of_operation(recorder: RunRecorder, failure: Failure) -> str:
-    """Return the command that tries an operation again."""
-    client, _, operation = failure.clause.rpartition(".")
-    words = ["pytest", "conformance/", "--client", client]
-    launcher = recorder.targets[failure.target].launcher
-    words += ["--bootstrap-server" if launcher == ADDRESS else "--broker", failure.target]
-    return shlex.join([*words, "-k", operation])
 
 
 def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:
