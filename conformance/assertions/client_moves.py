@@ -6,6 +6,7 @@ What the environment causes is a `HarnessError`, never a violation.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -322,6 +323,33 @@ def assert_works(play: Play) -> None:
     """Fail unless the client's operation succeeds."""
     outcome = outcome_of(play)
     assert outcome == OK, f"the client does not work: {_saw(outcome)}\n{play.result.detail}"
+
+
+NAMES_WHAT_IS_MISSING = re.compile(
+    r"unsupported|not support|too old|incompatible|requires .*(broker|version)|no version",
+    re.IGNORECASE,
+)
+"""What an error says that names what the broker lacks, in the words of the libraries."""
+
+
+def assert_works_or_says_why(play: Play) -> None:
+    """Fail unless the client's operation succeeds, or its error names what the broker lacks."""
+    outcome, detail = outcome_of(play), play.result.detail
+    # A foreign command need not print its error.
+    if outcome == OK or (outcome == ERROR and play.result.outcome is None):
+        return
+    assert outcome == ERROR, f"the client does not work: {_saw(outcome)}"
+    assert NAMES_WHAT_IS_MISSING.search(detail), (
+        f"the error does not say what the broker lacks: {detail}"
+    )
+
+
+def assert_no_connection_is_lost(play: Play) -> None:
+    """Fail if the broker closed a connection: it does so only on a request that it does not support."""
+    for connection in play.recording.connections:
+        assert connection.closed_by != "broker", (
+            "the broker closes a connection, on a request that it does not support"
+        )
 
 
 def assert_reports_error(play: Play) -> None:

@@ -5,11 +5,10 @@ It works, or an error names what the broker lacks. In either case nothing that t
 
 from __future__ import annotations
 
-import re
-
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
     ERROR,
+    NAMES_WHAT_IS_MISSING,
     OK,
     ClientAborted,
     Play,
@@ -24,10 +23,6 @@ WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""
 OUT_OF_TIME = "no result after"
 """Begins the detail of a driver that ended because its time was over."""
-_NAMES_WHAT_IS_MISSING = re.compile(
-    r"unsupported|not supported|not support|too old|incompatible|requires .*(broker|version)",
-    re.IGNORECASE,
-)
 _ABOUT_VERSIONS = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
 
 
@@ -84,7 +79,7 @@ def _assert_works_or_says_why(play: Play) -> None:
     assert outcome == ERROR, f"the client ends without a result\n{play.result.output[-500:]}"
     wrong = detail.removeprefix(WRONG_RESULT)
     assert wrong == detail, f"the operation reports success, but {wrong}"
-    assert _NAMES_WHAT_IS_MISSING.search(detail), (
+    assert NAMES_WHAT_IS_MISSING.search(detail), (
         f"the error does not say what the broker lacks: {detail}"
     )
     raise Unsupported(f"the client says what the broker lacks: {detail}")

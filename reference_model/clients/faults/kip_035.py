@@ -41,7 +41,7 @@ def _offered(link: Link, api_key: int) -> Range | None:
 # KIP-35.client-uses-overlap
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
 def lowest_version_is_ignored(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
@@ -50,7 +50,7 @@ def lowest_version_is_ignored(
     return newest if offered is not None and offered[0] > newest else decide(link, api_key)
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
 def reversed_range_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
     """Sends the highest version of a range whose lowest one is above it, as kafka-python does."""
     offered = _offered(link, api_key)
@@ -59,7 +59,7 @@ def reversed_range_is_used(client: ModelClient, decide: VersionOf, link: Link, a
     return decide(link, api_key)
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
 def negative_version_is_sent(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
@@ -68,7 +68,7 @@ def negative_version_is_sent(
     return offered[1] if offered is not None and offered[1] < 0 else decide(link, api_key)
 
 
-@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap", "KIP-97.no-doomed-request")
 def absent_api_is_used(client: ModelClient, decide: VersionOf, link: Link, api_key: int) -> int:
     """Sends v0 of an API that the broker does not list, as sarama did."""
     return 0 if _offered(link, api_key) is None else decide(link, api_key)
@@ -106,7 +106,7 @@ def _is_usable(table: Mapping[int, Range]) -> bool:
     return max(own_lowest, lowest) <= min(own_highest, highest)
 
 
-@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
+@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster")
 def one_table_for_all_brokers(
     client: ModelClient, decide: TableFor, link: Link
 ) -> Mapping[int, Range]:
@@ -119,7 +119,7 @@ def one_table_for_all_brokers(
     return kept
 
 
-@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")
+@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster")
 def table_is_kept_for_the_next_connection(
     client: ModelClient, decide: TableFor, link: Link
 ) -> Mapping[int, Range]:
@@ -146,7 +146,7 @@ def first_table_of_an_address_is_used_for_good(
 # KIP-35.client-falls-back-on-35
 
 
-@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35")
+@fault(ModelClient.version_after_refusal, "KIP-35.client-falls-back-on-35", "KIP-97.mixed-cluster")
 def refusal_with_an_empty_table_is_final(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:

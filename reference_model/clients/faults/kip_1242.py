@@ -174,7 +174,7 @@ def _cannot_check(link: Link) -> bool:
     return newest < FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
-@fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected")
+@fault(ModelClient.metadata_from, "KIP-1242.older-broker-unaffected", "KIP-97.mixed-cluster")
 def several_nodes_without_the_check_are_refused(
     client: ModelClient, decide: MetadataFrom, link: Link
 ) -> KnownCluster:

@@ -184,6 +184,8 @@ def _after_flexible_header(response: bytes) -> bytes:
     ModelClient.body_of,
     "KIP-511.client-reads-fixed-header",
     "KIP-1242.older-broker-unaffected",
+    "KIP-97.new-client-old-broker",
+    "KIP-97.mixed-cluster",
 )
 def header_of_v3_is_read_as_flexible(
     client: ModelClient, decide: BodyOf, link: Link, version: int, response: bytes
@@ -196,6 +198,8 @@ def header_of_v3_is_read_as_flexible(
     ModelClient.body_of,
     "KIP-511.client-reads-fixed-header",
     "KIP-1242.older-broker-unaffected",
+    "KIP-97.new-client-old-broker",
+    "KIP-97.mixed-cluster",
 )
 def header_of_v4_is_read_as_flexible(
     client: ModelClient, decide: BodyOf, link: Link, version: int, response: bytes
@@ -208,6 +212,8 @@ def header_of_v4_is_read_as_flexible(
     ModelClient.body_of,
     "KIP-511.client-reads-fixed-header",
     "KIP-1242.older-broker-unaffected",
+    "KIP-97.new-client-old-broker",
+    "KIP-97.mixed-cluster",
 )
 def header_of_older_versions_is_read_as_flexible_for_nodes(
     client: ModelClient, decide: BodyOf, link: Link, version: int, response: bytes

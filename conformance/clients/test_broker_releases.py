@@ -1,0 +1,92 @@
+"""How clients work with brokers of other releases, with the tables that were recorded from real ones."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_bounded,
+    assert_ends_by_itself,
+    assert_keeps_working,
+    assert_no_connection_is_lost,
+    assert_sends_no_metadata,
+    assert_works,
+    assert_works_or_says_why,
+    played,
+)
+from reference_model.clients.script import Script, Table
+from strategies.broker_scripts import (
+    FAILURE_MS,
+    broker_with,
+    brokers_without_overlap,
+    listed_metadata,
+    metadata_ranges,
+)
+from strategies.release_scripts import (
+    UNUSED_KEYS,
+    broker_of,
+    broker_without,
+    brokers_of_releases,
+    brokers_without_unused_features,
+    cluster_of,
+    clusters_of_two_releases,
+)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.new-client-old-broker")
+@given(script=brokers_of_releases())
+@example(script=broker_of("0.10.0.1"))
+@example(script=broker_of("1.1.1"))
+@example(script=broker_of("2.8.2"))
+@example(script=broker_of("4.0.2"))
+def test_older_broker_is_served_or_refused(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker of any release, or says what it lacks, and loses no connection."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_no_connection_is_lost(play)
+        assert_works_or_says_why(play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.unused-features-do-not-hurt")
+@given(script=brokers_without_unused_features())
+@example(script=broker_without(*UNUSED_KEYS))
+@example(script=broker_without(0))
+@example(script=broker_without(1, 2))
+def test_unused_feature_is_not_missed(client: ClientUnderTest, script: Script) -> None:
+    """A client that only fetches metadata works with a broker that lacks other APIs."""
+    with played(client, script) as play:
+        assert_works(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.no-doomed-request")
+@given(script=brokers_without_overlap())
+@example(script=broker_with(metadata_ranges(60, 70), timeout_ms=FAILURE_MS))
+@example(script=broker_with(metadata_ranges(7, 2), timeout_ms=FAILURE_MS))
+@example(script=broker_with(metadata_ranges(-3, -1), timeout_ms=FAILURE_MS))
+@example(script=broker_with(Table(removed=(3,)), timeout_ms=FAILURE_MS))
+def test_doomed_request_is_not_sent(client: ClientUnderTest, script: Script) -> None:
+    """A client that shares no version of Metadata with the broker sends none."""
+    with played(client, script) as play:
+        assert_sends_no_metadata(play, listed_metadata(script))
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-97.mixed-cluster")
+@given(script=clusters_of_two_releases())
+@example(script=cluster_of("2.8.2", "3.9.2"))
+@example(script=cluster_of("4.4.0", "4.3.1"))
+@example(script=cluster_of("4.4.0", "0.10.0.1"))
+@example(script=cluster_of("1.1.1", "2.8.2"))
+def test_each_release_is_spoken_to_in_its_versions(client: ClientUnderTest, script: Script) -> None:
+    """A client uses with each broker of a cluster the versions that this broker lists, and works with both."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
+        assert_keeps_working(play)

@@ -1,0 +1,91 @@
+"""Scripts of brokers of real releases: with their recorded tables, alone or two releases in one cluster."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from reference_model.clients.script import (
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    all_connections,
+    base_ranges,
+    healthy_ranges,
+)
+from reference_model.profile import RECORDED_RELEASES, release_order
+from strategies.broker_scripts import (
+    ENOUGH_RESPONSES,
+    REFUSAL_WITHOUT_RANGE,
+    SUCCESS_MS,
+    broker_with,
+)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.startup_messages import CLUSTER_APIS, SASL_APIS
+
+FIRST_WITH_NAMED_RANGE = "2.4"
+"""Brokers before KIP-511 refuse a version without naming a range."""
+GET_TELEMETRY_SUBSCRIPTIONS_KEY = 71
+
+BEGINNING_KEYS = frozenset(
+    {API_VERSIONS_KEY, *CLUSTER_APIS, *SASL_APIS, GET_TELEMETRY_SUBSCRIPTIONS_KEY}
+)
+"""The APIs that clients may use to list topics; every other one is a feature that they do not use here."""
+UNUSED_KEYS = tuple(key for key, _, _ in healthy_ranges() if key not in BEGINNING_KEYS)
+
+
+def connection_of(release: str, *, closes_after: int | None = None) -> ConnectionScript:
+    """Return what happens on a connection to a broker of a release: it has its table, and refuses as it does.
+
+    Args:
+        release: a release whose table is recorded.
+        closes_after: after how many responses to other requests it closes the connection.
+    """
+    newest = next(high for key, _, high in base_ranges(release) if key == API_VERSIONS_KEY)
+    names_range = release_order(release) >= release_order(FIRST_WITH_NAMED_RANGE)
+    return ConnectionScript(
+        newest_version=newest,
+        refusal=None if names_range else REFUSAL_WITHOUT_RANGE,
+        answers=(Answer(table=Table(base=release)),),
+        closes_after=closes_after,
+    )
+
+
+def broker_of(release: str) -> Script:
+    """Return a script of a broker of a release."""
+    return all_connections(connection_of(release), timeout_ms=SUCCESS_MS)
+
+
+def brokers_of_releases() -> st.SearchStrategy[Script]:
+    """Brokers of all releases."""
+    return st.sampled_from(RECORDED_RELEASES).map(broker_of)
+
+
+def cluster_of(first: str, second: str) -> Script:
+    """Return a script of a cluster of two brokers of two releases, which close each connection after two responses."""
+    return Script(
+        nodes=tuple(
+            NodeScript(connections=(connection_of(release, closes_after=2),))
+            for release in (first, second)
+        ),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES + 2,
+    )
+
+
+def clusters_of_two_releases() -> st.SearchStrategy[Script]:
+    """Clusters of two different releases, the older one first or second."""
+    pairs = st.lists(st.sampled_from(RECORDED_RELEASES), min_size=2, max_size=2, unique=True)
+    return pairs.map(lambda pair: cluster_of(*pair))
+
+
+def broker_without(*api_keys: int) -> Script:
+    """Return a script of a broker that lacks APIs."""
+    return broker_with(Table(removed=tuple(sorted(api_keys))))
+
+
+def brokers_without_unused_features() -> st.SearchStrategy[Script]:
+    """Brokers that lack some APIs, but none that a client needs to list topics."""
+    return st.sets(st.sampled_from(UNUSED_KEYS), min_size=1).map(lambda keys: broker_without(*keys))
