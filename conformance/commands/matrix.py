@@ -205,6 +205,9 @@ def matrix(
         )
     chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns)
     tried = clients_with_operations(tried_clients) if operations else ()
+    if operations:
+        # Brokers before ApiVersions tell no client what they lack.
+        chosen = tuple(target for target in chosen if target.handshake)  # type: ignore[assignment]
     if not chosen:
         raise click.UsageError("none of these targets has been tried yet; to run one, give its id")
     targets = shard_of([target.id for target in chosen], *shard)
