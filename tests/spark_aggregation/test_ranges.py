@@ -45,7 +45,9 @@ STATEMENTS = {
 }
 
 
-def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[str, str]:
+def _statements(
+    spark: SparkSession, cells: list[tuple[str, str, str]], *, role: str = "broker"
+) -> dict[str, str]:
     """Return the statement of each clause; a cell is (clause, release, verdict), and cells may be in any order."""
     frame = spark.createDataFrame(cells, "clause string, release string, verdict string")
     # A release's only target is named by the release, whatever its id is.
@@ -65,6 +67,7 @@ def _statements(spark: SparkSession, cells: list[tuple[str, str, str]]) -> dict[
         "'k' AS implementation",
         "release",
         "release_order",
+        f"'{role}' AS role",
     )
     rows = range_statements(frame, targets).collect()
     return {row.clause: row.statement for row in rows}
@@ -78,6 +81,18 @@ def test_statements_are_as_written_out(spark: SparkSession) -> None:
         for release, letter in reversed(list(zip(RELEASES, pattern, strict=True)))
     ]
     assert _statements(spark, cells) == STATEMENTS
+
+
+def test_operation_that_a_release_lacks_is_unsupported(spark: SparkSession) -> None:
+    """The statement of a row of operations has the words of its grid."""
+    verdicts = ("informational", "informational", "conforms", "conforms", "violates")
+    cells = [
+        ("k-1.produce", release, verdict)
+        for release, verdict in zip(RELEASES, verdicts, strict=True)
+    ]
+    assert _statements(spark, cells, role="operation") == {
+        "k-1.produce": "2.2.2 to 2.10.0; unsupported in 0.10.0.1 to 1.1.1; violates in 4.4.0"
+    }
 
 
 @pytest.mark.parametrize(
@@ -103,9 +118,9 @@ def test_targets_of_one_release_are_told_apart(spark: SparkSession) -> None:
         "clause string, run_id string, target string, listener string, verdict string",
     )
     targets = spark.createDataFrame(
-        [("r1", name, "plaintext", "r", "4.4.0", [4]) for name in ("ref", "ref+x")],
+        [("r1", name, "plaintext", "r", "4.4.0", [4], "broker") for name in ("ref", "ref+x")],
         "run_id string, target string, listener string, implementation string, release string, "
-        "release_order array<int>",
+        "release_order array<int>, role string",
     )
     rows = range_statements(cells, targets).collect()
     assert [row.statement for row in rows] == ["only ref; violates in ref+x"]
@@ -126,6 +141,7 @@ def test_targets_of_one_release_are_told_apart_by_their_own_part_of_the_name(
         "'k' AS implementation",
         "'2.2.2' AS release",
         "array(2, 2, 2) AS release_order",
+        "'broker' AS role",
     )
     (row,) = range_statements(cells, targets).collect()
     assert row.statement == "only 2.2.2; violates in 2.2.2-rack-1 to own"

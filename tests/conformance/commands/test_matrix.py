@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,14 @@ from fixtures.launchers.built_in import reference_targets
 from reports.run.exit_status import ExitStatus
 from reports.run.run_writer import code_sha256, suite_facts
 from tests.conformance.suite_runs import REPOSITORY, children_of, run_suite, survivors
-from tests.run_folders import example_row, planned_cell, run_header, target_entry, write_run
+from tests.run_folders import (
+    clause_entry,
+    example_row,
+    planned_cell,
+    run_header,
+    target_entry,
+    write_run,
+)
 
 TARGETS = [f"target-{number}" for number in range(11)]
 STARTED_WITHIN_S = 60
@@ -66,11 +73,17 @@ def write_finished_run(
 
 
 def finished(
-    runs: Path, *targets: str, seed: int | None = None, launcher: str = "auto"
+    runs: Path,
+    *targets: str,
+    seed: int | None = None,
+    launcher: str = "auto",
+    operations: Collection[str] = (),
 ) -> Mapping[str, TargetRun]:
     """Return the targets whose run in the smoke tier need not be repeated."""
     wanted = selection.selected_targets(targets)
-    return finished_runs(runs, wanted, tier="smoke", seed=seed, launcher=launcher)
+    return finished_runs(
+        runs, wanted, tier="smoke", seed=seed, launcher=launcher, operations=operations
+    )
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 11, 12])
@@ -147,6 +160,62 @@ def test_only_equal_runs_count_as_finished(
     """An inconclusive or partial run, or one of other code, target, tier or seed, is repeated."""
     write_finished_run(tmp_path, RELEASE, **{"seed": 7} | changes)
     assert list(finished(tmp_path, RELEASE, seed=7)) == [RELEASE] * counts
+
+
+PRODUCE, CONSUME = "franz-go-1.22.3.produce", "franz-go-1.22.3.consume"
+
+
+def write_run_of_operations(runs: Path, *rows: str) -> None:
+    """Write the folder of a run that tried operations with a release; it lacks those of other clients."""
+    header = run_header(
+        [planned_cell(row, RELEASE) for row in rows],
+        clauses=[clause_entry(row, role="operation") for row in rows],
+        targets=[target_entry(RELEASE, file_sha256=file_sha256(RELEASE))],
+        suite=SUITE_FACTS,
+        tier="smoke",
+        whole=False,
+    )
+    examples = [example_row(header, 1, clause=row, client="franz-go-1.22.3") for row in rows]
+    write_run(runs / header["run_id"], header, examples)
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "counts"),
+    [
+        pytest.param((PRODUCE,), (PRODUCE,), True, id="equal"),
+        pytest.param((PRODUCE, CONSUME), (PRODUCE,), True, id="more"),
+        pytest.param((PRODUCE,), (PRODUCE, CONSUME), False, id="fewer"),
+        pytest.param((PRODUCE,), (), False, id="other-role"),
+    ],
+)
+def test_run_of_operations_counts_if_it_has_all_of_them(
+    rows: tuple[str, ...], asked: tuple[str, ...], counts: bool, tmp_path: Path
+) -> None:
+    """It may lack clients that are not asked for, and it never stands for a run that judges the release."""
+    write_run_of_operations(tmp_path, *rows)
+    assert list(finished(tmp_path, RELEASE, operations=asked)) == [RELEASE] * counts
+
+
+def test_run_that_judges_a_release_is_none_of_operations(tmp_path: Path) -> None:
+    """The same release has both kinds of runs."""
+    write_finished_run(tmp_path, RELEASE)
+    assert list(finished(tmp_path, RELEASE, operations=(PRODUCE,))) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--clients", "--operations"], 2, "either --clients or --operations"),
+        (["--client", "franz-go-1.22.3"], 2, "--client chooses whose --operations"),
+        (["--operations", "--client", "sarama-*"], 4, "none of these clients has operations"),
+        (["--operations", "--client", "nobody"], 4, "no client is named 'nobody'"),
+    ],
+)
+def test_operations_are_asked_for_properly(arguments: list[str], status: int, message: str) -> None:
+    """A wrong command line ends before anything is started, and says what to do."""
+    result = CliRunner().invoke(matrix, arguments)
+    assert result.exit_code == status
+    assert message in result.output
 
 
 PUBLISHED = {"apache/kafka:4.4.0": "sha256:ab"}
