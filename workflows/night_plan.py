@@ -4,7 +4,7 @@
 
 Sets the output `matrix`, the rows of the workflow's job matrix. Targets with an image have to run as containers,
 so that an unavailable engine is a failure and does not silently change the launcher. Targets without one
-(packages, and the two oldest releases) are judged together in one further row, and so are the clients.
+(packages, and the two oldest releases) are judged together in one further row, and so are the clients. The last row tries the operations of clients with releases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import click
 from conformance.commands.matrix import shard_of
 from fixtures.registry.clients import Client, all_clients
 from fixtures.registry.targets import Target, load_targets
+from reference_model.profile import APACHE_KAFKA
 from workflows.job_outputs import write_outputs
+from workflows.night_result import of_operations
 
 
 def nightly_targets(registry: Sequence[Target], also: Sequence[str]) -> list[Target]:
@@ -80,13 +82,31 @@ def row_of_clients(clients: Sequence[Client]) -> dict[str, str]:
     }
 
 
+def row_of_operations(targets: Sequence[Target]) -> dict[str, str]:
+    """Return the row of the job that tries the operations of clients with every release that has ApiVersions."""
+    names = [
+        target.id
+        for target in targets
+        if target.implementation == APACHE_KAFKA and target.handshake
+    ]
+    return {
+        "name": "operations",
+        "targets": " ".join(names),
+        "judged": " ".join(map(of_operations, names)),
+        "shard": "1/1",
+        "launcher": "process",
+        "option": "--operations",
+    }
+
+
 @click.command(name="workflows.night_plan")
 @click.option("--shards", type=click.IntRange(1, 200), default=8, show_default=True)
 @click.option("--also", default="", metavar="IDS", help="targets that have not been tried yet")
 def main(shards: int, also: str) -> None:
     """Plan the jobs of a nightly run."""
-    rows = matrix_rows(nightly_targets(load_targets(), also.split()), shards)
-    rows.append(row_of_clients(all_clients()))
+    targets = nightly_targets(load_targets(), also.split())
+    rows = matrix_rows(targets, shards)
+    rows += [row_of_clients(all_clients()), row_of_operations(targets)]
     judged = [target for row in rows for target in row["judged"].split()]
     write_outputs(
         {"matrix": json.dumps({"include": rows}), "targets": " ".join(sorted(judged))},

@@ -18,7 +18,7 @@ import click
 import pytest
 
 from reports.errors import RunRefused
-from reports.records import HEADER_FILE, UNSETTLED_VERDICTS
+from reports.records import HEADER_FILE, OPERATION, UNSETTLED_VERDICTS
 from reports.run.exit_status import ExitStatus
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
@@ -41,6 +41,11 @@ class Judged(NamedTuple):
     unsettled: int
 
 
+def of_operations(target: str) -> str:
+    """Return what stands for a target on which operations of clients were tried; its id stands for its run as a broker."""
+    return f"operations/{target}"
+
+
 def judged_targets(runs: Path) -> Mapping[str, Judged]:
     """Return each judged target with the result of its newest complete run."""
     judged: dict[str, Judged] = {}
@@ -55,7 +60,9 @@ def judged_targets(runs: Path) -> Mapping[str, Judged]:
         )
         for target in header["targets"]:
             id_ = target["id"]
-            judged[id_] = Judged(header["footer"]["exit_status"], open_cells[id_])
+            tries_operations = any(each["role"] == OPERATION for each in header["clauses"])
+            name = of_operations(id_) if tries_operations else id_
+            judged[name] = Judged(header["footer"]["exit_status"], open_cells[id_])
     return judged
 
 

@@ -58,5 +58,5 @@ def test_outputs_are_those_of_a_job_matrix(
     first, rows, _, second, targets, _ = outputs.read_text().splitlines()
     assert (first.partition("<<")[0], second.partition("<<")[0]) == ("matrix", "targets")
     names = [row["name"] for row in json.loads(rows)["include"]]
-    assert names == ["containers-1-of-2", "containers-2-of-2", "packages", "clients"]
+    assert names == ["containers-1-of-2", "containers-2-of-2", "packages", "clients", "operations"]
     assert "apache-kafka-4.4.0" in targets.split()

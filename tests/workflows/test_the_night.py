@@ -104,6 +104,7 @@ def test_a_night_is_planned(runner: Runner) -> None:
         "containers",
         "packages",
         "clients",
+        "operations",
     ]
     assert {"apache-kafka-4.4.0", "confluent-kafka-2.16.1"} <= set(outputs["targets"].split())
 
