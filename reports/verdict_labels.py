@@ -44,7 +44,7 @@ def verdict_word(verdict: Verdict, role: str = "") -> str:
 
     Args:
         verdict: the verdict.
-        role: the grid's role; an operation that conforms works, and one that is told to be missing is unsupported.
+        role: the grid's role; an operation that conforms works, and a note about one says that it is unsupported.
     """
     of_role = _WORDS_OF_OPERATIONS if role == OPERATION else {}
     return of_role.get(verdict, WORDS[verdict])

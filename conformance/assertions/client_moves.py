@@ -57,6 +57,8 @@ class DriverResult(Protocol):
     @property
     def killed_for(self) -> str: ...  # noqa: D102
     @property
+    def has_hung(self) -> bool: ...  # noqa: D102
+    @property
     def duration_ms(self) -> int: ...  # noqa: D102
     @property
     def peak_rss_mb(self) -> float: ...  # noqa: D102

@@ -207,7 +207,7 @@ def matrix(
     tried = clients_with_operations(tried_clients) if operations else ()
     if operations:
         # Brokers before ApiVersions tell no client what they lack.
-        chosen = tuple(target for target in chosen if target.handshake)  # type: ignore[assignment]
+        chosen = tuple(target for target in chosen if target.handshake)
     if not chosen:
         raise click.UsageError("none of these targets has been tried yet; to run one, give its id")
     targets = shard_of([target.id for target in chosen], *shard)

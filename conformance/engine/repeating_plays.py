@@ -19,14 +19,14 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
         trial: the operation that was judged.
         example: its failure.
     """
-    failed = 0
-    for play in trial.trials.repeated(trial.chosen, REPEATS):
+    failed, plays = 0, trial.trials.repeated(trial.chosen)
+    for play in plays:
         with trial.playing(play):
             try:
                 run_again(trial, example)
             except AssertionError:
                 failed += 1
-    return Repeats(used=Tally(failed, REPEATS), fresh=None, loaded=None)
+    return Repeats(used=Tally(failed, len(plays)), fresh=None, loaded=None)
 
 
 def repeat_play(client: ClientUnderTest, example: FailingExample) -> Repeats | None:

@@ -15,8 +15,8 @@ def client_operates(trial: Trial) -> None:
 
 
 @pytest.mark.swept
-def test_operation(trial: Trial) -> None:
-    """The operation works, or an error says what the broker lacks, and nothing that it does not support was sent."""
+def test_operation_works_or_is_refused(trial: Trial) -> None:
+    """The operation works, or an error says what the broker lacks; nothing is sent that the broker does not support."""
     judge = JUDGE.get()
     judge.judge_stored(client_operates, {"trial": trial})
     judge.raise_first()

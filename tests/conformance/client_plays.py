@@ -31,6 +31,7 @@ class FakeResult:
     peak_rss_mb: float = 30.0
     asks: tuple[FakeAsk, ...] = ()
     output: str = "the last line"
+    has_hung: bool = False
 
 
 FAILED = FakeResult(outcome="error", detail="TimeoutException", exit_status=1, duration_ms=2500)

@@ -1,0 +1,138 @@
+"""Planted faults of `api-versions`, for the clauses about tools: each replaces one function, and one test has to notice it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from conformance.api_versions import stock_text as text
+from conformance.api_versions.cluster_tables import ClusterTables, Ranges
+from conformance.api_versions.features import Need
+from conformance.commands import api_versions as tool
+from tests.conformance.api_versions import test_features, test_stock_text
+from tests.conformance.commands import test_api_versions
+
+LISTS, FORMAT, MACHINE, USABLE = (
+    "KIP-97.tool-lists-every-broker",
+    "KIP-97.tool-format",
+    "KIP-97.tool-machine-readable",
+    "KIP-35.feature-usable-on-all-brokers",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongTool:
+    """A planted fault of the tool.
+
+    Attributes:
+        name: what it does wrong.
+        breaks: the clause that it violates.
+        replaces: where the function is that it replaces, as module and attribute, or the class and its method.
+        wrong: what replaces it.
+        noticed_by: the test that has to fail.
+    """
+
+    name: str
+    breaks: str
+    replaces: tuple[Any, str]
+    wrong: Callable[..., Any]
+    noticed_by: Callable[[], None]
+
+
+def _only(keep: Callable[[ClusterTables], Any]) -> Callable[..., ClusterTables]:
+    right = tool.ask_cluster
+
+    def ask(*arguments: Any, **options: Any) -> ClusterTables:
+        cluster = right(*arguments, **options)
+        return replace(cluster, brokers=list(keep(cluster)))
+
+    return ask
+
+
+def _until_one_is_down(cluster: ClusterTables) -> Iterator[Any]:
+    for broker in cluster.brokers:
+        yield broker
+        if broker.problem:
+            return
+
+
+_lines = text.api_lines
+
+
+def _lines_with(change: Callable[[str], str]) -> Callable[[Ranges], Iterator[str]]:
+    return lambda ranges: map(change, _lines(ranges))
+
+
+_is_met = Need.is_met_by
+
+
+def _is_met_by_any(need: Need, ranges: Ranges) -> bool:
+    return need.api_key in ranges
+
+
+_ASK = (tool, "ask_cluster")
+_LINES = (text, "api_lines")
+_MET = (Need, "is_met_by")
+_DOWN = test_api_versions.test_a_broker_that_is_down_is_shown
+_STOCK = partial(
+    test_stock_text.test_recorded_tables_read_like_the_output_of_kafka,
+    "apache-kafka-4.4.0",
+    False,
+    "apache-kafka-4.4.0.txt",
+)
+_JSON = test_api_versions.test_json_has_every_broker_and_what_they_have_in_common
+_EXACTLY = test_features.test_usable_exactly_if_each_broker_meets_it
+
+WRONG_TOOLS = tuple(
+    WrongTool(name=name, breaks=breaks, replaces=replaces, wrong=wrong, noticed_by=noticed_by)
+    for name, breaks, replaces, wrong, noticed_by in (
+        ("leaves out brokers that are down", LISTS, _ASK, _only(lambda all_: all_.answered), _DOWN),
+        ("stops at a broker that is down", LISTS, _ASK, _only(_until_one_is_down), _DOWN),
+        (
+            "shows a broker that is down as one without APIs",
+            LISTS,
+            _ASK,
+            _only(lambda all_: (replace(each, problem="") for each in all_.brokers)),
+            _DOWN,
+        ),
+        ("sorts by name", FORMAT, _LINES, lambda ranges: sorted(_lines(ranges)), _STOCK),
+        (
+            "writes a range with a hyphen",
+            FORMAT,
+            _LINES,
+            _lines_with(lambda line: line.replace(" to ", "-")),
+            _STOCK,
+        ),
+        (
+            "leaves out what is usable",
+            FORMAT,
+            _LINES,
+            _lines_with(lambda line: line.partition(" [")[0]),
+            _STOCK,
+        ),
+        (
+            "leaves brokers that are down out of the JSON",
+            MACHINE,
+            _ASK,
+            _only(lambda all_: all_.answered),
+            _JSON,
+        ),
+        ("looks at the API alone", USABLE, _MET, _is_met_by_any, _EXACTLY),
+        (
+            "uses versions that are to be avoided",
+            USABLE,
+            _MET,
+            lambda need, ranges: _is_met(replace(need, avoid=frozenset()), ranges),
+            _EXACTLY,
+        ),
+        (
+            "avoids an API as soon as one of its versions is to be avoided",
+            USABLE,
+            _MET,
+            lambda need, ranges: not need.avoid and _is_met(need, ranges),
+            _EXACTLY,
+        ),
+    )
+)
