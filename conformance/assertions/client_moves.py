@@ -7,21 +7,26 @@ What the environment causes is a `HarnessError`, never a violation.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from conformance.assertions.play_summary import (
+    ERROR,
+    OK,
+    DriverResult,
+    Play,
+    metadata_requests,
+    recovered_after_ms,
+    summary,
+)
 from fixtures.errors import HarnessError
-from reference_model.clients.limits import left_open, loop_in, rate_of
-from reference_model.clients.moves import History, api_name
+from reference_model.clients.limits import left_open, loop_in
+from reference_model.clients.moves import History
 from reference_model.clients.oracle import begins_below, forbidden_moves
-from reference_model.clients.recording import Recording, SeenRequest
 from reference_model.clients.script import Script
-from wire.api_keys import METADATA_KEY
 from wire.error_codes import ErrorCode
 
-OK, ERROR = "ok", "error"
 NOT_STARTED = (126, 127)
 """Exit statuses of a shell that cannot start a program."""
 FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
@@ -32,52 +37,6 @@ _MOST_MOVES = 5
 
 class ClientAborted(AssertionError):
     """A response aborted the client's process: reports say that it crashes."""
-
-
-class Ask(Protocol):
-    """One of the operations of a client that keeps asking."""
-
-    @property
-    def ok(self) -> bool: ...  # noqa: D102
-    @property
-    def detail(self) -> str: ...  # noqa: D102
-
-
-class DriverResult(Protocol):
-    """How the client's process ended; see `fixtures.client_processes.driver_process`."""
-
-    @property
-    def outcome(self) -> str | None: ...  # noqa: D102
-    @property
-    def detail(self) -> str: ...  # noqa: D102
-    @property
-    def exit_status(self) -> int | None: ...  # noqa: D102
-    @property
-    def signal(self) -> str | None: ...  # noqa: D102
-    @property
-    def killed_for(self) -> str: ...  # noqa: D102
-    @property
-    def has_hung(self) -> bool: ...  # noqa: D102
-    @property
-    def duration_ms(self) -> int: ...  # noqa: D102
-    @property
-    def peak_rss_mb(self) -> float: ...  # noqa: D102
-    @property
-    def asks(self) -> Sequence[Ask]: ...  # noqa: D102
-    @property
-    def output(self) -> str: ...  # noqa: D102
-
-
-class Play(Protocol):
-    """One run of a client against one script."""
-
-    @property
-    def recording(self) -> Recording:
-        """What the scripted broker saw."""
-
-    @property
-    def result(self) -> DriverResult:
-        """How the client's process ended."""
 
 
 class RegisteredClient(Protocol):
@@ -137,89 +96,6 @@ def check_environment(result: DriverResult) -> None:
         raise HarnessError(
             f"the client could not be started (exit status {result.exit_status}): {result.output.strip()}"
         )
-
-
-def summary(play: Play) -> str:
-    """Return in one sentence what a client did in a play, and how it ended."""
-    recording, result = play.recording, play.result
-    parts = [
-        _requests(recording),
-        _names(recording),
-        _end(result),
-        _recovery(recording),
-        recording.cut_short and f"the play was cut short because {recording.cut_short}",
-    ]
-    return "; ".join(part for part in parts if part)
-
-
-def _requests(recording: Recording) -> str:
-    versions = Counter(
-        f"{api_name(each.api_key)} v{each.api_version}" for each in recording.requests
-    )
-    counted = ", ".join(f"{count:,} {name}" for name, count in versions.most_common())
-    of_all = recording.all_requests
-    more = f" among the first {len(recording.requests):,} of {of_all:,} requests"
-    connections = (
-        "1 connection"
-        if recording.all_connections == 1
-        else f"{recording.all_connections:,} connections"
-    )
-    seen = f"{counted or 'no request'}{more if of_all > len(recording.requests) else ''}"
-    return f"{rate_of(recording)}: {seen} on {connections}"
-
-
-def _names(recording: Recording) -> str:
-    names = {
-        f"{each.body.client_software_name} {each.body.client_software_version}"
-        for each in recording.requests
-        if each.body is not None and each.body.client_software_name
-    }
-    return f"software {', '.join(sorted(names))}" if names else "no software name"
-
-
-def _end(result: DriverResult) -> str:
-    after = f"after {result.duration_ms / 1000:.1f} s"
-    if result.killed_for:
-        how = f"killed {after} ({result.killed_for}, {result.peak_rss_mb:,.0f} MB)"
-    elif result.signal:
-        how = f"ended by {result.signal} {after}"
-    else:
-        how = f"exit status {result.exit_status} {after}"
-    if result.outcome is None:
-        return how
-    reported = "success" if result.outcome == OK else "error"
-    return f"{how}, {reported} reported: {result.detail}"
-
-
-def _recovery(recording: Recording) -> str:
-    if recording.script.heals_after_ms is None:
-        return ""
-    recovered = recovered_after_ms(recording)
-    return (
-        "not recovered"
-        if recovered is None
-        else f"recovered {recovered / 1000:.1f} s after healing"
-    )
-
-
-def recovered_after_ms(recording: Recording) -> int | None:
-    """Return how long after the broker healed a client got metadata; None if it never did."""
-    healed_ms = recording.healed_ms
-    if healed_ms is None:
-        return None
-    return next(
-        (
-            each.at_ms - healed_ms
-            for each in metadata_requests(recording)
-            if each.response and each.at_ms >= healed_ms
-        ),
-        None,
-    )
-
-
-def metadata_requests(recording: Recording) -> list[SeenRequest]:
-    """Return the Metadata requests of a client."""
-    return [each for each in recording.requests if each.api_key == METADATA_KEY]
 
 
 def newest_metadata(play: Play) -> int | None:

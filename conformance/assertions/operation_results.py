@@ -7,16 +7,13 @@ from __future__ import annotations
 
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
-    ERROR,
     MEMORY,
     NAMES_WHAT_IS_MISSING,
-    OK,
     ClientAborted,
-    Play,
     check_environment,
-    summary,
 )
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.play_summary import ERROR, OK, Play, summary
 from reference_model.clients.moves import api_name
 from reference_model.clients.oracle import forbidden_moves
 

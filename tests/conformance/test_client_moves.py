@@ -21,9 +21,8 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
     played,
-    recovered_after_ms,
-    summary,
 )
+from conformance.assertions.play_summary import recovered_after_ms, summary
 from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
 from fixtures.errors import HarnessError
 from reference_model.clients.recording import Recording

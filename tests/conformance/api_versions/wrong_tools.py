@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from conformance.api_versions import asking
 from conformance.api_versions import stock_text as text
 from conformance.api_versions.cluster_tables import ClusterTables, Ranges
 from conformance.api_versions.features import Need
@@ -42,7 +43,7 @@ class WrongTool:
 
 
 def _only(keep: Callable[[ClusterTables], Any]) -> Callable[..., ClusterTables]:
-    right = tool.ask_cluster
+    right = asking.ask_cluster
 
     def ask(*arguments: Any, **options: Any) -> ClusterTables:
         cluster = right(*arguments, **options)
