@@ -15,6 +15,7 @@ from pathlib import Path
 from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profile import FOLDER, KRAFT, release_order
 from reports.exports.table_files import ExportedTable, write_tables
+from reports.site.client_versions import served_clients
 from reports.site.rendering import Site
 
 _NAMES = Path(__file__).parent / "api_names.csv"
@@ -65,6 +66,7 @@ def write_advertised(site: Site) -> None:
             *(_api_table(recorded["advertised"], listener) for listener in _TITLES),
             _feature_table(recorded["features"]),
         ],
+        served_clients=list(served_clients(site.folded)),
     )
 
 

@@ -33,7 +33,8 @@ def test_every_property_is_found() -> None:
     """The properties are those in the source, each with its clauses."""
     everything = {**all_properties(), **client_properties()}
     found = {name: each.clauses for name, each in everything.items()}
-    assert found == {each.name: each.clauses for each in properties_in()}
+    # Operations get their rows from the plugin.
+    assert found == {each.name: each.clauses for each in properties_in() if each.clauses}
 
 
 def test_pinned_examples_are_those_of_the_source() -> None:

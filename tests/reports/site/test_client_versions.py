@@ -1,0 +1,91 @@
+"""Which versions of Kafka's own client each release serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reports.grid.grid_tables import read_grid
+from reports.grid.grid_view import FoldedGrid
+from reports.site.client_versions import served_clients, serves
+from tests.reports.site.parsed_pages import all_of, parse, text_of
+from tests.reports.site.sites import (
+    cell_row,
+    clause_row,
+    run_row,
+    target_row,
+    write_tables,
+)
+
+RUN = {"run_id": "20261121T150000Z-0a0b0c0d"}
+CLIENTS = ("2.8.2", "4.4.0")
+
+
+def row_of(client: str) -> str:
+    """Return the row of the operation that is compared with the computed versions."""
+    return f"kafka-clients-{client}.consume-in-group"
+
+
+def grid_of(out_dir: Path, verdicts: dict[tuple[str, str], str]) -> FoldedGrid:
+    """Return a grid of operations: a verdict by client and release."""
+    releases = dict.fromkeys(release for _, release in verdicts)
+    write_tables(
+        out_dir,
+        runs=[run_row(**RUN)],
+        targets=[
+            target_row(f"apache-kafka-{release}", role="operation", **RUN) for release in releases
+        ],
+        clauses=[
+            clause_row(row_of(client), place, role="operation")
+            for place, client in enumerate(CLIENTS)
+        ],
+        cells=[
+            cell_row(row_of(client), f"apache-kafka-{release}", verdict, **RUN)
+            for (client, release), verdict in verdicts.items()
+        ],
+        ranges=[],
+        failures=[],
+    )
+    return FoldedGrid(read_grid(out_dir))
+
+
+@pytest.mark.parametrize(
+    ("release", "client", "served"),
+    [
+        ("4.4.0", "4.4.0", True),
+        ("4.0.2", "0.10.2.2", False),
+        ("4.0.2", "0.11.0.3", True),
+        ("3.9.2", "0.10.0.1", True),
+        ("0.10.2.2", "4.0.2", False),
+        ("0.10.2.2", "3.9.2", True),
+        ("0.11.0.3", "4.4.0", True),
+    ],
+)
+def test_release_serves_a_client_if_they_share_each_request(
+    release: str, client: str, served: bool
+) -> None:
+    """4.0 dropped what clients before 0.11 send, and its clients what brokers before 0.11 read (KIP-896)."""
+    assert serves(release, client) is served
+
+
+def test_what_was_tried_confirms_or_contradicts(tmp_path: Path) -> None:
+    """A contradiction is marked: the computed version or the client is wrong."""
+    verdicts = {
+        ("2.8.2", "2.8.2"): "conforms",
+        ("4.4.0", "2.8.2"): "violates",
+        ("2.8.2", "0.10.2.2"): "conforms",
+        ("4.4.0", "0.10.2.2"): "informational",
+    }
+    rows = {each.release: each for each in served_clients(grid_of(tmp_path, verdicts))}
+    assert rows["2.8.2"].tried == ("2.8.2 ✓ works", "4.4.0 ✕ violates !")
+    assert rows["0.10.2.2"].tried == ("2.8.2 ✓ works", "4.4.0 ≈ unsupported")
+    assert rows["4.4.0"].tried == ()
+
+
+def test_page_has_a_row_for_each_release(small_site: Path) -> None:
+    """Also without operations."""
+    page = parse(small_site / "advertised.html")
+    rows = [text_of(row) for row in all_of(page, "tr")]
+    assert "4.4.0 0.11.0.3 4.4.0 –" in rows
+    assert "0.10.2.2 0.10.0.1 3.9.2 –" in rows
