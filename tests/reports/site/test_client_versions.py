@@ -9,14 +9,14 @@ import pytest
 from reports.grid.grid_tables import read_grid
 from reports.grid.grid_view import FoldedGrid
 from reports.site.client_versions import served_clients, serves
-from tests.reports.site.parsed_pages import all_of, parse, text_of
-from tests.reports.site.sites import (
+from tests.reports.roll_up_tables import (
     cell_row,
     clause_row,
     run_row,
     target_row,
     write_tables,
 )
+from tests.reports.site.parsed_pages import all_of, parse, text_of
 
 RUN = {"run_id": "20261121T150000Z-0a0b0c0d"}
 CLIENTS = ("2.8.2", "4.4.0")
