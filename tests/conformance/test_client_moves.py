@@ -46,6 +46,9 @@ LOOP = recorded(
     *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
 )
 CUT_SHORT = replace(HEALTHY.recording, cut_short="the client got enough responses")
+CLOSED_BY_BROKER = replace(
+    CUT_SHORT, connections=(opened(closed_ms=5, closed_by="broker"), opened())
+)
 HEALS = Script(heals_after_ms=700)
 SILENT_CLIENT = FakeClient(
     healthy=FakePlay(recording=HEALTHY.recording, result=FakeResult(outcome=None))
@@ -110,6 +113,14 @@ def seen(recording: Recording) -> FakePlay:
                 recording=CUT_SHORT, result=FakeResult(asks=(FakeAsk(ok=False), FakeAsk(ok=True)))
             ),
             id="first-ask-fails",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            FakePlay(
+                recording=CLOSED_BY_BROKER,
+                result=FakeResult(asks=(FakeAsk(ok=True), FakeAsk(ok=False))),
+            ),
+            id="broker-closed-a-connection",
         ),
         pytest.param(assert_gives_no_ids, seen(recorded(asked(5))), id="no-ids"),
         pytest.param(
@@ -202,6 +213,15 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             ),
             "the client got metadata but does not work\nTimeoutException",
             id="last-ask-fails",
+        ),
+        pytest.param(
+            assert_keeps_working,
+            FakePlay(
+                recording=CLOSED_BY_BROKER,
+                result=FakeResult(asks=(FakeAsk(ok=False), FakeAsk(ok=False))),
+            ),
+            "the client got metadata but does not work\nTimeoutException",
+            id="more-asks-fail-than-connections-are-closed",
         ),
         pytest.param(
             assert_gives_no_ids,
