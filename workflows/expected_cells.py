@@ -2,9 +2,10 @@
 
     python -m workflows.expected_cells RUNS EXPECTED.json [--write]
 
-`EXPECTED.json` has, by target, the ids of the clauses that it violates on any listener and of those that are
-inconclusive, and by hand also of those that are inconclusive on a slow machine. Exit status: 0 if every target that was judged has a complete run with just these verdicts and each
-inconclusive cell has its reason, else 1. With `--write` the entries of the targets that were judged are replaced.
+`EXPECTED.json` has, by target, the ids of the clauses or operations that are violated on any listener and of those
+that are inconclusive, and by hand also of those that are inconclusive on a slow machine. Exit status: 0 if every
+target that was judged has a complete run with just these verdicts and each inconclusive cell has its reason, else 1.
+With `--write` the entries of the targets that were judged are replaced.
 """
 
 from __future__ import annotations
