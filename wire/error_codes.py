@@ -153,6 +153,10 @@ class ErrorCode(enum.IntEnum):
     def __repr__(self) -> str:
         return f"{self.name} ({self.value})"
 
+    def __reduce_ex__(self, protocol: object) -> tuple[type[ErrorCode], tuple[int]]:
+        """Pickle by number: Python before 3.11.3 does it by name, which an unknown code has only in its own process."""
+        return type(self), (self.value,)
+
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:
         if not isinstance(value, int):

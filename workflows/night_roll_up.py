@@ -29,7 +29,9 @@ def unpack(kept: Path) -> Path:
     history = kept / HISTORY
     if (kept / ARCHIVE).exists():
         with tarfile.open(kept / ARCHIVE) as archive:
-            archive.extractall(kept, filter="data")
+            # Python before 3.11.4 has no filters; the archive is this module's own.
+            archive.extraction_filter = getattr(tarfile, "data_filter", None)
+            archive.extractall(kept)
     return history
 
 
