@@ -178,23 +178,26 @@ def write_cells(site: Site) -> None:
     history = ClauseHistory.group(site)
     kept = {(row.run_id, row.signature): row for row in site.history.failures or ()}
     clauses = {clause.clause: clause for clause in site.folded.grid.clauses}
-    for clause, cells in site.folded.cells.items():
-        for place, cell in enumerate(cells):
-            for listener in cell.listeners:
-                if listener.verdict not in PLAIN:
-                    _write_cell(site, clauses[clause], place, listener, history[clause], kept)
+    for folded in site.folded.by_role.values():
+        for clause, cells in folded.cells.items():
+            for place, cell in enumerate(cells):
+                for listener in cell.listeners:
+                    if listener.verdict not in PLAIN:
+                        judged = clauses[clause]
+                        _write_cell(site, folded, judged, place, listener, history[clause], kept)
 
 
 def _write_cell(
     site: Site,
+    folded: FoldedGrid,
     clause: GridClause,
     place: int,
     listener: ListenerCell,
     history: ClauseHistory,
     kept: Mapping[tuple[str, str], KeptFailure],
 ) -> None:
-    cells = site.folded.cells[clause.clause]
-    cell, column = cells[place], site.folded.columns[place]
+    cells = folded.cells[clause.clause]
+    cell, column = cells[place], folded.columns[place]
 
     def own(rows: list[Any] | None) -> list[Any] | None:
         if rows is None:
@@ -218,10 +221,10 @@ def _write_cell(
         transitions=own(history.transitions),
         flakes=own(history.flakes),
         neighbours=[
-            (site.folded.columns[other], cells[other])
+            (folded.columns[other], cells[other])
             for other in range(place - 3, place + 4)
             if 0 <= other < len(cells)
-            and site.folded.columns[other].implementation == column.implementation
+            and folded.columns[other].implementation == column.implementation
         ],
         page_of=page_of,
     )

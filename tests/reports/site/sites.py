@@ -205,6 +205,7 @@ def write_site_with_operations(out_dir: Path) -> Path:
     tables = site_tables()
     run = {"run_id": "20261121T150000Z-0a0b0c0d"}
     works, fails = "librdkafka-2.12.1.produce", "librdkafka-2.12.1.idempotent-produce"
+    loses = "librdkafka-2.12.1.headers"
     return write_small_site(
         out_dir,
         runs=[*tables["runs"], run_row(**run)],
@@ -216,7 +217,7 @@ def write_site_with_operations(out_dir: Path) -> Path:
             *tables["clauses"],
             *(
                 clause_row(clause, place, role="operation", source="librdkafka 2.12.1")
-                for place, clause in enumerate((works, fails))
+                for place, clause in enumerate((works, fails, loses))
             ),
         ],
         cells=[
@@ -224,6 +225,8 @@ def write_site_with_operations(out_dir: Path) -> Path:
             *(cell_row(works, target, **run) for target in (NEW, OLD)),
             cell_row(fails, NEW, **run),
             cell_row(fails, OLD, "not_applicable", reason="0.10 has no producer ids", **run),
+            cell_row(loses, NEW, **run),
+            cell_row(loses, OLD, "inconclusive", reason="the release ended", **run),
         ],
     )
 

@@ -20,6 +20,7 @@ from tests.reports.site.sites import (
     NAMED,
     NEW,
     NEW_CLIENT,
+    OLD,
     OLD_CLIENT,
     ORDER,
     OTHER,
@@ -75,7 +76,7 @@ def test_release_may_stand_in_the_grids_of_two_roles(with_operations: Path) -> N
     assert _heads(operations, "col") == ["Clause", "Holds in Apache Kafka", "4.4.0", "2.8.2"]
     assert _heads(operations, "rowgroup") == ["librdkafka 2.12.1"]
     counts = summarise(read_grid(with_operations), with_operations).cells
-    assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 2
+    assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 2 * 3
 
 
 def test_page_of_a_release_has_both_its_roles(with_operations: Path) -> None:
@@ -135,3 +136,12 @@ def test_what_does_not_apply_to_a_role_is_not_counted(two_roles: Path) -> None:
     counts = summarise(grid, two_roles).cells
     assert sum(counts.values()) == len(CLAUSES) * len(TARGETS) + 3 * 2
     assert counts[Verdict.NOT_RUN] == 3
+
+
+def test_operation_has_only_neighbours_in_which_it_was_tried(with_operations: Path) -> None:
+    """The page of a cell of an operation names the releases of its grid, and no others."""
+    page = parse(
+        with_operations / addresses.cell_page("librdkafka-2.12.1.headers", OLD, "plaintext")
+    )
+    neighbours = next(each for each in all_of(page, "table") if "neighbouring" in text_of(each))
+    assert _heads(neighbours, "row") == ["Apache Kafka 4.4.0", "Apache Kafka 2.8.2 this one"]
