@@ -60,7 +60,12 @@ def minimal_values() -> MinimalValues:
 
 
 def minimal_request(
-    api: Api, api_version: int, *, layout: int | None = None, correlation_id: int = CORRELATION_ID
+    api: Api,
+    api_version: int,
+    *,
+    layout: int | None = None,
+    correlation_id: int = CORRELATION_ID,
+    client_id: str | None = PLAIN_CLIENT_ID,
 ) -> Request:
     """Return the minimal request for one version of an API.
 
@@ -69,6 +74,7 @@ def minimal_request(
         api_version: the version in the header.
         layout: the version whose layout header and body use; `api_version` if None.
         correlation_id: the correlation id in the header.
+        client_id: the client id in the header.
     """
     written = api_version if layout is None else layout
     values = minimal_values()
@@ -77,7 +83,7 @@ def minimal_request(
         request_api_key=api.api_key,
         request_api_version=api_version,
         correlation_id=correlation_id,
-        client_id=PLAIN_CLIENT_ID,
+        client_id=client_id,
     )
     body = encode(_message(api.request, own), version=written)
     return encode_request(header, body, layout=api.layout(written))

@@ -21,16 +21,15 @@ from clauses.catalogue import catalogue
 from conformance.commands.errors import CouldNotTell, UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import selected_targets
-from conformance.mutation import clients, in_memory, over_tcp, releases
+from conformance.mutation import in_memory, models, over_tcp, releases
 from conformance.mutation.kills_over_tcp import counted_kills
+from conformance.mutation.model_subjects import SUBJECTS
 from conformance.mutation.properties import all_properties
 from conformance.mutation.score import Blame, Kill, Score
 from conformance.mutation.tables import markdown, summary, terminal_tables
 from conformance.mutation.tails import SEEDS_OF_TAILS, measured_reaches
 from conformance.mutation.trials import FIRST_SEED
 from fixtures.errors import HarnessError
-from fixtures.registry.model_clients import MODEL
-from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS
 from reference_model.defects.equivalent import EQUIVALENT_CHANGES
 from reference_model.profile import REFERENCE
@@ -38,7 +37,6 @@ from reference_model.profile import REFERENCE
 WIDEST_LINE = 220
 SEEDS = 30
 QUICK_SEEDS = 3
-OF_MODEL_CLIENT = f"{MODEL}+"
 NOTHING_FOUND = Blame(defect="", breaks=(), violated=(), transport="in memory")
 
 
@@ -47,39 +45,45 @@ class Planted(NamedTuple):
 
     Attributes:
         defects: names of defects of the reference broker.
-        faults: names of faults of the model client.
+        faults: by model, names of its faults.
     """
 
     defects: list[str]
-    faults: list[str]
+    faults: dict[str, list[str]]
 
     @property
     def is_everything(self) -> bool:
         """Whether nothing is left out."""
-        return set(self.defects) == set(DEFECTS) and set(self.faults) == set(FAULTS)
+        return set(self.defects) == set(DEFECTS) and all(
+            set(self.faults[model]) == set(subject.faults) for model, subject in SUBJECTS.items()
+        )
 
 
 def selected_planted(patterns: Sequence[str]) -> Planted:
     """Return the defects and faults that match names or globs; all if there are no patterns.
 
     Args:
-        patterns: each matches defects and faults; one that begins with "model+" matches faults alone.
+        patterns: each matches defects and faults; one that begins with a model and "+" matches its faults alone.
 
     Raises:
         UnknownName: a pattern matches nothing.
         InvalidFile: a file of the registry does not follow its schema.
     """
     defects: dict[str, None] = {}
-    faults: dict[str, None] = {}
+    faults: dict[str, dict[str, None]] = {model: {} for model in SUBJECTS}
     for pattern in patterns or ("*",):
-        of_clients = pattern.startswith(OF_MODEL_CLIENT)
-        found = fnmatch.filter(FAULTS, pattern.removeprefix(OF_MODEL_CLIENT))
-        faults.update(dict.fromkeys(found))
-        if not of_clients:
-            defects.update(dict.fromkeys(_selected_defects(pattern, may_be_none=bool(found))))
+        model, plus, name = pattern.partition("+")
+        of_one_model = plus and model in SUBJECTS
+        found = 0
+        for each in [model] if of_one_model else SUBJECTS:
+            matching = fnmatch.filter(SUBJECTS[each].faults, name if of_one_model else pattern)
+            faults[each].update(dict.fromkeys(matching))
+            found += len(matching)
+        if not of_one_model:
+            defects.update(dict.fromkeys(_selected_defects(pattern, may_be_none=found > 0)))
         elif not found:
-            raise UnknownName(f"no fault of the model client matches {pattern!r}")
-    return Planted(list(defects), list(faults))
+            raise UnknownName(f"no fault of {model} matches {name!r}")
+    return Planted(list(defects), {model: list(names) for model, names in faults.items()})
 
 
 def _selected_defects(pattern: str, *, may_be_none: bool) -> list[str]:
@@ -103,13 +107,16 @@ def measured_score(
         score = _score_of_brokers(
             planted.defects, seeds=seeds, jobs=jobs, sockets=sockets, quick=quick, folder=folder
         )
-    if planted.faults:
-        with _progress("planted faults of the model client") as advance:
-            found = clients.measure(planted.faults, seeds=seeds, jobs=jobs, advance=advance)
+    for model, names in planted.faults.items():
+        if not names:
+            continue
+        subject = SUBJECTS[model]
+        with _progress(f"planted faults of {model}") as advance:
+            found = models.measure(subject, names, seeds=seeds, jobs=jobs, advance=advance)
         score = dataclasses.replace(
             score,
-            clauses=[*score.clauses, *clients.judged_clauses()],
-            model_client=found.reference,
+            clauses=[*score.clauses, *models.judged_clauses(subject)],
+            models={**score.models, model: found.reference},
             kills=[*score.kills, *found.kills],
             blames=[*score.blames, *found.blames],
             kills_of_property={**score.kills_of_property, **found.kills_of_property},
@@ -208,9 +215,9 @@ def mutation(
     in_memory_only: bool,
     out: Path | None,
 ) -> None:
-    """Run the properties against the reference broker with each planted defect, and against the model client with each fault.
+    """Run the properties against the reference broker with each planted defect, and against the model client and proxy with each fault.
 
-    DEFECT is a name or glob ("tags-*"); everything if none is given, and "model+*" for all faults of the model client.
+    DEFECT is a name or glob ("tags-*"); everything if none is given. "model+*" names all faults of the model client, "model-proxy+*" those of the model proxy.
     The command fails unless exactly the clauses that each defect breaks are found violated. If all defects are tried, each clause must also have enough defects, each
     property must kill at least one, and a standard run must reach the rare values of every dimension of a request.
     """

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from clauses.catalogue import Clause
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
-from reference_model.listeners import PLAINTEXT
+from reference_model.listeners import PLAINTEXT, UPSTREAM
 from reference_model.scram import SCRAM
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
@@ -54,6 +54,14 @@ NEEDS: Mapping[str, Need] = {
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.mechanisms,
         "the target offers no SCRAM: its release is too old, or the way it was started does not allow the suite to "
         "add a user",
+    ),
+    "upstream": Need(
+        lambda broker: broker.has_listener(UPSTREAM),
+        "the target is not a proxy with a known upstream",
+    ),
+    "upstream_link": Need(
+        lambda broker: broker.running.upstream_link is not None,
+        "the suite does not stand between the proxy and its upstream, because it started neither",
     ),
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),

@@ -29,6 +29,7 @@ from conformance.engine.prerequisites import NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
+from reference_model.listeners import UPSTREAM
 from strategies.hypothesis_adapter import (
     body_of,
     is_drawn,
@@ -90,6 +91,11 @@ class Property:
     def is_deep(self) -> bool:
         """Whether the property takes too long for a standard run."""
         return any(mark.name == marks.DEEP for mark in self.marks)
+
+    @property
+    def is_about_proxies(self) -> bool:
+        """Whether the property needs the broker behind a proxy."""
+        return UPSTREAM in self.needs
 
     @property
     def max_examples(self) -> int:
@@ -202,8 +208,15 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
 
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
-    """Return every property of brokers, by name."""
-    return {found.name: found for found in _search(conformance.brokers)}
+    """Return every property of brokers, by name; those of proxies alone are not among them."""
+    found = _search(conformance.brokers)
+    return {each.name: each for each in found if not each.is_about_proxies}
+
+
+@functools.cache
+def proxy_properties() -> Mapping[str, Property]:
+    """Return every property of proxies alone, by name."""
+    return {each.name: each for each in _search(conformance.brokers) if each.is_about_proxies}
 
 
 @functools.cache

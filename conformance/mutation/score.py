@@ -118,7 +118,7 @@ class Score:
     Attributes:
         clauses: the clauses that were judged.
         reference: the clauses that the plain reference broker was found to violate; there must be none.
-        model_client: the same about the plain model client; None if no property of clients was tried.
+        models: the same about the plain model client and the plain model proxy, by id, if they were tried.
         kills: one per clause and defect that breaks it.
         blames: one per defect and transport.
         kills_of_property: by property, how many of the defects that break its clauses it caught.
@@ -135,7 +135,7 @@ class Score:
     seeds: int
     complete: bool
     reaches: Sequence[Reach] = ()
-    model_client: Blame | None = None
+    models: Mapping[str, Blame] = field(default_factory=dict)
 
     @cached_property
     def findings(self) -> list[str]:
@@ -154,10 +154,10 @@ class Score:
 
     @property
     def _without_defect(self) -> Mapping[str, Blame]:
-        named = {"the reference broker without a defect": self.reference}
-        if self.model_client is not None:
-            named["the model client without a fault"] = self.model_client
-        return named
+        return {
+            "the reference broker without a defect": self.reference,
+            **{f"{model} without a fault": plain for model, plain in self.models.items()},
+        }
 
     def _wrong_blames(self) -> Iterable[str]:
         for blame in self.blames:

@@ -1,0 +1,109 @@
+"""What properties of proxies ask and assert, with the broker behind the proxy and what lies between the two."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+from hypothesis import assume
+
+from conformance.assertions.other_apis import advertised_table
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.under_test.broker import Broker
+from reference_model.listeners import UPSTREAM
+from reference_model.proxies.model_proxy import api_versions_body
+from strategies.minimal_requests import minimal_request
+from strategies.passed_requests import PassedRequest
+from wire.errors import DecodeError
+from wire.exchange import Outcome, Request
+from wire.frames import SIZE_BYTES
+from wire.headers import CORRELATION_ID_BYTES
+
+SLOWEST_END_S = 5.0
+"""Within this time a proxy has to end or answer a client's connection after that to its upstream broke."""
+
+
+@functools.lru_cache(maxsize=8)
+def upstream_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
+    """Return the versions that the broker behind a proxy lists, by key.
+
+    Raises:
+        HarnessError: its table cannot be read.
+    """
+    return {
+        entry.api_key: (entry.min_version, entry.max_version)
+        for entry in advertised_table(broker.sibling(UPSTREAM))
+    }
+
+
+def assume_passed(broker: Broker, passed: PassedRequest) -> Request:
+    """Return the request in a version that the proxy lists; reject the example if there is none."""
+    listed = next(
+        (each for each in advertised_table(broker) if each.api_key == passed.api_key), None
+    )
+    assume(listed is not None)
+    assert listed is not None
+    version = listed.max_version - passed.below_newest
+    api = api_catalogue().find(passed.api_key, version)
+    assume(api is not None and version >= listed.min_version)
+    assert api is not None
+    return minimal_request(
+        api, version, correlation_id=passed.correlation_id, client_id=passed.client_id
+    )
+
+
+def _without_correlation_id(payload: bytes) -> bytes:
+    start, end = SIZE_BYTES, SIZE_BYTES + CORRELATION_ID_BYTES
+    return payload[:start] + payload[end:]
+
+
+def arrived_unchanged(broker: Broker, sent: Request) -> str:
+    """Return what is wrong with a request as it reached the broker behind a proxy; empty if nothing is."""
+    assert broker.running.upstream_link is not None
+    payload = sent.data[SIZE_BYTES:]
+    arrived = broker.running.upstream_link.passed()
+    if any(_without_correlation_id(each) == _without_correlation_id(payload) for each in arrived):
+        return ""
+    same_api = [each for each in arrived if each[:SIZE_BYTES] == payload[:SIZE_BYTES]]
+    latest = same_api[-1].hex() if same_api else "no request of this API and version"
+    return (
+        f"the upstream does not get the request {payload.hex()}; the latest that it gets: {latest}"
+    )
+
+
+def names_that_arrived(broker: Broker) -> list[tuple[str, str]]:
+    """Return the names and versions of software that reached the broker behind a proxy, the latest last."""
+    assert broker.running.upstream_link is not None
+    found = []
+    for payload in broker.running.upstream_link.passed():
+        try:
+            read = api_versions_body(payload)
+        except DecodeError:
+            continue
+        if read is not None:
+            found.append((read[1].client_software_name, read[1].client_software_version))
+    return found
+
+
+def assert_ends_soon(broker: Broker, sent: Request, *, is_new: bool, within_s: float) -> None:
+    """Fail if a proxy is silent to a request after the connection to its upstream broke.
+
+    Args:
+        broker: the proxy.
+        sent: the request.
+        is_new: whether the client connects only after the upstream broke; otherwise it was served before.
+        within_s: how long the proxy may take.
+    """
+    link = broker.running.upstream_link
+    assert link is not None
+    if is_new:
+        with link.broken(), broker.connect(silence_bound_s=within_s) as connection:
+            (exchange,) = connection.converse([sent])
+    else:
+        with broker.connect(silence_bound_s=within_s) as connection:
+            connection.converse([sent])
+            with link.broken():
+                (exchange,) = connection.converse([sent])
+    assert exchange.outcome is not Outcome.SILENT, (
+        f"the proxy neither answers nor closes within {within_s:g} s after its upstream broke"
+    )

@@ -1,0 +1,152 @@
+"""What binds a proxy in addition to what binds a broker: that it keeps to its upstream, and changes nothing in passing."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from conformance.assertions.judging import (
+    assert_error,
+    assume_served,
+    assume_unserved,
+    decode_answer,
+    error_code_of,
+    key_ranges,
+    payload_of,
+)
+from conformance.assertions.proxies import (
+    SLOWEST_END_S,
+    arrived_unchanged,
+    assert_ends_soon,
+    assume_passed,
+    names_that_arrived,
+    upstream_table,
+)
+from fixtures.under_test.broker import Broker
+from reference_model.listeners import UPSTREAM
+from strategies.api_versions import api_versions_requests, build_request, unknown_versions
+from strategies.cluster_ids import Given, Ids, build_request_with, ids_given
+from strategies.passed_requests import PASSED_KEYS, PassedRequest, passed_requests
+from strategies.software_names import Software, legal_software
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Request
+
+OWN_KEYS = {API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY}
+"""What a proxy may answer itself, and so list more of than its upstream does."""
+
+
+@pytest.mark.needs("upstream")
+@pytest.mark.clause("PROXY.table-within-upstream")
+@given(sent=api_versions_requests())
+@example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
+def test_table_is_within_that_of_the_upstream(broker: Broker, sent: Request) -> None:
+    """A proxy lists no API and no version that its upstream does not list."""
+    assume_served(broker, sent)
+    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version)
+    upstream = upstream_table(broker)
+    wider = [
+        f"{key}: v{low} to v{high}, the upstream v{upstream[key][0]} to v{upstream[key][1]}"
+        if key in upstream
+        else f"{key}: v{low} to v{high}, the upstream none"
+        for key, (low, high) in key_ranges(answer).items()
+        if key not in OWN_KEYS
+        and (key not in upstream or low < upstream[key][0] or high > upstream[key][1])
+    ]
+    assert not wider, f"the table lists more than that of the upstream: {'; '.join(wider)}"
+
+
+@pytest.mark.needs("upstream")
+@pytest.mark.clause("PROXY.newer-api-versions-answered")
+@given(sent=api_versions_requests(versions=unknown_versions()))
+@example(sent=build_request(version=NEWEST_VERSION))
+@example(sent=build_request(version=NEWEST_VERSION + 1))
+def test_unknown_version_is_answered(broker: Broker, sent: Request) -> None:
+    """A proxy answers a version of ApiVersions that it does not know, and keeps the connection."""
+    assume_unserved(broker, sent)
+    exchange = broker.exchange(sent)
+    decode_answer(exchange, api_version=0)
+    assert_error(exchange, ErrorCode.UNSUPPORTED_VERSION)
+
+
+@pytest.mark.needs("upstream", "upstream_link")
+@pytest.mark.clause("PROXY.requests-unchanged")
+@given(passed=passed_requests())
+@example(passed=PassedRequest(api_key=PASSED_KEYS[0]))
+@example(passed=PassedRequest(api_key=PASSED_KEYS[0], client_id="a" * 200))
+def test_request_arrives_unchanged(broker: Broker, passed: PassedRequest) -> None:
+    """A request that names no address reaches the upstream as it was sent, except for the correlation id."""
+    sent = assume_passed(broker, passed)
+    payload_of(broker.exchange(sent))
+    problem = arrived_unchanged(broker, sent)
+    assert not problem, problem
+
+
+@pytest.mark.needs("upstream")
+@pytest.mark.clause("PROXY.responses-unchanged")
+@given(passed=passed_requests())
+@example(passed=PassedRequest(api_key=PASSED_KEYS[0]))
+@example(passed=PassedRequest(api_key=PASSED_KEYS[1], below_newest=1))
+def test_response_arrives_unchanged(broker: Broker, passed: PassedRequest) -> None:
+    """The response to such a request is the one that the upstream gives."""
+    sent = assume_passed(broker, passed)
+    upstream = broker.sibling(UPSTREAM)
+    before = payload_of(upstream.exchange(sent))
+    proxied = payload_of(broker.exchange(sent))
+    # What changes from one response to the next without a proxy says nothing about the proxy.
+    assume(before == payload_of(upstream.exchange(sent)))
+    assert proxied == before, (
+        f"the response is {proxied.hex()}, that of the upstream {before.hex()}"
+    )
+
+
+@pytest.mark.needs("upstream", "upstream_link")
+@pytest.mark.clause("PROXY.software-name-arrives")
+@given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
+@example(sent=build_request(version=FIRST_FLEXIBLE_VERSION))
+@example(
+    sent=build_request(
+        version=FIRST_FLEXIBLE_VERSION, software=Software("another-client", "1.2.3-SNAPSHOT")
+    )
+)
+def test_software_name_arrives(broker: Broker, sent: Request) -> None:
+    """Name and version of the client's software reach the upstream as the client sent them."""
+    assume_served(broker, sent)
+    assert_error(broker.exchange(sent), ErrorCode.NONE)
+    assert sent.body is not None
+    announced = (sent.body.client_software_name, sent.body.client_software_version)
+    arrived = names_that_arrived(broker)
+    assert announced in arrived, (
+        f"the upstream gets no {announced[0]!r} {announced[1]!r}; "
+        f"the latest that it got: {arrived[-1] if arrived else 'none'}"
+    )
+
+
+@pytest.mark.needs("upstream", "cluster_id")
+@pytest.mark.clause("PROXY.cluster-ids-arrive")
+@given(given_ids=st.sampled_from(Given))
+@example(given_ids=Given.BOTH)
+@example(given_ids=Given.WRONG_CLUSTER)
+@example(given_ids=Given.WRONG_NODE)
+def test_cluster_ids_are_judged_by_the_upstream(broker: Broker, given_ids: Given) -> None:
+    """A proxy responds to a client's cluster id and node id with the error that its upstream gives."""
+    sent = build_request_with(
+        ids_given(given_ids, Ids(broker.identity.cluster_id, broker.identity.node_id))
+    )
+    upstream = error_code_of(broker.sibling(UPSTREAM).exchange(sent))
+    proxied = error_code_of(broker.exchange(sent))
+    assert proxied == upstream, f"the response has the error {proxied!r}, and not {upstream!r}"
+
+
+@pytest.mark.in_order
+@pytest.mark.needs("upstream", "upstream_link")
+@pytest.mark.clause("PROXY.broken-upstream-closes")
+@given(sent=api_versions_requests(max_version=0), is_new=st.booleans())
+@example(sent=build_request(version=0), is_new=True)
+@example(sent=build_request(version=0), is_new=False)
+def test_broken_upstream_is_no_silence(broker: Broker, sent: Request, is_new: bool) -> None:
+    """If its upstream breaks, a proxy ends or answers: a new connection, and one that was used before."""
+    assert_ends_soon(broker, sent, is_new=is_new, within_s=SLOWEST_END_S)

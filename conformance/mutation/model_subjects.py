@@ -1,0 +1,75 @@
+"""The correct models in which faults are planted and that are judged in memory: the model client and the model proxy."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from conformance.engine.budgets import CLIENT_EXAMPLES
+from conformance.engine.client_prerequisites import why_not_applicable
+from conformance.mutation.properties import Property, client_properties, proxy_properties
+from fixtures.client.patience import Patience
+from fixtures.registry.model_clients import MODEL
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.in_memory_client import in_memory_client
+from fixtures.under_test.in_memory_proxy import MODEL_PROXY, InMemoryProxy, in_memory_proxy
+from reference_model.clients import faults as client_faults
+from reference_model.listeners import PLAINTEXT
+from reference_model.planted import Fault
+from reference_model.proxies import FAULTS as PROXY_FAULTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A model, its planted faults, and the properties that judge it.
+
+    Attributes:
+        name: the model's id, which its faults follow after a "+".
+        faults: its faults by name.
+        properties: returns the properties that may judge it, by name.
+        with_fault: returns the model with a fault, or the plain one for an empty name; always the same instance.
+        applies: returns whether a property can judge it.
+        examples_of: returns how many examples a real run draws for a property.
+    """
+
+    name: str
+    faults: Mapping[str, Fault]
+    properties: Callable[[], Mapping[str, Property]]
+    with_fault: Callable[[str], Broker | ClientUnderTest]
+    applies: Callable[[Property], bool]
+    examples_of: Callable[[Property], int]
+
+
+@functools.cache
+def _client(fault: str) -> ClientUnderTest:
+    return in_memory_client(fault)
+
+
+@functools.cache
+def _proxy(fault: str) -> InMemoryProxy:
+    # In memory nothing takes time, so a fault may keep properties waiting as often as it likes.
+    return InMemoryProxy(in_memory_proxy(fault), PLAINTEXT, patience=Patience(math.inf))
+
+
+SUBJECTS: Mapping[str, Subject] = {
+    MODEL: Subject(
+        name=MODEL,
+        faults=client_faults.FAULTS,
+        properties=client_properties,
+        with_fault=_client,
+        applies=lambda judged: why_not_applicable(judged.needs, _client("")) is None,
+        examples_of=lambda _: CLIENT_EXAMPLES,
+    ),
+    MODEL_PROXY: Subject(
+        name=MODEL_PROXY,
+        faults=PROXY_FAULTS,
+        properties=proxy_properties,
+        with_fault=_proxy,
+        applies=lambda judged: bool(judged.listeners_of(_proxy(""))),
+        examples_of=lambda judged: judged.max_examples,
+    ),
+}
+"""The models by their ids."""

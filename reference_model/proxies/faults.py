@@ -1,0 +1,200 @@
+"""Planted faults of the model proxy: what real proxies do wrong, or could."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+
+from reference_model.planted import Fault, planting
+from reference_model.proxies.model_proxy import (
+    NEWER_THAN_UPSTREAM,
+    NO_RESPONSE,
+    ModelProxy,
+    api_versions_body,
+    with_table,
+)
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from wire.codec import decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.headers import (
+    CORRELATION_ID_BYTES,
+    correlation_id_bytes,
+    read_error_code,
+    read_request_start,
+    request_header_version,
+)
+
+FAULTS: dict[str, Fault] = {}
+"""Every planted fault of the model proxy, by name."""
+fault = functools.partial(planting, FAULTS)
+
+List = Callable[[ApiVersion, int], ApiVersion]
+Pass = Callable[[bytes], bytes]
+
+
+def _up_to(entry: ApiVersion, newest: int) -> ApiVersion:
+    return dataclasses.replace(entry, max_version=newest)
+
+
+@fault(ModelProxy.listed, "PROXY.table-within-upstream")
+def lists_what_it_knows_itself(
+    proxy: ModelProxy, decide: List, entry: ApiVersion, api_version: int
+) -> ApiVersion:
+    """It lists every version that it knows, whatever its upstream serves."""
+    return _up_to(entry, entry.max_version + NEWER_THAN_UPSTREAM)
+
+
+@fault(ModelProxy.listed, "PROXY.table-within-upstream")
+def lists_what_it_knows_in_v0(
+    proxy: ModelProxy, decide: List, entry: ApiVersion, api_version: int
+) -> ApiVersion:
+    """It looks at its upstream's table only in the flexible versions of ApiVersions."""
+    if api_version < FIRST_FLEXIBLE_VERSION:
+        return _up_to(entry, entry.max_version + NEWER_THAN_UPSTREAM)
+    return decide(entry, api_version)
+
+
+@fault(ModelProxy.listed, "PROXY.table-within-upstream")
+def lists_versions_from_0(
+    proxy: ModelProxy, decide: List, entry: ApiVersion, api_version: int
+) -> ApiVersion:
+    """It lists versions that its upstream has removed."""
+    return dataclasses.replace(decide(entry, api_version), min_version=0)
+
+
+@fault(ModelProxy.table_passed, "PROXY.table-within-upstream")
+def adds_an_api_of_its_own(
+    proxy: ModelProxy, decide: Callable[[bytes, int], bytes], response: bytes, api_version: int
+) -> bytes:
+    """It lists an API that its upstream does not have."""
+    passed = decide(response, api_version)
+    if read_error_code(passed) != ErrorCode.NONE:
+        return passed
+    after_id = passed[CORRELATION_ID_BYTES:]
+    body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
+    own = ApiVersion(api_key=20_001, min_version=0, max_version=1)
+    return passed[:CORRELATION_ID_BYTES] + encode(
+        with_table(body, (*body.api_keys, own)), version=api_version
+    )
+
+
+@fault(ModelProxy.refusal, "PROXY.newer-api-versions-answered")
+def answers_unknown_versions_without_an_error(
+    proxy: ModelProxy, decide: Pass, request: bytes
+) -> bytes:
+    """It answers a version of ApiVersions that it does not know as if that were v0."""
+    answer = decide(request)
+    return answer[:CORRELATION_ID_BYTES] + b"\0\0" + answer[CORRELATION_ID_BYTES + 2 :]
+
+
+@fault(ModelProxy.refusal, "PROXY.newer-api-versions-answered")
+def answers_unknown_versions_in_the_flexible_layout(
+    proxy: ModelProxy, decide: Pass, request: bytes
+) -> bytes:
+    """It answers a version of ApiVersions that it does not know in its newest layout, and not in that of v0."""
+    body = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return correlation_id_bytes(request) + encode(body, version=FIRST_FLEXIBLE_VERSION)
+
+
+@fault(ModelProxy.refusal, "PROXY.newer-api-versions-answered")
+def closes_on_the_next_version(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """Its decoder fails on the version after its newest one, and that ends the connection."""
+    is_next = read_request_start(request).api_version == NEWEST_VERSION + 1
+    return NO_RESPONSE if is_next else decide(request)
+
+
+@fault(ModelProxy.request_passed, "PROXY.requests-unchanged")
+def drops_the_client_id(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """It replaces the client id of requests that it does not know by null."""
+    if read_request_start(request).api_key == API_VERSIONS_KEY:
+        return request
+    length = int.from_bytes(request[8:10], signed=True)
+    return request[:8] + b"\xff\xff" + request[10 + max(length, 0) :]
+
+
+@fault(ModelProxy.request_passed, "PROXY.requests-unchanged")
+def cuts_off_the_last_byte_of_long_requests(
+    proxy: ModelProxy, decide: Pass, request: bytes
+) -> bytes:
+    """It loses the last byte of a request that does not fit its buffer of 100 bytes."""
+    if read_request_start(request).api_key == API_VERSIONS_KEY:
+        return request
+    return request[:-1] if len(request) > 100 else request
+
+
+@fault(ModelProxy.response_passed, "PROXY.responses-unchanged")
+def adds_a_byte_to_responses(proxy: ModelProxy, decide: Pass, response: bytes) -> bytes:
+    """It appends a byte to every response that it does not know."""
+    return response + b"\0"
+
+
+@fault(ModelProxy.response_passed, "PROXY.responses-unchanged")
+def changes_a_byte_of_responses(proxy: ModelProxy, decide: Pass, response: bytes) -> bytes:
+    """It changes a byte in the middle of a longer response."""
+    middle = len(response) // 2
+    return response[:middle] + bytes([response[middle] ^ 1]) + response[middle + 1 :]
+
+
+def _with_body(request: bytes, **changes: object) -> bytes:
+    """Return an ApiVersions request with changes in its body; any other request as it is."""
+    found = api_versions_body(request)
+    if found is None:
+        return request
+    header, body = found
+    version = header.request_api_version
+    known = {name: value for name, value in changes.items() if value is not None}
+    changed: ApiVersionsRequest = dataclasses.replace(body, **known)  # type: ignore[arg-type]
+    return encode(header, version=request_header_version(header.request_api_key, version)) + encode(
+        changed, version=version
+    )
+
+
+@fault(ModelProxy.request_passed, "PROXY.software-name-arrives")
+def names_itself(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """It announces its own name to its upstream instead of the client's."""
+    return _with_body(request, client_software_name="a-proxy", client_software_version="1")
+
+
+@fault(ModelProxy.request_passed, "PROXY.software-name-arrives")
+def shortens_the_software_version(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """It cuts the version of the client's software after 8 characters."""
+    found = api_versions_body(request)
+    version = found[1].client_software_version[:8] if found else None
+    return _with_body(request, client_software_version=version)
+
+
+@fault(ModelProxy.request_passed, "PROXY.cluster-ids-arrive")
+def drops_the_ids(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """It passes on no cluster id and no node id, so a misrouted client never learns of it."""
+    found = api_versions_body(request)
+    if found is None or found[0].request_api_version < 5:
+        return request
+    header, body = found
+    without = dataclasses.replace(body, cluster_id=None, node_id=-1)
+    version = header.request_api_version
+    return encode(header, version=2) + encode(without, version=version)
+
+
+@fault(ModelProxy.table_passed, "PROXY.cluster-ids-arrive")
+def hides_the_demand_to_rebootstrap(
+    proxy: ModelProxy, decide: Callable[[bytes, int], bytes], response: bytes, api_version: int
+) -> bytes:
+    """It reports REBOOTSTRAP_REQUIRED as UNKNOWN_SERVER_ERROR, because it does not know that error."""
+    if read_error_code(response) == ErrorCode.REBOOTSTRAP_REQUIRED:
+        unknown = ErrorCode.UNKNOWN_SERVER_ERROR.to_bytes(2, signed=True)
+        return response[:CORRELATION_ID_BYTES] + unknown + response[CORRELATION_ID_BYTES + 2 :]
+    return decide(response, api_version)
+
+
+@fault(ModelProxy.closes_with_upstream, "PROXY.broken-upstream-closes")
+def stays_silent_after_its_upstream(proxy: ModelProxy, decide: Callable[[], bool]) -> bool:
+    """It keeps the client's connection open although that to its upstream is gone."""
+    return False

@@ -1,0 +1,204 @@
+"""A correct proxy, without a socket: it stands between a client and the reference broker.
+
+It passes on every frame as it is, except for ApiVersions: it lists only what it and its upstream both know, and it
+answers versions that it does not know itself. Each method that decides something can be replaced by a planted fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reference_model.connection_states import ConnectionState
+from reference_model.responses import encode_body
+from reference_model.state_machine import BrokerConnection, ReferenceBroker
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from wire.codec import decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.frames import FrameReader, encode_frame
+from wire.headers import (
+    CORRELATION_ID_BYTES,
+    RequestHeader,
+    correlation_id_bytes,
+    read_error_code,
+    read_request_start,
+    request_header_version,
+)
+
+LOWERED_KEYS = {METADATA_KEY: 8}
+"""The proxy lists fewer versions of these APIs than its upstream: by key, the newest version that it knows."""
+NO_RESPONSE = b""
+"""Instead of a response: the connection ends."""
+NEWER_THAN_UPSTREAM = 3
+"""How many versions of every other API the proxy knows beyond those of its upstream, but must not list."""
+
+
+class ModelProxy:
+    """The state shared by all connections to a proxy.
+
+    Attributes:
+        upstream: the broker that it stands in front of.
+        passed: the payloads of all requests that it has passed on.
+        is_cut_off: whether its connections to the upstream break.
+    """
+
+    def __init__(self, upstream: ReferenceBroker) -> None:
+        self.upstream = upstream
+        self.passed: list[bytes] = []
+        self.is_cut_off = False
+
+    def connect(self) -> ProxyConnection:
+        """Open a new connection."""
+        return ProxyConnection(self)
+
+    def knows(self, api_version: int) -> bool:
+        """Return whether it can decode a version of ApiVersions."""
+        return 0 <= api_version <= NEWEST_VERSION
+
+    def refusal(self, request: bytes) -> bytes:
+        """Return the response to a version of ApiVersions that it does not know, as KIP-511 has it."""
+        own = ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=NEWEST_VERSION)
+        body = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(own,))
+        return correlation_id_bytes(request) + encode_body(body, 0)
+
+    def listed(self, entry: ApiVersion, api_version: int) -> ApiVersion:
+        """Return what it lists for an entry of its upstream's table, in a response of this version."""
+        known = LOWERED_KEYS.get(entry.api_key, entry.max_version + NEWER_THAN_UPSTREAM)
+        return ApiVersion(
+            api_key=entry.api_key,
+            min_version=entry.min_version,
+            max_version=min(known, entry.max_version),
+        )
+
+    def request_passed(self, request: bytes) -> bytes:
+        """Return what reaches the upstream of a request."""
+        return request
+
+    def response_passed(self, response: bytes) -> bytes:
+        """Return what reaches the client of a response to a request other than ApiVersions."""
+        return response
+
+    def table_passed(self, response: bytes, api_version: int) -> bytes:
+        """Return what reaches the client of a response to an ApiVersions request."""
+        if read_error_code(response) != ErrorCode.NONE:
+            return response
+        after_id = response[CORRELATION_ID_BYTES:]
+        body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
+        table = [self.listed(entry, api_version) for entry in body.api_keys]
+        return response[:CORRELATION_ID_BYTES] + encode(
+            with_table(body, table), version=api_version
+        )
+
+    def closes_with_upstream(self) -> bool:
+        """Return whether the client's connection ends when that to the upstream does."""
+        return True
+
+
+def with_table(body: ApiVersionsResponse, table: Sequence[ApiVersion]) -> ApiVersionsResponse:
+    """Return a response with another table."""
+    return ApiVersionsResponse(
+        error_code=body.error_code,
+        api_keys=tuple(table),
+        throttle_time_ms=body.throttle_time_ms,
+        supported_features=body.supported_features,
+        finalized_features_epoch=body.finalized_features_epoch,
+        finalized_features=body.finalized_features,
+        zk_migration_ready=body.zk_migration_ready,
+        unknown_tagged_fields=body.unknown_tagged_fields,
+        tag_order=body.tag_order,
+    )
+
+
+def api_versions_body(request: bytes) -> tuple[RequestHeader, ApiVersionsRequest] | None:
+    """Return header and body of an ApiVersions request with names; None for any other request."""
+    start = read_request_start(request)
+    if start.api_key != API_VERSIONS_KEY or start.api_version < FIRST_FLEXIBLE_VERSION:
+        return None
+    version = request_header_version(start.api_key, start.api_version)
+    header, end = decode_prefix(RequestHeader, request, version=version)
+    body, _ = decode_prefix(ApiVersionsRequest, request[end:], version=start.api_version)
+    return header, body
+
+
+class ProxyConnection:
+    """One connection of a client to the proxy, with its own connection to the upstream.
+
+    Attributes:
+        state: OPEN or CLOSED.
+        pause: always None: nothing takes time here.
+    """
+
+    pause = None
+
+    def __init__(self, proxy: ModelProxy) -> None:
+        self.state = ConnectionState.OPEN
+        self._proxy = proxy
+        self._upstream: BrokerConnection = proxy.upstream.connect()
+        self._requests = FrameReader()
+        self._responses = FrameReader()
+        self._outgoing = bytearray()
+
+    def receive_data(self, data: bytes) -> None:
+        """Accept bytes from the client; the results are in `data_to_send` and `state`."""
+        self._requests.receive_data(data)
+        while self.state is ConnectionState.OPEN:
+            request = self._requests.next_payload()
+            if request is None:
+                break
+            self._handle(request)
+
+    def _handle(self, request: bytes) -> None:
+        proxy = self._proxy
+        start = read_request_start(request)
+        is_about_versions = start.api_key == API_VERSIONS_KEY
+        if is_about_versions and not proxy.knows(start.api_version):
+            answer = proxy.refusal(request)
+            if answer == NO_RESPONSE:
+                self.drop()
+            else:
+                self._outgoing += encode_frame(answer)
+            return
+        for response in self._ask_upstream(proxy.request_passed(request)):
+            answer = (
+                proxy.table_passed(response, start.api_version)
+                if is_about_versions
+                else proxy.response_passed(response)
+            )
+            self._outgoing += encode_frame(answer)
+        if self._upstream.state is ConnectionState.CLOSED and proxy.closes_with_upstream():
+            self.state = ConnectionState.CLOSED
+
+    def _ask_upstream(self, request: bytes) -> list[bytes]:
+        if self._proxy.is_cut_off:
+            self._upstream.drop()
+            return []
+        self._proxy.passed.append(request)
+        self._upstream.receive_data(encode_frame(request))
+        while self._upstream.pause is not None:
+            self._upstream.resume()
+        self._responses.receive_data(self._upstream.data_to_send())
+        return list(iter(self._responses.next_payload, None))
+
+    def data_to_send(self) -> bytes:
+        """Return the bytes to write, and forget them."""
+        data = bytes(self._outgoing)
+        self._outgoing.clear()
+        return data
+
+    def receive_eof(self) -> None:
+        """Accept the end of the client's stream."""
+        self.drop()
+
+    def resume(self) -> None:
+        """Do nothing: there are no pauses."""
+
+    def drop(self) -> None:
+        """Close the connection."""
+        self.state = ConnectionState.CLOSED
+        self._upstream.drop()
