@@ -16,6 +16,7 @@ from hypothesis import assume
 from fixtures.client.patience import SMALL_ANSWER_BYTES
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import what_it_did
+from strategies.cluster_ids import Ids
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
@@ -254,3 +255,11 @@ def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:
         *answer.finalized_features,
     )
     return tuple(struct.tag_order for struct in structs)
+
+
+def right_ids(broker: Broker) -> Ids:
+    """Return the ids of the target broker; a property that needs them is not applicable without them."""
+    identity = broker.identity
+    assert identity.cluster_id is not None
+    assert identity.node_id is not None
+    return Ids(identity.cluster_id, identity.node_id)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assert_error, decode_answer, error_code_of
+from conformance.assertions.judging import assert_error, decode_answer, error_code_of, right_ids
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import BROKER_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
@@ -38,14 +38,6 @@ EXPECTED = {
     **dict.fromkeys(MISROUTED, ErrorCode.REBOOTSTRAP_REQUIRED),
 }
 """The error code for each kind of ids, if the broker checks them."""
-
-
-def right_ids(broker: Broker) -> Ids:
-    """Return the ids of the target broker; a property that needs them is not applicable without them."""
-    identity = broker.identity
-    assert identity.cluster_id is not None
-    assert identity.node_id is not None
-    return Ids(identity.cluster_id, identity.node_id)
 
 
 def exchange_after(broker: Broker, earlier: tuple[Given, ...], sent: Request) -> Exchange:

@@ -14,6 +14,7 @@ from conformance.assertions.judging import (
     error_code_of,
     key_ranges,
     payload_of,
+    right_ids,
 )
 from conformance.assertions.proxies import (
     SLOWEST_END_S,
@@ -26,7 +27,7 @@ from conformance.assertions.proxies import (
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import UPSTREAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.cluster_ids import Given, Ids, build_request_with, ids_given
+from strategies.cluster_ids import Given, build_request_with, ids_given
 from strategies.passed_requests import PASSED_KEYS, PassedRequest, passed_requests
 from strategies.software_names import Software, legal_software
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
@@ -133,9 +134,7 @@ def test_software_name_arrives(broker: Broker, sent: Request) -> None:
 @example(given_ids=Given.WRONG_NODE)
 def test_cluster_ids_are_judged_by_the_upstream(broker: Broker, given_ids: Given) -> None:
     """A proxy responds to a client's cluster id and node id with the error that its upstream gives."""
-    sent = build_request_with(
-        ids_given(given_ids, Ids(broker.identity.cluster_id, broker.identity.node_id))
-    )
+    sent = build_request_with(ids_given(given_ids, right_ids(broker)))
     upstream = error_code_of(broker.sibling(UPSTREAM).exchange(sent))
     proxied = error_code_of(broker.exchange(sent))
     assert proxied == upstream, f"the response has the error {proxied!r}, and not {upstream!r}"

@@ -130,6 +130,19 @@ def cuts_off_the_last_byte_of_long_requests(
     return request[:-1] if len(request) > 100 else request
 
 
+@fault(ModelProxy.request_passed, "PROXY.requests-unchanged")
+def adds_a_byte_to_requests(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """It appends a byte to every request that it does not know."""
+    is_about_versions = read_request_start(request).api_key == API_VERSIONS_KEY
+    return request if is_about_versions else request + b"\0"
+
+
+@fault(ModelProxy.response_passed, "PROXY.responses-unchanged")
+def cuts_off_the_last_byte_of_responses(proxy: ModelProxy, decide: Pass, response: bytes) -> bytes:
+    """It loses the last byte of every response that it does not know."""
+    return response[:-1]
+
+
 @fault(ModelProxy.response_passed, "PROXY.responses-unchanged")
 def adds_a_byte_to_responses(proxy: ModelProxy, decide: Pass, response: bytes) -> bytes:
     """It appends a byte to every response that it does not know."""
@@ -194,7 +207,36 @@ def hides_the_demand_to_rebootstrap(
     return decide(response, api_version)
 
 
+@fault(ModelProxy.table_passed, "PROXY.cluster-ids-arrive")
+def reports_success_for_wrong_ids(
+    proxy: ModelProxy, decide: Callable[[bytes, int], bytes], response: bytes, api_version: int
+) -> bytes:
+    """It turns REBOOTSTRAP_REQUIRED into success with an empty table."""
+    if read_error_code(response) == ErrorCode.REBOOTSTRAP_REQUIRED:
+        nothing = ApiVersionsResponse(error_code=ErrorCode.NONE)
+        return response[:CORRELATION_ID_BYTES] + encode(nothing, version=api_version)
+    return decide(response, api_version)
+
+
 @fault(ModelProxy.closes_with_upstream, "PROXY.broken-upstream-closes")
-def stays_silent_after_its_upstream(proxy: ModelProxy, decide: Callable[[], bool]) -> bool:
+def stays_silent_after_its_upstream(
+    proxy: ModelProxy, decide: Callable[[bool], bool], was_served: bool
+) -> bool:
     """It keeps the client's connection open although that to its upstream is gone."""
     return False
+
+
+@fault(ModelProxy.closes_with_upstream, "PROXY.broken-upstream-closes")
+def stays_silent_if_it_cannot_connect(
+    proxy: ModelProxy, decide: Callable[[bool], bool], was_served: bool
+) -> bool:
+    """It keeps a new connection of a client open although it cannot connect to its upstream."""
+    return was_served
+
+
+@fault(ModelProxy.closes_with_upstream, "PROXY.broken-upstream-closes")
+def stays_silent_on_used_connections(
+    proxy: ModelProxy, decide: Callable[[bool], bool], was_served: bool
+) -> bool:
+    """It notices that its upstream is gone only when a client connects."""
+    return not was_served

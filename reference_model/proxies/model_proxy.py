@@ -95,8 +95,12 @@ class ModelProxy:
             with_table(body, table), version=api_version
         )
 
-    def closes_with_upstream(self) -> bool:
-        """Return whether the client's connection ends when that to the upstream does."""
+    def closes_with_upstream(self, was_served: bool) -> bool:
+        """Return whether the client's connection ends when that to the upstream does.
+
+        Args:
+            was_served: whether the client got a response on that connection before.
+        """
         return True
 
 
@@ -143,6 +147,7 @@ class ProxyConnection:
         self._requests = FrameReader()
         self._responses = FrameReader()
         self._outgoing = bytearray()
+        self._was_served = False
 
     def receive_data(self, data: bytes) -> None:
         """Accept bytes from the client; the results are in `data_to_send` and `state`."""
@@ -171,7 +176,10 @@ class ProxyConnection:
                 else proxy.response_passed(response)
             )
             self._outgoing += encode_frame(answer)
-        if self._upstream.state is ConnectionState.CLOSED and proxy.closes_with_upstream():
+            self._was_served = True
+        if self._upstream.state is ConnectionState.CLOSED and proxy.closes_with_upstream(
+            self._was_served
+        ):
             self.state = ConnectionState.CLOSED
 
     def _ask_upstream(self, request: bytes) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The mutation score of clients: exactly the clauses that a fault breaks turn red."""
+"""The mutation score of the model client and the model proxy: exactly the clauses that a fault breaks turn red."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import pytest
 from conformance.commands.errors import UnknownName
 from conformance.commands.mutation import selected_planted
 from conformance.engine.budgets import CLIENT_EXAMPLES
-from conformance.mutation import clients
-from conformance.mutation.client_trials import client_trials
-from conformance.mutation.properties import client_properties
+from conformance.mutation import models
+from conformance.mutation.model_subjects import SUBJECTS
+from conformance.mutation.model_trials import model_trials
+from conformance.mutation.properties import client_properties, proxy_properties
 from conformance.mutation.score import Score
+from fixtures.registry.model_clients import MODEL
+from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS
+from reference_model.proxies import FAULTS as PROXY_FAULTS
 
 NULL_TABLE = "null-table-aborts"
 PROPERTY = "test_nonsense_is_survived"
@@ -24,13 +28,13 @@ PROPERTY = "test_nonsense_is_survived"
 def test_trial_names_who_is_caught() -> None:
     """A property catches its clause's fault, but not another one or the plain model client; a seed decides what is drawn."""
     faults = ("", NULL_TABLE, "disabled-rebootstrap-is-ignored")
-    plain, null_table, other = client_trials(PROPERTY, faults, (1, 2))
+    plain, null_table, other = model_trials(MODEL, PROPERTY, faults, (1, 2))
     assert not plain.caught
     assert not other.caught
     assert null_table.pinned
     assert len(null_table.examples) == 2
     assert all(each is None or 1 <= each <= CLIENT_EXAMPLES for each in null_table.examples)
-    assert client_trials(PROPERTY, faults, (1, 2)) == [plain, null_table, other]
+    assert model_trials(MODEL, PROPERTY, faults, (1, 2)) == [plain, null_table, other]
 
 
 def test_every_property_has_pinned_examples() -> None:
@@ -43,26 +47,40 @@ def test_every_property_has_pinned_examples() -> None:
 def test_faults_are_caught_by_exactly_their_clauses() -> None:
     """A fault in eight turns exactly its clauses red with one seed; the complete score is a step of CI."""
     names = sorted(FAULTS)[::8]
-    found = clients.measure(names, seeds=1, jobs=os.cpu_count() or 1, bystander_seeds=1)
+    found = models.measure(
+        SUBJECTS[MODEL], names, seeds=1, jobs=os.cpu_count() or 1, bystander_seeds=1
+    )
     score = Score(
-        clauses=clients.judged_clauses(),
+        clauses=models.judged_clauses(SUBJECTS[MODEL]),
         reference=found.reference,
         kills=found.kills,
         blames=found.blames,
         kills_of_property=found.kills_of_property,
         seeds=1,
         complete=False,
-        model_client=found.reference,
+        models={MODEL: found.reference},
     )
     assert score.findings == []
     assert score.exact_defects == len(names)
+
+
+def test_pinned_examples_catch_the_faults_of_a_proxy() -> None:
+    """Each fault of the model proxy turns exactly its clauses red, and the plain model proxy has none."""
+    caught: dict[str, set[str]] = {fault: set() for fault in ("", *PROXY_FAULTS)}
+    for name, judged in proxy_properties().items():
+        for trial in model_trials(MODEL_PROXY, name, list(caught), ()):
+            assert not trial.problem
+            if trial.pinned:
+                caught[trial.fault].update(judged.clauses)
+    assert caught.pop("") == set()
+    assert caught == {name: set(fault.breaks) for name, fault in PROXY_FAULTS.items()}
 
 
 def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault that names a clause which it does not break has survived it, and is blamed for the one that it breaks."""
     wrong = dataclasses.replace(FAULTS[NULL_TABLE], breaks=("KIP-511.client-name-valid",))
     monkeypatch.setitem(FAULTS, NULL_TABLE, wrong)
-    found = clients.measure([NULL_TABLE], seeds=1, jobs=1, bystander_seeds=1)
+    found = models.measure(SUBJECTS[MODEL], [NULL_TABLE], seeds=1, jobs=1, bystander_seeds=1)
     (blame,) = found.blames
     assert blame.missed == ["KIP-511.client-name-valid"]
     assert blame.also == ["KIP-35.client-survives-nonsense"]
@@ -72,11 +90,15 @@ def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_patterns_choose_defects_and_faults() -> None:
     """A pattern matches both halves; one that begins with "model+" matches faults alone."""
     assert selected_planted(()).is_everything
-    assert selected_planted(["model+*"]) == ([], list(FAULTS))
-    assert selected_planted(["tags-descend", NULL_TABLE]) == (["tags-descend"], [NULL_TABLE])
-    assert selected_planted(["*-table-*"]).faults
+    assert selected_planted(["model+*"]) == ([], {MODEL: list(FAULTS), MODEL_PROXY: []})
+    assert selected_planted(["model-proxy+*"]).faults[MODEL_PROXY] == list(PROXY_FAULTS)
+    assert selected_planted(["tags-descend", NULL_TABLE]) == (
+        ["tags-descend"],
+        {MODEL: [NULL_TABLE], MODEL_PROXY: []},
+    )
+    assert selected_planted(["*-table-*"]).faults[MODEL]
     assert set(selected_planted(["*"]).defects) == set(DEFECTS)
-    with pytest.raises(UnknownName, match=r"no fault of the model client matches 'model\+nothing'"):
+    with pytest.raises(UnknownName, match="no fault of model matches 'nothing'"):
         selected_planted(["model+nothing"])
     with pytest.raises(UnknownName):
         selected_planted(["nothing"])

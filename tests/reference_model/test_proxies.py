@@ -1,0 +1,113 @@
+"""The model proxy passes on what it need not change, and a planted fault changes one decision."""
+
+from __future__ import annotations
+
+import pytest
+
+from reference_model.connection_states import ConnectionState
+from reference_model.listeners import PLAINTEXT
+from reference_model.planted import plant
+from reference_model.profile import NEWEST_RELEASE
+from reference_model.proxies import FAULTS, ModelProxy, ProxyConnection
+from reference_model.proxies.model_proxy import LOWERED_KEYS, api_versions_body
+from reference_model.server import CLUSTER_ID, NODE_ID, broker_for_listener
+from strategies.api_versions import build_request
+from strategies.bare_requests import build_bare_request
+from strategies.software_names import Software
+from wire.api_keys import LIST_GROUPS_KEY
+from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
+from wire.codec import decode
+from wire.frames import SIZE_BYTES
+
+TABLE = build_request(version=3)
+OTHER = build_bare_request(LIST_GROUPS_KEY, 4)
+LONG = build_bare_request(LIST_GROUPS_KEY, 4, bytes(100))
+NAMED = build_request(version=3, software=Software("a-client", "1.2.3-SNAPSHOT"))
+MISROUTED = build_request(version=5, cluster_id="another", node_id=NODE_ID)
+AT_HOME = build_request(version=5, cluster_id=CLUSTER_ID, node_id=NODE_ID)
+UNKNOWN = (build_request(version=NEWEST_VERSION + 1), build_request(version=99))
+REQUESTS = (TABLE, build_request(version=0), OTHER, LONG, NAMED, MISROUTED, AT_HOME, *UNKNOWN)
+
+
+def proxy_with(fault: str = "") -> ModelProxy:
+    """Return the model proxy in front of the reference broker, with a fault unless its name is empty."""
+    proxy = ModelProxy(broker_for_listener(PLAINTEXT, release=NEWEST_RELEASE))
+    if fault:
+        plant(proxy, FAULTS[fault])
+    return proxy
+
+
+def exchanged(connection: ProxyConnection, data: bytes) -> bytes:
+    """Return what a connection sends in response to some bytes."""
+    connection.receive_data(data)
+    return connection.data_to_send()
+
+
+def seen(proxy: ModelProxy) -> list[object]:
+    """Return what client and upstream see of every request, on connections of their own, and of a broken upstream."""
+    found: list[object] = []
+    for request in REQUESTS:
+        connection = proxy.connect()
+        found += [exchanged(connection, request.data), connection.state]
+    used = proxy.connect()
+    exchanged(used, TABLE.data)
+    proxy.is_cut_off = True
+    for connection in (used, proxy.connect()):
+        found += [exchanged(connection, TABLE.data), connection.state]
+    return [*found, *proxy.passed]
+
+
+def test_table_is_that_of_both() -> None:
+    """The proxy lists what its upstream lists, and less where it knows less itself."""
+    proxy = proxy_with()
+    direct = proxy.upstream.connect()
+    direct.receive_data(TABLE.data)
+    upstream = decode(ApiVersionsResponse, direct.data_to_send()[SIZE_BYTES + 4 :], version=3)
+    response = exchanged(proxy.connect(), TABLE.data)
+    table = decode(ApiVersionsResponse, response[SIZE_BYTES + 4 :], version=3).api_keys
+    assert [each.api_key for each in table] == [each.api_key for each in upstream.api_keys]
+    lower = [a.api_key for a, b in zip(table, upstream.api_keys, strict=True) if a != b]
+    assert lower == list(LOWERED_KEYS)
+
+
+def test_bytes_may_arrive_in_any_pieces() -> None:
+    """A request in two pieces, and two in one, are answered like any other; the bytes that arrive are those sent."""
+    proxy = proxy_with()
+    connection = proxy.connect()
+    assert exchanged(connection, OTHER.data[:5]) == b""
+    once = exchanged(connection, OTHER.data[5:])
+    assert exchanged(connection, OTHER.data * 2) == once * 2
+    assert proxy.passed == [OTHER.data[SIZE_BYTES:]] * 3
+
+
+def test_connection_ends_with_either_side() -> None:
+    """The end of the client's stream ends the connection to the upstream, and takes nothing more."""
+    connection = proxy_with().connect()
+    connection.resume()
+    assert connection.pause is None
+    connection.receive_eof()
+    assert connection.state is ConnectionState.CLOSED
+    assert exchanged(connection, TABLE.data) == b""
+
+
+def test_paused_upstream_is_waited_for() -> None:
+    """A response that the upstream delays arrives after its pause."""
+    refused = build_request(version=3, software=Software("", "1"))
+    assert exchanged(proxy_with().connect(), refused.data)
+
+
+def test_only_requests_with_names_have_a_body_to_change() -> None:
+    """Other APIs and the versions before names are left as they are."""
+    assert api_versions_body(OTHER.data[SIZE_BYTES:]) is None
+    assert api_versions_body(build_request(version=2).data[SIZE_BYTES:]) is None
+    found = api_versions_body(NAMED.data[SIZE_BYTES:])
+    assert found is not None
+    assert found[1].client_software_name == "a-client"
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_shows(name: str) -> None:
+    """With a fault, client or upstream see something else; every fault has a description and its clauses."""
+    assert seen(proxy_with(name)) != seen(proxy_with())
+    assert FAULTS[name].description
+    assert FAULTS[name].breaks
