@@ -9,7 +9,7 @@ SSL_CLIENT_AUTH = "ssl_client_auth"
 CONTROLLER = "controller"
 
 UPSTREAM = "upstream"
-"""Not a listener of a target: the broker behind a proxy, which properties ask as well."""
+"""Not a listener of a target: the upstream of a proxy, which properties ask as well."""
 
 LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH, CONTROLLER)
 """All listeners, in display order."""

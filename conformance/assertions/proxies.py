@@ -1,4 +1,4 @@
-"""What properties of proxies ask and assert, with the broker behind the proxy and what lies between the two."""
+"""What properties of proxies ask and assert, with its upstream broker and what lies between the two."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SLOWEST_END_S = 5.0
 
 @functools.lru_cache(maxsize=8)
 def upstream_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
-    """Return the versions that the broker behind a proxy lists, by key.
+    """Return the versions that a proxy's upstream lists, by key.
 
     Raises:
         HarnessError: its table cannot be read.
@@ -58,7 +58,7 @@ def _without_correlation_id(payload: bytes) -> bytes:
 
 
 def arrived_unchanged(broker: Broker, sent: Request) -> str:
-    """Return what is wrong with a request as it reached the broker behind a proxy; empty if nothing is."""
+    """Return what is wrong with a request as it reached a proxy's upstream; empty if nothing is."""
     assert broker.running.upstream_link is not None
     payload = sent.data[SIZE_BYTES:]
     arrived = broker.running.upstream_link.passed()
@@ -72,7 +72,7 @@ def arrived_unchanged(broker: Broker, sent: Request) -> str:
 
 
 def names_that_arrived(broker: Broker) -> list[tuple[str, str]]:
-    """Return the names and versions of software that reached the broker behind a proxy, the latest last."""
+    """Return the names and versions of software that reached a proxy's upstream, the latest last."""
     assert broker.running.upstream_link is not None
     found = []
     for payload in broker.running.upstream_link.passed():

@@ -13,6 +13,7 @@ import pytest
 from conformance.commands.errors import USAGE_ERROR
 from conformance.runs.run_identity import SUITE
 
+_WITH_ADDRESS = ("--bootstrap-server", "--upstream")
 _ADDRESS = re.compile(r"[^-].*:[0-9]{1,5}")
 
 
@@ -40,6 +41,7 @@ def judge(arguments: tuple[str, ...]) -> None:
     \b
     kafka-conformance judge localhost:9092 --tier smoke
     kafka-conformance judge 'apache-kafka-3.*' --listener ssl
+    kafka-conformance judge localhost:9192 --upstream localhost:9092
     """
     raise SystemExit(int(pytest.main(pytest_arguments(arguments, here=Path.cwd()))))
 
@@ -60,7 +62,7 @@ def pytest_arguments(arguments: Sequence[str], *, here: Path) -> list[str]:
     if len(addresses) > 1:
         raise WrongTargets(f"one run judges one address; given: {', '.join(addresses)}")
     for option, value in pairwise(options):
-        if option != "--bootstrap-server" and _ADDRESS.fullmatch(value):
+        if option not in _WITH_ADDRESS and _ADDRESS.fullmatch(value):
             raise WrongTargets(f"targets come before the options: judge {value} {options[0]} ...")
     chosen = [
         argument

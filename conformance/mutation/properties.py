@@ -94,7 +94,7 @@ class Property:
 
     @property
     def is_about_proxies(self) -> bool:
-        """Whether the property needs the broker behind a proxy."""
+        """Whether the property needs the upstream of a proxy."""
         return UPSTREAM in self.needs
 
     @property

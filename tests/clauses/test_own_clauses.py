@@ -12,6 +12,7 @@ from clauses.catalogue import FOLDER, Clause, catalogue
 from conformance.mutation.score import defects_asked_of
 from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS, Defect
+from reference_model.proxies import FAULTS as PROXY_FAULTS
 from tests.clauses.properties import properties_in
 from tests.conformance.api_versions.wrong_tools import WRONG_TOOLS
 from wire.api_versions import NEWEST_VERSION
@@ -32,10 +33,13 @@ def test_clause_is_judged_or_says_why_not(clause: Clause) -> None:
 def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     """Every clause is broken by three planted defects if it is a MUST, else by one.
 
-    Those of clauses about clients are faults of the model client, those about tools faults of `api-versions`.
+    Those of clauses about clients are faults of the model client, those about proxies of the model proxy, and those
+    about tools of `api-versions`.
     """
     planted = [defect for defect in DEFECTS.values() if clause.id in defect.breaks]
-    faults = [fault for fault in FAULTS.values() if clause.id in fault.breaks]
+    faults = [
+        fault for fault in (*FAULTS.values(), *PROXY_FAULTS.values()) if clause.id in fault.breaks
+    ]
     wrong = [tool for tool in WRONG_TOOLS if clause.id == tool.breaks]
     assert len(planted) + len(faults) + len(wrong) >= defects_asked_of(clause.level)
 

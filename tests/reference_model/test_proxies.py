@@ -11,6 +11,7 @@ from reference_model.profile import NEWEST_RELEASE
 from reference_model.proxies import FAULTS, ModelProxy, ProxyConnection
 from reference_model.proxies.model_proxy import LOWERED_KEYS, api_versions_body
 from reference_model.server import CLUSTER_ID, NODE_ID, broker_for_listener
+from reference_model.state_machine import THROTTLED_CLIENT_IDS
 from strategies.api_versions import build_request
 from strategies.bare_requests import build_bare_request
 from strategies.software_names import Software
@@ -92,8 +93,8 @@ def test_connection_ends_with_either_side() -> None:
 
 def test_paused_upstream_is_waited_for() -> None:
     """A response that the upstream delays arrives after its pause."""
-    refused = build_request(version=3, software=Software("", "1"))
-    assert exchanged(proxy_with().connect(), refused.data)
+    throttled = build_request(version=0, client_id=THROTTLED_CLIENT_IDS)
+    assert exchanged(proxy_with().connect(), throttled.data)
 
 
 def test_only_requests_with_names_have_a_body_to_change() -> None:

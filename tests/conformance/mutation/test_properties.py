@@ -14,6 +14,7 @@ from conformance.mutation.properties import (
     all_properties,
     client_properties,
     holds,
+    proxy_properties,
 )
 from conformance.mutation.trials import broker_with
 from tests.clauses.properties import properties_in
@@ -31,7 +32,7 @@ def drawn_from(name: str, *, seed: int, count: int = DRAWN) -> list[str]:
 
 def test_every_property_is_found() -> None:
     """The properties are those in the source, each with its clauses."""
-    everything = {**all_properties(), **client_properties()}
+    everything = {**all_properties(), **proxy_properties(), **client_properties()}
     found = {name: each.clauses for name, each in everything.items()}
     # Operations get their rows from the plugin.
     assert found == {each.name: each.clauses for each in properties_in() if each.clauses}
