@@ -48,14 +48,22 @@ def coverage(session: nox.Session) -> None:
 
 @nox.session
 def slow(session: nox.Session) -> None:
-    """Run the project's own tests that are marked as slow."""
+    """Run the project's own tests that are marked as slow, except for those of a night."""
     install(session)
-    session.run(
-        "pytest",
-        "tests",
-        *("-m", "slow", "-p", "randomly", "-n", "auto", "--dist", "loadfile"),
-        *session.posargs,
-    )
+    run_slow_tests(session, "slow and not nightly")
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """Run the project's own tests that are marked for the night."""
+    install(session)
+    run_slow_tests(session, "nightly")
+
+
+def run_slow_tests(session: nox.Session, which: str) -> None:
+    """Run those tests of the project that a mark expression chooses."""
+    chosen = ("-m", which, "-p", "randomly", "-n", "auto", "--dist", "loadfile")
+    session.run("pytest", "tests", *chosen, *session.posargs)
 
 
 @nox.session

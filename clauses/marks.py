@@ -16,6 +16,7 @@ IN_ORDER = "in_order"
 CONTAINER_ENGINE = "container_engine"
 BROWSER = "browser"
 SLOW = "slow"
+NIGHTLY = "nightly"
 
 MARKS: Mapping[str, str] = {
     f"{CLAUSE}(id)": "the clause of the catalogue that a test judges",
@@ -30,5 +31,6 @@ MARKS: Mapping[str, str] = {
     CONTAINER_ENGINE: "of the project's own tests: needs a container engine that answers",
     BROWSER: "of the project's own tests: needs Chromium, or a text browser",
     SLOW: "of the project's own tests: takes so long that only `nox -s slow` and `.ci/run` run it",
+    NIGHTLY: "of the project's own slow tests: left out by `.ci/run`; `nox -s nightly` and the nightly workflow run it",
 }
 """Maps each mark with its arguments to its meaning."""

@@ -20,7 +20,7 @@ from tests.conformance.suite_runs import run_suite
 from tests.run_folders import example_row, planned_cell, run_header, write_header, write_run
 from tests.spark_aggregation.standalone_cluster import WORKERS, standalone_cluster, submit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,7 @@ def test_merged_history_equals_the_one_made_anew(spark: SparkSession, tmp_path: 
     assert [path.name.partition("-")[0] for path in batches] == ["batch=00000004"]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Some 15 roll-ups
 @pytest.mark.timeout(1800)  # On a busy machine each took 20 s
 @given(data=st.data())
@@ -225,6 +226,7 @@ def _kill_after_delete(number: int) -> Arm:
     return arm
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("arm", "rebuild"),
@@ -264,6 +266,7 @@ def test_roll_up_that_was_killed_and_started_again_is_as_if_nothing_happened(
     assert rebuild or len(storage.names("commits")) == 2
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Eleven attempts
 def test_every_write_before_the_commit_may_be_the_last(
     spark: SparkSession,
@@ -293,6 +296,7 @@ def _add_to(history: History, facts: Facts) -> None:
     history.commit(batch, history.state())
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_what_a_killed_rebuild_replaced_goes_with_the_next_commit(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
@@ -318,6 +322,7 @@ def _assert_nothing_is_left_over(storage: Storage, *, batches: int) -> None:
         assert len(storage.names(f"facts/{table}")) == batches
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_process_that_was_killed_is_as_if_it_never_was(
     spark: SparkSession, tmp_path: Path, first_night: Path, never_killed: Tables
@@ -347,6 +352,7 @@ def _kill_when_there_is(root: Path, pattern: str, *arguments: str | Path) -> Non
     assert process.returncode == -signal.SIGKILL, said.decode()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_retention_that_was_killed_goes_on_when_it_is_started_again(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_night: Path
