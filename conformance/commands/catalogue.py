@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -15,9 +15,15 @@ from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.clients import all_clients
+from fixtures.registry.model_clients import MODEL
 from fixtures.registry.targets import Target, load_targets
-from reference_model.defects import DEFECTS
+from fixtures.under_test.in_memory_proxy import MODEL_PROXY
+from reference_model import proxies
+from reference_model.clients import faults as client_faults
+from reference_model.defects import DEFECTS, Defect
 from reference_model.listeners import LISTENERS
+from reference_model.planted import Fault
+from reference_model.profile import REFERENCE
 
 PROPERTIES = Path(__file__).parent.parent
 
@@ -134,6 +140,14 @@ def clauses() -> None:
     _console().print(table)
 
 
+PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
+    REFERENCE: DEFECTS,
+    MODEL: client_faults.FAULTS,
+    MODEL_PROXY: proxies.FAULTS,
+}
+"""What is planted, by the name of what it is planted in."""
+
+
 @click.command()
 @click.argument("clause_id", metavar="CLAUSE")
 def explain(clause_id: str) -> None:
@@ -159,9 +173,10 @@ def explain(clause_id: str) -> None:
         for place in properties_of(clause.id):
             console.print(f"  {place}")
     console.print("planted defects:")
-    for defect in DEFECTS.values():
-        if clause.id in defect.breaks:
-            console.print(f"  reference+{defect.name}: {defect.description}")
+    for model, planted in PLANTED.items():
+        for each in planted.values():
+            if clause.id in each.breaks:
+                console.print(f"  {model}+{each.name}: {each.description}")
 
 
 def properties_of(clause_id: str) -> Iterator[str]:
