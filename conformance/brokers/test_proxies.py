@@ -39,6 +39,7 @@ OWN_KEYS = {API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY}
 """What a proxy may answer itself, and so list more of than its upstream does."""
 
 
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream")
 @pytest.mark.clause("PROXY.table-within-upstream")
 @given(sent=api_versions_requests())
@@ -60,6 +61,7 @@ def test_table_is_within_that_of_the_upstream(broker: Broker, sent: Request) -> 
     assert not wider, f"the table lists more than that of the upstream: {'; '.join(wider)}"
 
 
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream")
 @pytest.mark.clause("PROXY.newer-api-versions-answered")
 @given(sent=api_versions_requests(versions=unknown_versions()))
@@ -73,6 +75,7 @@ def test_unknown_version_is_answered(broker: Broker, sent: Request) -> None:
     assert_error(exchange, ErrorCode.UNSUPPORTED_VERSION)
 
 
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream", "upstream_link")
 @pytest.mark.clause("PROXY.requests-unchanged")
 @given(passed=passed_requests())
@@ -86,6 +89,7 @@ def test_request_arrives_unchanged(broker: Broker, passed: PassedRequest) -> Non
     assert not problem, problem
 
 
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream")
 @pytest.mark.clause("PROXY.responses-unchanged")
 @given(passed=passed_requests())
@@ -104,6 +108,7 @@ def test_response_arrives_unchanged(broker: Broker, passed: PassedRequest) -> No
     )
 
 
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream", "upstream_link")
 @pytest.mark.clause("PROXY.software-name-arrives")
 @given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
@@ -126,6 +131,7 @@ def test_software_name_arrives(broker: Broker, sent: Request) -> None:
     )
 
 
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream", "cluster_id")
 @pytest.mark.clause("PROXY.cluster-ids-arrive")
 @given(given_ids=st.sampled_from(Given))
@@ -141,6 +147,7 @@ def test_cluster_ids_are_judged_by_the_upstream(broker: Broker, given_ids: Given
 
 
 @pytest.mark.in_order
+@pytest.mark.listeners("plaintext")
 @pytest.mark.needs("upstream", "upstream_link")
 @pytest.mark.clause("PROXY.broken-upstream-closes")
 @given(sent=api_versions_requests(max_version=0), is_new=st.booleans())

@@ -57,7 +57,7 @@ NEEDS: Mapping[str, Need] = {
     ),
     "upstream": Need(
         lambda broker: broker.has_listener(UPSTREAM),
-        "the target is not a proxy with a known upstream",
+        "the target is not a proxy, or its upstream is not known: see --upstream",
     ),
     "upstream_link": Need(
         lambda broker: broker.running.upstream_link is not None,
