@@ -112,7 +112,14 @@ def measured_score(
             continue
         subject = SUBJECTS[model]
         with _progress(f"planted faults of {model}") as advance:
-            found = models.measure(subject, names, seeds=seeds, jobs=jobs, advance=advance)
+            found = models.measure(
+                subject,
+                names,
+                seeds=seeds,
+                jobs=jobs,
+                bystander_seeds=1 if quick else models.BYSTANDER_SEEDS,
+                advance=advance,
+            )
         score = dataclasses.replace(
             score,
             clauses=[*score.clauses, *models.judged_clauses(subject)],

@@ -52,6 +52,7 @@ def test_true_grid_is_called_true(published: Path) -> None:
     assert ended.exit_code == 0
 
 
+@pytest.mark.nightly
 @pytest.mark.slow  # Verifying rolls all runs up again
 def test_grid_with_a_history_is_called_true(published: Path, tmp_path: Path) -> None:
     """Replaying the nights results in the same tables and pages; each lists only its own refused runs."""
