@@ -18,7 +18,7 @@ from fixtures.registry.targets import Target
 from reference_model.listeners import SSL
 
 
-def _tls_target(given: Address) -> Target:
+def _tls_target(given: Address, **_: object) -> Target:
     return replace(address.address_target(given), listeners=(SSL,))
 
 
