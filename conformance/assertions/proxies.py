@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 
 from hypothesis import assume
@@ -23,7 +22,6 @@ SLOWEST_END_S = 5.0
 """Within this time a proxy has to end or answer a client's connection after that to its upstream broke."""
 
 
-@functools.lru_cache(maxsize=8)
 def upstream_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
     """Return the versions that a proxy's upstream lists, by key.
 
@@ -85,25 +83,24 @@ def names_that_arrived(broker: Broker) -> list[tuple[str, str]]:
     return found
 
 
-def assert_ends_soon(broker: Broker, sent: Request, *, is_new: bool, within_s: float) -> None:
+def assert_ends_soon(broker: Broker, sent: Request, *, is_new: bool) -> None:
     """Fail if a proxy is silent to a request after the connection to its upstream broke.
 
     Args:
         broker: the proxy.
         sent: the request.
         is_new: whether the client connects only after the upstream broke; otherwise it was served before.
-        within_s: how long the proxy may take.
     """
     link = broker.running.upstream_link
     assert link is not None
     if is_new:
-        with link.broken(), broker.connect(silence_bound_s=within_s) as connection:
+        with link.broken(), broker.connect(silence_bound_s=SLOWEST_END_S) as connection:
             (exchange,) = connection.converse([sent])
     else:
-        with broker.connect(silence_bound_s=within_s) as connection:
+        with broker.connect(silence_bound_s=SLOWEST_END_S) as connection:
             connection.converse([sent])
             with link.broken():
                 (exchange,) = connection.converse([sent])
     assert exchange.outcome is not Outcome.SILENT, (
-        f"the proxy neither answers nor closes within {within_s:g} s after its upstream broke"
+        f"the proxy neither answers nor closes within {SLOWEST_END_S:g} s after its upstream broke"
     )

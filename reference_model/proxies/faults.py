@@ -12,9 +12,8 @@ from reference_model.proxies.model_proxy import (
     NO_RESPONSE,
     ModelProxy,
     api_versions_body,
-    with_table,
+    with_changed_table,
 )
-from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     NEWEST_VERSION,
@@ -22,7 +21,7 @@ from wire.api_versions import (
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from wire.codec import decode_prefix, encode
+from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.headers import (
     CORRELATION_ID_BYTES,
@@ -75,14 +74,9 @@ def adds_an_api_of_its_own(
     proxy: ModelProxy, decide: Callable[[bytes, int], bytes], response: bytes, api_version: int
 ) -> bytes:
     """It lists an API that its upstream does not have."""
-    passed = decide(response, api_version)
-    if read_error_code(passed) != ErrorCode.NONE:
-        return passed
-    after_id = passed[CORRELATION_ID_BYTES:]
-    body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
     own = ApiVersion(api_key=20_001, min_version=0, max_version=1)
-    return passed[:CORRELATION_ID_BYTES] + encode(
-        with_table(body, (*body.api_keys, own)), version=api_version
+    return with_changed_table(
+        decide(response, api_version), api_version, lambda table: (*table, own)
     )
 
 
@@ -114,8 +108,6 @@ def closes_on_the_next_version(proxy: ModelProxy, decide: Pass, request: bytes) 
 @fault(ModelProxy.request_passed, "PROXY.requests-unchanged")
 def drops_the_client_id(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
     """It replaces the client id of requests that it does not know by null."""
-    if read_request_start(request).api_key == API_VERSIONS_KEY:
-        return request
     length = int.from_bytes(request[8:10], signed=True)
     return request[:8] + b"\xff\xff" + request[10 + max(length, 0) :]
 
@@ -125,16 +117,13 @@ def cuts_off_the_last_byte_of_long_requests(
     proxy: ModelProxy, decide: Pass, request: bytes
 ) -> bytes:
     """It loses the last byte of a request that does not fit its buffer of 100 bytes."""
-    if read_request_start(request).api_key == API_VERSIONS_KEY:
-        return request
     return request[:-1] if len(request) > 100 else request
 
 
 @fault(ModelProxy.request_passed, "PROXY.requests-unchanged")
 def adds_a_byte_to_requests(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
     """It appends a byte to every request that it does not know."""
-    is_about_versions = read_request_start(request).api_key == API_VERSIONS_KEY
-    return request if is_about_versions else request + b"\0"
+    return request + b"\0"
 
 
 @fault(ModelProxy.response_passed, "PROXY.responses-unchanged")
@@ -156,44 +145,43 @@ def changes_a_byte_of_responses(proxy: ModelProxy, decide: Pass, response: bytes
     return response[:middle] + bytes([response[middle] ^ 1]) + response[middle + 1 :]
 
 
-def _with_body(request: bytes, **changes: object) -> bytes:
-    """Return an ApiVersions request with changes in its body; any other request as it is."""
+def _with_body(request: bytes, change: Callable[[ApiVersionsRequest], ApiVersionsRequest]) -> bytes:
+    """Return an ApiVersions request with a changed body; one without names as it is."""
     found = api_versions_body(request)
     if found is None:
         return request
     header, body = found
     version = header.request_api_version
-    known = {name: value for name, value in changes.items() if value is not None}
-    changed: ApiVersionsRequest = dataclasses.replace(body, **known)  # type: ignore[arg-type]
-    return encode(header, version=request_header_version(header.request_api_key, version)) + encode(
-        changed, version=version
+    header_version = request_header_version(header.request_api_key, version)
+    return encode(header, version=header_version) + encode(change(body), version=version)
+
+
+@fault(ModelProxy.versions_request_passed, "PROXY.software-name-arrives")
+def names_itself(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """It announces its own name to its upstream instead of the client's."""
+    return _with_body(
+        request,
+        lambda body: dataclasses.replace(
+            body, client_software_name="a-proxy", client_software_version="1"
+        ),
     )
 
 
-@fault(ModelProxy.request_passed, "PROXY.software-name-arrives")
-def names_itself(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
-    """It announces its own name to its upstream instead of the client's."""
-    return _with_body(request, client_software_name="a-proxy", client_software_version="1")
-
-
-@fault(ModelProxy.request_passed, "PROXY.software-name-arrives")
+@fault(ModelProxy.versions_request_passed, "PROXY.software-name-arrives")
 def shortens_the_software_version(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
     """It cuts the version of the client's software after 8 characters."""
-    found = api_versions_body(request)
-    version = found[1].client_software_version[:8] if found else None
-    return _with_body(request, client_software_version=version)
+    return _with_body(
+        request,
+        lambda body: dataclasses.replace(
+            body, client_software_version=body.client_software_version[:8]
+        ),
+    )
 
 
-@fault(ModelProxy.request_passed, "PROXY.cluster-ids-arrive")
+@fault(ModelProxy.versions_request_passed, "PROXY.cluster-ids-arrive")
 def drops_the_ids(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
     """It passes on no cluster id and no node id, so a misrouted client never learns of it."""
-    found = api_versions_body(request)
-    if found is None or found[0].request_api_version < 5:
-        return request
-    header, body = found
-    without = dataclasses.replace(body, cluster_id=None, node_id=-1)
-    version = header.request_api_version
-    return encode(header, version=2) + encode(without, version=version)
+    return _with_body(request, lambda body: dataclasses.replace(body, cluster_id=None, node_id=-1))
 
 
 @fault(ModelProxy.table_passed, "PROXY.cluster-ids-arrive")

@@ -6,7 +6,8 @@ answers versions that it does not know itself. Each method that decides somethin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
 
 from reference_model.connection_states import ConnectionState
 from reference_model.responses import encode_body
@@ -77,7 +78,11 @@ class ModelProxy:
         )
 
     def request_passed(self, request: bytes) -> bytes:
-        """Return what reaches the upstream of a request."""
+        """Return what reaches the upstream of a request other than ApiVersions."""
+        return request
+
+    def versions_request_passed(self, request: bytes) -> bytes:
+        """Return what reaches the upstream of an ApiVersions request."""
         return request
 
     def response_passed(self, response: bytes) -> bytes:
@@ -86,13 +91,10 @@ class ModelProxy:
 
     def table_passed(self, response: bytes, api_version: int) -> bytes:
         """Return what reaches the client of a response to an ApiVersions request."""
-        if read_error_code(response) != ErrorCode.NONE:
-            return response
-        after_id = response[CORRELATION_ID_BYTES:]
-        body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
-        table = [self.listed(entry, api_version) for entry in body.api_keys]
-        return response[:CORRELATION_ID_BYTES] + encode(
-            with_table(body, table), version=api_version
+        return with_changed_table(
+            response,
+            api_version,
+            lambda table: (self.listed(entry, api_version) for entry in table),
         )
 
     def closes_with_upstream(self, was_served: bool) -> bool:
@@ -104,19 +106,18 @@ class ModelProxy:
         return True
 
 
-def with_table(body: ApiVersionsResponse, table: Sequence[ApiVersion]) -> ApiVersionsResponse:
-    """Return a response with another table."""
-    return ApiVersionsResponse(
-        error_code=body.error_code,
-        api_keys=tuple(table),
-        throttle_time_ms=body.throttle_time_ms,
-        supported_features=body.supported_features,
-        finalized_features_epoch=body.finalized_features_epoch,
-        finalized_features=body.finalized_features,
-        zk_migration_ready=body.zk_migration_ready,
-        unknown_tagged_fields=body.unknown_tagged_fields,
-        tag_order=body.tag_order,
-    )
+def with_changed_table(
+    response: bytes,
+    api_version: int,
+    change: Callable[[Sequence[ApiVersion]], Iterable[ApiVersion]],
+) -> bytes:
+    """Return a response to ApiVersions with another table; one with an error as it is."""
+    if read_error_code(response) != ErrorCode.NONE:
+        return response
+    after_id = response[CORRELATION_ID_BYTES:]
+    body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
+    changed = dataclasses.replace(body, api_keys=tuple(change(body.api_keys)))
+    return response[:CORRELATION_ID_BYTES] + encode(changed, version=api_version)
 
 
 def api_versions_body(request: bytes) -> tuple[RequestHeader, ApiVersionsRequest] | None:
@@ -169,7 +170,8 @@ class ProxyConnection:
             else:
                 self._outgoing += encode_frame(answer)
             return
-        for response in self._ask_upstream(proxy.request_passed(request)):
+        passed = proxy.versions_request_passed if is_about_versions else proxy.request_passed
+        for response in self._ask_upstream(passed(request)):
             answer = (
                 proxy.table_passed(response, start.api_version)
                 if is_about_versions
