@@ -35,10 +35,11 @@ def nightly_targets(registry: Sequence[Target], also: Sequence[str]) -> list[Tar
 
 
 def matrix_rows(targets: Sequence[Target], shards: int) -> list[dict[str, str]]:
-    """Return one row per job: its name, its targets, and the options for `kafka-conformance matrix`.
+    """Return one row per job that judges brokers: its name, its targets, and the options for `kafka-conformance matrix`.
 
-    No row is empty: with fewer targets than shards there are fewer rows.
+    No row is empty: with fewer targets than shards there are fewer rows. The brokers of clusters are judged by themselves.
     """
+    targets = [target for target in targets if not target.members]
     containers = [target.id for target in targets if "container" in target.launchers]
     others = [target.id for target in targets if "container" not in target.launchers]
     parts = min(shards, len(containers))
@@ -83,11 +84,11 @@ def row_of_clients(clients: Sequence[Client]) -> dict[str, str]:
 
 
 def row_of_operations(targets: Sequence[Target]) -> dict[str, str]:
-    """Return the row of the job that tries the operations of clients with every release that has ApiVersions."""
+    """Return the row of the job that tries the operations of clients with every release that has ApiVersions, and with clusters."""
     names = [
         target.id
         for target in targets
-        if target.implementation == APACHE_KAFKA and target.handshake
+        if target.members or (target.implementation == APACHE_KAFKA and target.handshake)
     ]
     return {
         "name": "operations",
