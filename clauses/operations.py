@@ -24,10 +24,23 @@ class Operation:
     Attributes:
         what: what the client does, as the end of a sentence; the result is checked.
         api_key: the API without which it is not that operation; None if several APIs serve it, or every client needs it.
+        is_rerouted: whether the client repeats it, while its brokers change places and another cluster replaces them.
+        option: the name of the option that the client is started with; empty for none.
+        driver: what the operation is called in drivers; empty if it is their usual one, to fetch metadata.
     """
 
     what: str
     api_key: int | None = None
+    is_rerouted: bool = False
+    option: str = ""
+    driver: str = ""
+
+
+_REROUTED = "while its brokers change places and another cluster replaces them"
+
+
+def _rerouted(what: str, option: str = "", driver: str = "") -> Operation:
+    return Operation(f"{what} {_REROUTED}", is_rerouted=True, option=option, driver=driver)
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -62,6 +75,17 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             "reads and commits in a group of KIP-848's protocol", 68
         ),
         "share-group": Operation("reads a record as a member of a share group (KIP-932)", 78),
+        "rerouted": _rerouted("goes on fetching metadata"),
+        "rerouted-consumer": _rerouted("goes on listing topics with a consumer"),
+        "rerouted-writes": _rerouted("goes on writing records", driver="rerouted-writes"),
+        "rerouted-without-cluster-check": _rerouted(
+            "with metadata.cluster.check.enable=false gives no ids, and goes on fetching metadata",
+            option="without_cluster_check",
+        ),
+        "rerouted-without-rebootstrap": _rerouted(
+            "with metadata.recovery.strategy=none gives no ids, and goes on fetching metadata",
+            option="without_rebootstrap",
+        ),
     }
 )
 """The operations by name, in the order of the grid."""
@@ -74,15 +98,23 @@ def row_of(client: str, operation: str) -> Clause:
         client: library and version, such as "kafka-python-3.0.12".
         operation: a key of `OPERATIONS`.
     """
+    tried = OPERATIONS[operation]
+    if tried.is_rerouted:
+        otherwise = "if it supports KIP-1242 it gives the ids of cluster and broker when it should and only then"
+        location = "KIP-1242, Proposed Changes"
+        meaning = "an application reads or writes in another cluster, or stands still until it is restarted"
+    else:
+        otherwise = "if the broker is too old for that, an error says so, and no request for it reaches the broker"
+        location = "KIP-97, Proposed Changes"
+        meaning = "an application fails after an upgrade of its client or its brokers, and cannot tell why"
     return Clause(
         id=f"{client}.{operation}",
         roles=(),
         level=Level.MUST,
         applies_to=versions("0+"),
-        statement=f"{client} {OPERATIONS[operation].what}; if the broker is too old for that, an error says so, "
-        "and no request for it reaches the broker",
-        location="KIP-97, Proposed Changes",
-        meaning="an application fails after an upgrade of its client or its brokers, and cannot tell why",
+        statement=f"{client} {tried.what}; {otherwise}",
+        location=location,
+        meaning=meaning,
     )
 
 

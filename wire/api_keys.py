@@ -1,5 +1,6 @@
 """The numbers of the APIs that the suite, the model and its defects name. Numbers alone: nothing here reads or writes bytes."""
 
+PRODUCE_KEY = 0
 LIST_OFFSETS_KEY = 2
 METADATA_KEY = 3
 CONTROLLED_SHUTDOWN_KEY = 7

@@ -20,7 +20,7 @@ from fixtures.registry.clients import all_clients
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
-from reports.run.recorder import NOT_STARTED, RunRecorder
+from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
 
 
 @pytest.hookimpl(trylast=True)
@@ -47,6 +47,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     trial: Trial = item.funcargs["trial"]  # type: ignore[attr-defined]
     _begin(item.config, trial, recorder)
     (row,) = clauses_of(item)
+    reason = trial.chosen.why_not_applicable
+    if reason is not None:
+        recorder.not_applicable(CellKey(row.id, trial.target.id, trial.listener), reason)
+        pytest.skip(f"not applicable: {reason}")
     label_result(row, trial.target.id)
     judge = PropertyJudge(recorder, trial, (row,), item.function.__name__)  # type: ignore[attr-defined]
     JUDGE.set(judge)
@@ -68,7 +72,7 @@ def _begin(config: pytest.Config, trial: Trial, recorder: RunRecorder) -> None:
         target_facts(trial.target, launcher=launcher, artefacts=trial.artefacts)
     )
     for chosen in chosen_trials(config):
-        if chosen.target.id == trial.target.id:
+        if chosen.target.id == trial.target.id and chosen.why_not_applicable is None:
             _begin_one(trial, chosen)
 
 

@@ -17,6 +17,14 @@ def test_row_names_client_and_operation() -> None:
     assert "kafka-python-3.0.12 deletes the records" in row.statement
 
 
+def test_rerouted_operation_is_about_the_ids_of_clusters() -> None:
+    """Its source is KIP-1242, and no broker is too old for it."""
+    row = row_of("franz-go-1.22.3", "rerouted-writes")
+    assert row.location.startswith("KIP-1242")
+    assert "another cluster replaces them" in row.statement
+    assert "too old" not in row.statement
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_id_leads_back_to_the_row(operation: str) -> None:
     """A test names its row by the id alone."""
