@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from conformance.commands.errors import CouldNotTell, InvalidFile
-from conformance.commands.selection import runnable_targets
+from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
 from conformance.releases.generated_inputs import COUNT, SEED, generated_inputs
 from conformance.releases.release_changes import Observer, Release, changes_between, places_of
@@ -99,7 +99,7 @@ def changes(
     TARGET is an id or glob; every Apache Kafka release if none is given. The exit status is 1 if the profiles of both
     releases do not predict a change, and 10 if there is no such change but a release could not be queried.
     """
-    targets = comparable(runnable_targets(patterns))
+    targets = comparable(runnable_targets(patterns or EVERY_RELEASE))
     for listener in listeners:
         if sum(listener in target.listeners for target in targets) < 2:
             raise click.UsageError(

@@ -18,6 +18,8 @@ from rich.table import Table
 from conformance.commands.errors import CouldNotTell
 from conformance.commands.run_findings import Verdicts, finding_lines, verdicts_of
 from conformance.commands.selection import (
+    EVERY_CLUSTER,
+    EVERY_RELEASE,
     clients_with_operations,
     runnable_targets,
     selected_clients,
@@ -193,7 +195,8 @@ def matrix(
 ) -> None:
     """Judge many targets, or many clients, each in its own run; or try the operations of clients with many targets.
 
-    TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given. A target that has never
+    TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given, and with --operations
+    every cluster as well. A target that has never
     been tried is left out unless its id is given. The command prints one table and the findings of failing runs, and
     ends with the most serious exit status of the runs.
     """
@@ -203,6 +206,8 @@ def matrix(
         raise click.UsageError(
             "--client chooses whose --operations are tried; give clients as TARGET"
         )
+    if not patterns and not clients:
+        patterns = (*EVERY_RELEASE, *EVERY_CLUSTER) if operations else EVERY_RELEASE
     chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns)
     tried = clients_with_operations(tried_clients) if operations else ()
     if operations:

@@ -13,6 +13,7 @@ from fixtures.registry.targets import Target, select_targets
 from fixtures.under_test.client import target_of
 
 EVERY_RELEASE = ("apache-kafka-*",)
+EVERY_CLUSTER = ("kafka-cluster-*",)
 
 
 def selected_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
@@ -31,7 +32,7 @@ def selected_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
 
 
 def runnable_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
-    """Return the matching targets; every Apache Kafka release if no pattern is given.
+    """Return the matching targets.
 
     A target that has never been tried is left out unless its exact id is given.
 
@@ -41,7 +42,7 @@ def runnable_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
     """
     return tuple(
         target
-        for target in selected_targets(patterns or EVERY_RELEASE)
+        for target in selected_targets(patterns)
         if not target.not_tried or target.id in patterns
     )
 
