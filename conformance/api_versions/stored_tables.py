@@ -13,6 +13,9 @@ from fixtures.registry.targets import Target
 from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reference_model.profile import profile_of
 
+JAVA_CLIENT = "kafka-clients"
+"""The library of Kafka's own client."""
+
 
 class InvalidTables(Exception):
     """A file does not hold tables; the message names the file and what is expected."""

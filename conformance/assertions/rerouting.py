@@ -35,7 +35,7 @@ _ABOUT_IDS = (
 
 
 class DoesNotKnow(Unjudged):
-    """The client does not support KIP-1242, or was told not to use it: what it does instead is no violation."""
+    """The client does not support KIP-1242, or is configured not to use it: what it does instead is no violation."""
 
 
 class ReroutedPlay(Play, Protocol):

@@ -27,8 +27,10 @@ from conformance.api_versions.features import (
     verdict_on,
 )
 from conformance.api_versions.known_apis import name_of
+from conformance.api_versions.sent_requests import sent_ranges
 from conformance.api_versions.stock_text import stock_text
 from conformance.api_versions.stored_tables import (
+    JAVA_CLIENT,
     InvalidTables,
     as_json,
     ranges_of_client,
@@ -50,7 +52,6 @@ from fixtures.registry.targets import load_targets
 from reports.escaping import printable
 
 WIDTH_WHEN_PIPED = 160
-JAVA_CLIENT = "kafka-clients"
 
 
 @click.command(name="api-versions")
@@ -81,7 +82,7 @@ JAVA_CLIENT = "kafka-clients"
 @click.option(
     "--client",
     metavar="ID",
-    help="show which requests of this version of Kafka's Java client would be refused",
+    help="show which requests of this client would be refused; of others than Kafka's own, those that the suite has seen",
 )
 @click.option(
     "--intersection", "form", flag_value="intersection", help="print what all brokers support"
@@ -213,12 +214,20 @@ def _tables_named(name: str, config: CommandConfig) -> ClusterTables:
 
 
 def _ranges_of(client_id: str) -> Ranges:
-    known = {each.id: each for each in all_clients() if each.library == JAVA_CLIENT}
+    """Return what a client can send: all of Kafka's own one, of any other what the suite has seen."""
+    clients = {each.id: each for each in all_clients()}
+    seen = sent_ranges()
+    known = {
+        id_ for id_, each in clients.items() if each.library == JAVA_CLIENT or each.name in seen
+    }
     if client_id not in known:
         raise click.UsageError(
             f"what {client_id!r} can send is not known; known are {', '.join(sorted(known))}"
         )
-    return ranges_of_client(known[client_id].version)
+    client = clients[client_id]
+    if client.library == JAVA_CLIENT:
+        return ranges_of_client(client.version)
+    return seen[client.name]
 
 
 def _report(

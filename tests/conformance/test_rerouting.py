@@ -100,7 +100,7 @@ def test_client_that_goes_on_is_right() -> None:
 
 
 def test_client_without_ids_may_go_on_as_well() -> None:
-    """A client that knows nothing of the check is only told apart by what goes wrong."""
+    """A client that knows nothing of the check is only known by what goes wrong."""
     silent = [*SILENT_AT_HOME, *SWAP, *REPLACED]
     assert_survives_rerouting(play_of(*silent), METADATA, knows_ids=False)
     assert_survives_rerouting(play_of(*silent), WITHOUT, knows_ids=True)

@@ -129,6 +129,13 @@ def test_requests_of_a_client_that_would_be_refused() -> None:
     assert "has a version that all brokers support" in result.output
 
 
+def test_other_clients_are_known_by_what_they_sent() -> None:
+    """A release that serves nothing older than Produce v11 refuses a client that was seen to send v7 at most."""
+    result = run(Script(nodes=(NEWER,)), "--client", "aiokafka-0.14.0")
+    assert result.exit_code == 0, result.output
+    assert "Produce(0)" in result.output
+
+
 def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:
     """And with a file."""
     result = run(Script(), at=lambda address: ("--compare", address, "apache-kafka-4.4.0"))
