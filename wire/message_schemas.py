@@ -17,12 +17,12 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
-from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY
 from wire.codec import decode, decode_prefix
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
-from wire.headers import FLEXIBLE_REQUEST_HEADER, PLAIN_REQUEST_HEADER, ResponseHeader
+from wire.header_versions import header_version
+from wire.headers import ResponseHeader
 from wire.layouts import Layout
 from wire.primitives import TaggedField
 
@@ -157,19 +157,12 @@ class Api:
         return message_class(self.response_schema)
 
     def request_header_version(self, api_version: int) -> int:
-        """Return the header version of a request.
-
-        ControlledShutdown v0 uses the oldest header, which has no client id.
-        """
-        if self.api_key == CONTROLLED_SHUTDOWN_KEY and api_version == 0:
-            return 0
-        flexible = api_version in self.request.FLEXIBLE
-        return FLEXIBLE_REQUEST_HEADER if flexible else PLAIN_REQUEST_HEADER
+        """Return the header version of a request."""
+        return header_version(self.request_schema, api_version)
 
     def response_header_version(self, api_version: int) -> int:
-        """Return the header version of a response, which is always 0 for ApiVersions."""
-        flexible = api_version in self.response.FLEXIBLE
-        return int(flexible and self.api_key != API_VERSIONS_KEY)
+        """Return the header version of a response."""
+        return header_version(self.response_schema, api_version)
 
     def decode_response(self, payload: bytes, api_version: int) -> tuple[int, Any]:
         """Decode a response without leaving any bytes over; return its correlation id and its message.

@@ -1,0 +1,118 @@
+"""`schemas check`: files, folders and jars of message schemas, and what the exit status says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.commands.schemas import schemas
+from fixtures.artefacts.message_schemas import clients_jar, read_schemas
+from fixtures.errors import ArtefactUnavailable
+from strategies.header_version_schemas import new_version
+from wire.api_keys import OFFSET_DELETE_KEY
+from wire.header_versions import REQUEST, RESPONSE, derived_header_version, kind_of
+
+RIGHT = json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 3))
+WRONG = "// a comment\n" + json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 2))
+
+
+def check(*paths: Path) -> Result:
+    """Run the command."""
+    return CliRunner().invoke(schemas, ["check", *map(str, paths)])
+
+
+def test_problem_is_shown_with_its_file_and_place(tmp_path: Path) -> None:
+    """A folder's files are all checked; what is no request or response is not counted."""
+    (tmp_path / "right.json").write_text(RIGHT)
+    (tmp_path / "wrong.json").write_text(WRONG)
+    (tmp_path / "header.json").write_text('{"type": "header", "name": "RequestHeader"}')
+    result = check(tmp_path)
+    assert result.exit_code == 1
+    assert f'{tmp_path}/wrong.json: headerVersions."1+": gives v1 header v2' in result.output
+    assert result.output.endswith(
+        "2 schemas of requests and responses, 2 with headerVersions: 1 problem\n"
+    )
+    assert check(tmp_path / "right.json").exit_code == 0
+
+
+def test_jar_is_read(tmp_path: Path) -> None:
+    """Only the folder of message schemas."""
+    with zipfile.ZipFile(tmp_path / "clients.jar", "w") as jar:
+        jar.writestr("common/message/OffsetDeleteRequest.json", WRONG)
+        jar.writestr("other/Thing.json", "{}")
+    result = check(tmp_path / "clients.jar")
+    assert result.exit_code == 1
+    assert result.output.startswith("common/message/OffsetDeleteRequest.json: headerVersions")
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"{", "is no JSON"),
+        (b"[1]", "is no object"),
+        (b'{"name": "SomeRequest"}', "has no apiKey"),
+        (b"{}", "there is no schema"),
+        (b"\xff\xfe", "no text in UTF-8"),
+    ],
+)
+def test_other_file_is_an_error(content: bytes, what: str, tmp_path: Path) -> None:
+    """Not a violation."""
+    (tmp_path / "x.json").write_bytes(content)
+    result = check(tmp_path / "x.json")
+    assert result.exit_code == 4
+    assert what in result.output
+
+
+HEADERS = """
+import org.apache.kafka.common.message.ApiMessageType;
+
+public class Headers {
+    public static void main(String[] arguments) {
+        for (ApiMessageType type : ApiMessageType.values()) {
+            for (short v = type.lowestSupportedVersion(); v <= type.highestSupportedVersion(true); v++) {
+                System.out.println(type.apiKey() + " " + v + " " + type.requestHeaderVersion(v)
+                    + " " + type.responseHeaderVersion(v));
+            }
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow  # It fetches a jar and starts Kafka's own code in a JVM
+@pytest.mark.parametrize("release", ["3.9.2", "4.4.0"])
+def test_derived_headers_are_those_of_kafka(release: str, tmp_path: Path) -> None:
+    """Of every version of every request and response."""
+    java = shutil.which("java")
+    if java is None:
+        pytest.skip("there is no java; install a JDK")
+    try:
+        jar = clients_jar(release)
+    except ArtefactUnavailable as error:
+        pytest.skip(str(error))
+    (tmp_path / "Headers.java").write_text(HEADERS)
+    done = subprocess.run(
+        [java, "-cp", str(jar), str(tmp_path / "Headers.java")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    if "compiler" in done.stderr:
+        pytest.skip("this java has no compiler; install a JDK")
+    assert done.returncode == 0, done.stderr
+    by_kind = {
+        kind: {each["apiKey"]: each for each in read_schemas(jar) if kind_of(each) == kind}
+        for kind in (REQUEST, RESPONSE)
+    }
+    rows = [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+    assert len(rows) > 300
+    for api_key, version, request, response in rows:
+        assert derived_header_version(by_kind[REQUEST][api_key], version) == request
+        assert derived_header_version(by_kind[RESPONSE][api_key], version) == response

@@ -1,0 +1,139 @@
+"""The property `headerVersions` of message schemas (KIP-1313): every rule, over right schemas and over ones with one fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from strategies.header_version_schemas import (
+    Schema,
+    WrongSchema,
+    bare_schemas,
+    changed_apis,
+    new_version,
+    right_schemas,
+    versions_of,
+    wrong_flexibility,
+    wrong_offset_delete,
+    wrong_syntax,
+    wrong_telemetry,
+)
+from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, PUSH_TELEMETRY_KEY
+from wire.header_versions import (
+    HEADER_VERSIONS,
+    REQUEST,
+    RESPONSE,
+    derived_header_version,
+    header_version,
+    kind_of,
+    problems_in,
+)
+
+
+def assert_found(wrong: WrongSchema) -> None:
+    """Fail unless exactly the fault's clause and place are reported."""
+    found = {(each.clause, each.place) for each in problems_in(wrong.schema)}
+    assert found == {(wrong.clause, wrong.place)}
+
+
+@given(schema=right_schemas() | bare_schemas() | changed_apis())
+def test_right_schema_has_no_problem(schema: Schema) -> None:
+    """Neither has one without the property."""
+    assert problems_in(schema) == []
+
+
+@given(schema=right_schemas())
+def test_stated_header_counts(schema: Schema) -> None:
+    """Each version has the header of its range."""
+    values = list(schema[HEADER_VERSIONS].values())
+    found = [header_version(schema, version) for version in versions_of(schema)]
+    assert list(dict.fromkeys(found)) == list(dict.fromkeys(values))
+
+
+@given(wrong=wrong_syntax())
+def test_wrong_syntax_is_found_at_its_place(wrong: WrongSchema) -> None:
+    """Malformed keys, headers that do not exist, gaps, overlaps and open ends."""
+    problems = problems_in(wrong.schema)
+    assert wrong.place in {each.place for each in problems}
+    assert {each.clause for each in problems} == {wrong.clause}
+
+
+@given(wrong=wrong_flexibility(RESPONSE))
+def test_wrong_response_header_is_found(wrong: WrongSchema) -> None:
+    """A tag section in the header of a response that is not flexible, or none in that of a flexible one."""
+    assert_found(wrong)
+
+
+@given(wrong=wrong_flexibility(REQUEST))
+def test_wrong_request_header_is_found(wrong: WrongSchema) -> None:
+    """The same of requests."""
+    assert_found(wrong)
+
+
+@given(wrong=wrong_offset_delete())
+def test_offset_delete_never_has_header_2(wrong: WrongSchema) -> None:
+    """It goes from header v1 to v3."""
+    assert_found(wrong)
+
+
+@given(wrong=wrong_telemetry())
+def test_telemetry_leaves_the_id_to_the_header(wrong: WrongSchema) -> None:
+    """From v1 on."""
+    assert_found(wrong)
+
+
+def test_telemetry_of_today_has_no_problem() -> None:
+    """Its only version has the id in the body."""
+    schema = {**new_version(PUSH_TELEMETRY_KEY, REQUEST, 3), "validVersions": "0"}
+    assert problems_in({**schema, HEADER_VERSIONS: {"0+": 2}}) == []
+
+
+@pytest.mark.parametrize("stated", [{}, [], "0+", 3])
+def test_property_is_an_object(stated: Any) -> None:
+    """Anything else is one problem."""
+    (problem,) = problems_in(
+        {**new_version(PUSH_TELEMETRY_KEY, REQUEST, 3), HEADER_VERSIONS: stated}
+    )
+    assert str(problem).startswith("headerVersions: must be an object")
+
+
+def test_api_versions_is_answered_with_the_oldest_header() -> None:
+    """A client reads it before it knows what the broker supports."""
+    schema = {
+        "apiKey": API_VERSIONS_KEY,
+        "type": "response",
+        "name": "ApiVersionsResponse",
+        "validVersions": "0-5",
+        "flexibleVersions": "3+",
+        HEADER_VERSIONS: {"0-2": 0, "3+": 1},
+        "fields": [],
+    }
+    problems = problems_in(schema)
+    assert [each.place for each in problems] == ['headerVersions."3+"'] * 3
+    assert "before the client knows" in problems[0].sentence
+    assert {derived_header_version(schema, version) for version in range(6)} == {0}
+
+
+def test_controlled_shutdown_has_the_oldest_header() -> None:
+    """Only its v0."""
+    schema = {"apiKey": CONTROLLED_SHUTDOWN_KEY, "name": "ControlledShutdownRequest"}
+    assert [derived_header_version(schema, version) for version in range(2)] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"),
+    [
+        ({"name": "FetchRequest"}, REQUEST),
+        ({"name": "FetchResponse", "type": "response"}, RESPONSE),
+        ({"name": "RequestHeader", "type": "header"}, "header"),
+        ({"name": "LeaderChangeMessage", "type": "data"}, "data"),
+        ({}, "data"),
+    ],
+)
+def test_only_requests_and_responses_have_headers(schema: Schema, kind: str) -> None:
+    """Other schemas are not looked at, whatever they state."""
+    assert kind_of(schema) == kind
+    if kind not in (REQUEST, RESPONSE):
+        assert problems_in({**schema, HEADER_VERSIONS: {}}) == []

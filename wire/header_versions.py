@@ -1,0 +1,229 @@
+"""Which header the messages of a schema have: by its property `headerVersions`, a proposal of KIP-1313, or as Kafka derives it today.
+
+A schema is one parsed JSON file, as for `wire.message_schemas`. `problems_in` checks one by the rules of the proposal; a schema
+without the property has none.
+
+Source: KIP-1313 (under discussion), Proposed Changes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    CONTROLLED_SHUTDOWN_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY_KEY,
+)
+from wire.fields import Versions, versions
+
+Schema = Mapping[str, Any]
+
+HEADER_VERSIONS = "headerVersions"
+REQUEST, RESPONSE = "request", "response"
+EXISTING: Mapping[str, range] = {REQUEST: range(1, 4), RESPONSE: range(2)}
+"""The header versions that a message may have; header v0 of requests is that of ControlledShutdown v0 alone."""
+FIRST_FLEXIBLE: Mapping[str, int] = {REQUEST: 2, RESPONSE: 1}
+"""The first header version that has a tag section."""
+INSTANCE_ID_HEADER = 3
+"""The request header with a client instance id."""
+
+SYNTAX = "KIP-1313.header-versions-syntax"
+RESPONSE_HEADERS = "KIP-1313.response-headers"
+OFFSET_DELETE = "KIP-1313.offset-delete-v1"
+TELEMETRY = "KIP-1313.telemetry-v1"
+
+_KEY = re.compile(r"[0-9]+(?:\+|-[0-9]+)?")
+_TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
+_INSTANCE_ID = "ClientInstanceId"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something in a schema that KIP-1313 forbids.
+
+    Attributes:
+        clause: the clause that it violates.
+        place: where it is, for example `headerVersions."0-2"`.
+        sentence: what is wrong.
+    """
+
+    clause: str
+    place: str
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.sentence} ({self.clause})"
+
+
+def kind_of(schema: Schema) -> str:
+    """Return "request" or "response"; anything else, such as "header" or "data", has no header of its own."""
+    name = str(schema.get("name", ""))
+    for kind in (REQUEST, RESPONSE):
+        if schema.get("type", kind) == kind and name.endswith(kind.title()):
+            return kind
+    return str(schema.get("type", "data"))
+
+
+def derived_header_version(schema: Schema, api_version: int) -> int:
+    """Return the header version of a message by today's rule: it follows from whether the version is flexible.
+
+    Args:
+        schema: the schema of a request or response.
+        api_version: the version of the message.
+    """
+    kind, api_key = kind_of(schema), schema["apiKey"]
+    flexible = api_version in versions(schema.get("flexibleVersions", "none"))
+    if kind == RESPONSE:
+        # A client reads it before it knows what the broker supports.
+        return int(flexible and api_key != API_VERSIONS_KEY)
+    if api_key == CONTROLLED_SHUTDOWN_KEY and api_version == 0:
+        return 0
+    return FIRST_FLEXIBLE[REQUEST] if flexible else 1
+
+
+def header_version(schema: Schema, api_version: int) -> int:
+    """Return the header version of a message: the one that its schema states, otherwise the derived one."""
+    for key, value in schema.get(HEADER_VERSIONS, {}).items():
+        if api_version in versions(key):
+            return int(value)
+    return derived_header_version(schema, api_version)
+
+
+def problems_in(schema: Schema) -> list[Problem]:
+    """Return everything in a schema that KIP-1313 forbids, in the order of its keys."""
+    stated = schema.get(HEADER_VERSIONS)
+    if stated is None or kind_of(schema) not in EXISTING:
+        return []
+    if not isinstance(stated, Mapping) or not stated:
+        return [
+            Problem(
+                clause=SYNTAX,
+                place=HEADER_VERSIONS,
+                sentence="must be an object that maps ranges of versions to header versions",
+            )
+        ]
+    malformed = [problem for key in stated for problem in _problems_of_key(key)]
+    problems = [*malformed, *_problems_of_values(schema, stated)]
+    if not malformed:
+        problems += _problems_of_ranges(schema, stated)
+        if not problems:
+            problems += _problems_of_flexibility(schema)
+            problems += _problems_of_known_apis(schema)
+    return problems
+
+
+def _at(key: str) -> str:
+    return f'{HEADER_VERSIONS}."{key}"'
+
+
+def _problems_of_key(key: str) -> Iterator[Problem]:
+    if not _KEY.fullmatch(key):
+        yield Problem(
+            clause=SYNTAX, place=_at(key), sentence='is no range of versions: "n", "a-b" or "n+"'
+        )
+        return
+    first, _, last = key.partition("-")
+    if last and int(first) >= int(last):
+        yield Problem(clause=SYNTAX, place=_at(key), sentence="must begin before it ends")
+
+
+def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
+    existing = EXISTING[kind_of(schema)]
+    for key, value in stated.items():
+        if type(value) is not int or value not in existing:
+            yield Problem(
+                clause=SYNTAX,
+                place=_at(key),
+                sentence=f"is {value!r}; a {kind_of(schema)} has header v{existing[0]} to v{existing[-1]}",
+            )
+
+
+def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield gaps, overlaps, and what is not covered; the ranges must ascend, and only the last one has an open end."""
+    keys = list(stated)
+    valid = versions(schema["validVersions"])
+    expected = valid.first
+    for key in keys:
+        covered = versions(key)
+        if covered.first < expected:
+            what = (
+                "begins before the first valid version"
+                if key == keys[0]
+                else "overlaps the range before it"
+            )
+            yield Problem(clause=SYNTAX, place=_at(key), sentence=what)
+        elif covered.first > expected:
+            yield Problem(
+                clause=SYNTAX,
+                place=_at(key),
+                sentence=f"leaves out {Versions(expected, covered.first - 1)}",
+            )
+        if covered.last is None and key != keys[-1]:
+            yield Problem(
+                clause=SYNTAX, place=_at(key), sentence="has an open end, but is not the last range"
+            )
+            return
+        if covered.last is not None and key == keys[-1]:
+            yield Problem(
+                clause=SYNTAX, place=_at(key), sentence='must end with "+": it is the last range'
+            )
+        expected = max(expected, (covered.first if covered.last is None else covered.last) + 1)
+
+
+def _valid_versions(schema: Schema) -> range:
+    valid = versions(schema["validVersions"])
+    return range(valid.first, (valid.first if valid.last is None else valid.last) + 1)
+
+
+def _problems_of_flexibility(schema: Schema) -> Iterator[Problem]:
+    """Yield versions whose header has a tag section although their body is not flexible, or the other way round."""
+    kind = kind_of(schema)
+    clause = RESPONSE_HEADERS if kind == RESPONSE else SYNTAX
+    for version in _valid_versions(schema):
+        found = header_version(schema, version)
+        derived = derived_header_version(schema, version)
+        first = FIRST_FLEXIBLE[kind]
+        if (found >= first) != (derived >= first):
+            why = "is flexible" if derived >= first else "is not flexible"
+            if kind == RESPONSE and schema["apiKey"] == API_VERSIONS_KEY:
+                why = "is read before the client knows what the broker supports"
+            yield Problem(
+                clause=clause,
+                place=_at(_key_of(schema, version)),
+                sentence=f"gives v{version} header v{found}, but that version {why}",
+            )
+
+
+def _key_of(schema: Schema, version: int) -> str:
+    return next(str(key) for key in schema[HEADER_VERSIONS] if version in versions(key))
+
+
+def _problems_of_known_apis(schema: Schema) -> Iterator[Problem]:
+    """Yield what contradicts the new versions that KIP-1313 itself defines."""
+    api_key, kind = schema["apiKey"], kind_of(schema)
+    newer = [version for version in _valid_versions(schema) if version > 0]
+    if kind == REQUEST and api_key in (OFFSET_DELETE_KEY, *_TELEMETRY_KEYS):
+        clause = OFFSET_DELETE if api_key == OFFSET_DELETE_KEY else TELEMETRY
+        for version in newer:
+            found = header_version(schema, version)
+            if found != INSTANCE_ID_HEADER:
+                yield Problem(
+                    clause=clause,
+                    place=_at(_key_of(schema, version)),
+                    sentence=f"gives v{version} header v{found}, and not v{INSTANCE_ID_HEADER}",
+                )
+    if api_key in _TELEMETRY_KEYS:
+        for number, field in enumerate(schema["fields"]):
+            kept = [each for each in newer if each in versions(field["versions"])]
+            if field["name"] == _INSTANCE_ID and kept:
+                yield Problem(
+                    clause=TELEMETRY,
+                    place=f"fields[{number}].versions",
+                    sentence=f"{_INSTANCE_ID} is still in v{kept[0]}, although the header has it",
+                )
