@@ -1,6 +1,7 @@
-"""Request headers v0 to v2, response headers v0 and v1, and the header version of an ApiVersions request.
+"""Request headers v0 to v3, response headers v0 and v1, and the header version of an ApiVersions request.
 
 ClientId keeps its int16 length in every header version; only the tag section is flexible.
+Header v3 is that of KIP-1313, which is under discussion.
 Source: KIP-482, "Request and Response Headers"; KIP-511 for the response header of ApiVersions.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
+from uuid import UUID
 
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import ApiVersionsRequest
@@ -19,6 +21,10 @@ PLAIN_REQUEST_HEADER = 1
 CORRELATION_ID_BYTES = 4
 """Length of a response header v0, which is the correlation id alone."""
 ERROR_CODE_BYTES = 2
+NO_INSTANCE_ID = UUID(int=0)
+"""What stands for no client instance id."""
+INSTANCE_ID_REQUEST_HEADER = 3
+"""The request header with a client instance id (KIP-1313, a proposal)."""
 PLAIN_CLIENT_ID = "kafka-conformance"
 """The client id of every request that is not about client ids."""
 _CORRELATION_ID_IN_REQUEST = slice(4, 4 + CORRELATION_ID_BYTES)
@@ -47,6 +53,23 @@ class RequestHeader:
             nullable=versions("1+"),
             flexible=NO_VERSIONS,
             default="",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceIdHeader(RequestHeader):
+    """The header of a request that can have a client instance id, from v3 on."""
+
+    client_instance_id: UUID = NO_INSTANCE_ID
+
+    FIELDS: ClassVar[tuple[Field, ...]] = (
+        *RequestHeader.FIELDS,
+        Field(
+            name="client_instance_id",
+            type=FieldType.UUID,
+            versions=versions("3+"),
+            default=NO_INSTANCE_ID,
         ),
     )
 

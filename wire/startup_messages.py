@@ -17,182 +17,149 @@ from wire.api_keys import (
     SASL_HANDSHAKE_KEY,
 )
 from wire.error_codes import ErrorCode
-from wire.message_schemas import Api, Schema
+from wire.message_schemas import Api
+from wire.schema_notation import api, field
 
-
-def _field(name: str, type_: str, versions: str, *inner: Schema, **others: str) -> Schema:
-    """Return a field of a schema.
-
-    Args:
-        name: its name.
-        type_: its type, in Kafka's notation.
-        versions: the versions that have it.
-        inner: the fields of its elements.
-        others: further keys; "nullable" stands for "nullableVersions".
-    """
-    nullable = others.pop("nullable", None)
-    return {
-        **{"name": name, "type": type_, "versions": versions, **others},
-        **({} if nullable is None else {"nullableVersions": nullable}),
-        **({"fields": list(inner)} if inner else {}),
-    }
-
-
-def _api(
-    name: str,
-    key: int,
-    valid: str,
-    flexible: str,
-    request: list[Schema],
-    response: list[Schema],
-) -> Api:
-    common = {"apiKey": key, "validVersions": valid, "flexibleVersions": flexible}
-    return Api(
-        request_schema={"name": f"{name}Request", **common, "fields": request},
-        response_schema={"name": f"{name}Response", **common, "fields": response},
-    )
-
-
-METADATA = _api(
+METADATA = api(
     "Metadata",
     METADATA_KEY,
     "0-13",
     "9+",
     [
-        _field(
+        field(
             "Topics",
             "[]MetadataRequestTopic",
             "0+",
-            _field("TopicId", "uuid", "10+"),
-            _field("Name", "string", "0+", nullable="10+"),
+            field("TopicId", "uuid", "10+"),
+            field("Name", "string", "0+", nullable="10+"),
             nullable="1+",
         ),
-        _field("AllowAutoTopicCreation", "bool", "4+", default="true"),
-        _field("IncludeClusterAuthorizedOperations", "bool", "8-10"),
-        _field("IncludeTopicAuthorizedOperations", "bool", "8+"),
+        field("AllowAutoTopicCreation", "bool", "4+", default="true"),
+        field("IncludeClusterAuthorizedOperations", "bool", "8-10"),
+        field("IncludeTopicAuthorizedOperations", "bool", "8+"),
     ],
     [
-        _field("ThrottleTimeMs", "int32", "3+"),
-        _field(
+        field("ThrottleTimeMs", "int32", "3+"),
+        field(
             "Brokers",
             "[]MetadataResponseBroker",
             "0+",
-            _field("NodeId", "int32", "0+"),
-            _field("Host", "string", "0+"),
-            _field("Port", "int32", "0+"),
-            _field("Rack", "string", "1+", nullable="1+", default="null"),
+            field("NodeId", "int32", "0+"),
+            field("Host", "string", "0+"),
+            field("Port", "int32", "0+"),
+            field("Rack", "string", "1+", nullable="1+", default="null"),
         ),
-        _field("ClusterId", "string", "2+", nullable="2+", default="null"),
-        _field("ControllerId", "int32", "1+", default="-1"),
-        _field(
+        field("ClusterId", "string", "2+", nullable="2+", default="null"),
+        field("ControllerId", "int32", "1+", default="-1"),
+        field(
             "Topics",
             "[]MetadataResponseTopic",
             "0+",
-            _field("ErrorCode", "int16", "0+"),
-            _field("Name", "string", "0+", nullable="12+"),
-            _field("TopicId", "uuid", "10+"),
-            _field("IsInternal", "bool", "1+", default="false"),
-            _field(
+            field("ErrorCode", "int16", "0+"),
+            field("Name", "string", "0+", nullable="12+"),
+            field("TopicId", "uuid", "10+"),
+            field("IsInternal", "bool", "1+", default="false"),
+            field(
                 "Partitions",
                 "[]MetadataResponsePartition",
                 "0+",
-                _field("ErrorCode", "int16", "0+"),
-                _field("PartitionIndex", "int32", "0+"),
-                _field("LeaderId", "int32", "0+"),
-                _field("LeaderEpoch", "int32", "7+", default="-1"),
-                _field("ReplicaNodes", "[]int32", "0+"),
-                _field("IsrNodes", "[]int32", "0+"),
-                _field("OfflineReplicas", "[]int32", "5+"),
+                field("ErrorCode", "int16", "0+"),
+                field("PartitionIndex", "int32", "0+"),
+                field("LeaderId", "int32", "0+"),
+                field("LeaderEpoch", "int32", "7+", default="-1"),
+                field("ReplicaNodes", "[]int32", "0+"),
+                field("IsrNodes", "[]int32", "0+"),
+                field("OfflineReplicas", "[]int32", "5+"),
             ),
-            _field("TopicAuthorizedOperations", "int32", "8+", default="-2147483648"),
+            field("TopicAuthorizedOperations", "int32", "8+", default="-2147483648"),
         ),
-        _field("ClusterAuthorizedOperations", "int32", "8-10", default="-2147483648"),
-        _field("ErrorCode", "int16", "13+"),
+        field("ClusterAuthorizedOperations", "int32", "8-10", default="-2147483648"),
+        field("ErrorCode", "int16", "13+"),
     ],
 )
 
-FIND_COORDINATOR = _api(
+FIND_COORDINATOR = api(
     "FindCoordinator",
     FIND_COORDINATOR_KEY,
     "0-6",
     "3+",
     [
-        _field("Key", "string", "0-3"),
-        _field("KeyType", "int8", "1+", default="0"),
-        _field("CoordinatorKeys", "[]string", "4+"),
+        field("Key", "string", "0-3"),
+        field("KeyType", "int8", "1+", default="0"),
+        field("CoordinatorKeys", "[]string", "4+"),
     ],
     [
-        _field("ThrottleTimeMs", "int32", "1+"),
-        _field("ErrorCode", "int16", "0-3"),
-        _field("ErrorMessage", "string", "1-3", nullable="1-3"),
-        _field("NodeId", "int32", "0-3"),
-        _field("Host", "string", "0-3"),
-        _field("Port", "int32", "0-3"),
-        _field(
+        field("ThrottleTimeMs", "int32", "1+"),
+        field("ErrorCode", "int16", "0-3"),
+        field("ErrorMessage", "string", "1-3", nullable="1-3"),
+        field("NodeId", "int32", "0-3"),
+        field("Host", "string", "0-3"),
+        field("Port", "int32", "0-3"),
+        field(
             "Coordinators",
             "[]Coordinator",
             "4+",
-            _field("Key", "string", "4+"),
-            _field("NodeId", "int32", "4+"),
-            _field("Host", "string", "4+"),
-            _field("Port", "int32", "4+"),
-            _field("ErrorCode", "int16", "4+"),
-            _field("ErrorMessage", "string", "4+", nullable="4+"),
+            field("Key", "string", "4+"),
+            field("NodeId", "int32", "4+"),
+            field("Host", "string", "4+"),
+            field("Port", "int32", "4+"),
+            field("ErrorCode", "int16", "4+"),
+            field("ErrorMessage", "string", "4+", nullable="4+"),
         ),
     ],
 )
 
-DESCRIBE_CLUSTER = _api(
+DESCRIBE_CLUSTER = api(
     "DescribeCluster",
     DESCRIBE_CLUSTER_KEY,
     "0-2",
     "0+",
     [
-        _field("IncludeClusterAuthorizedOperations", "bool", "0+"),
-        _field("EndpointType", "int8", "1+", default="1"),
-        _field("IncludeFencedBrokers", "bool", "2+"),
+        field("IncludeClusterAuthorizedOperations", "bool", "0+"),
+        field("EndpointType", "int8", "1+", default="1"),
+        field("IncludeFencedBrokers", "bool", "2+"),
     ],
     [
-        _field("ThrottleTimeMs", "int32", "0+"),
-        _field("ErrorCode", "int16", "0+"),
-        _field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
-        _field("EndpointType", "int8", "1+", default="1"),
-        _field("ClusterId", "string", "0+"),
-        _field("ControllerId", "int32", "0+", default="-1"),
-        _field(
+        field("ThrottleTimeMs", "int32", "0+"),
+        field("ErrorCode", "int16", "0+"),
+        field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        field("EndpointType", "int8", "1+", default="1"),
+        field("ClusterId", "string", "0+"),
+        field("ControllerId", "int32", "0+", default="-1"),
+        field(
             "Brokers",
             "[]DescribeClusterBroker",
             "0+",
-            _field("BrokerId", "int32", "0+"),
-            _field("Host", "string", "0+"),
-            _field("Port", "int32", "0+"),
-            _field("Rack", "string", "0+", nullable="0+", default="null"),
-            _field("IsFenced", "bool", "2+"),
+            field("BrokerId", "int32", "0+"),
+            field("Host", "string", "0+"),
+            field("Port", "int32", "0+"),
+            field("Rack", "string", "0+", nullable="0+", default="null"),
+            field("IsFenced", "bool", "2+"),
         ),
-        _field("ClusterAuthorizedOperations", "int32", "0+", default="-2147483648"),
+        field("ClusterAuthorizedOperations", "int32", "0+", default="-2147483648"),
     ],
 )
 
-SASL_HANDSHAKE = _api(
+SASL_HANDSHAKE = api(
     "SaslHandshake",
     SASL_HANDSHAKE_KEY,
     "0-1",
     "none",
-    [_field("Mechanism", "string", "0+")],
-    [_field("ErrorCode", "int16", "0+"), _field("Mechanisms", "[]string", "0+")],
+    [field("Mechanism", "string", "0+")],
+    [field("ErrorCode", "int16", "0+"), field("Mechanisms", "[]string", "0+")],
 )
 
-SASL_AUTHENTICATE = _api(
+SASL_AUTHENTICATE = api(
     "SaslAuthenticate",
     SASL_AUTHENTICATE_KEY,
     "0-2",
     "2+",
-    [_field("AuthBytes", "bytes", "0+")],
+    [field("AuthBytes", "bytes", "0+")],
     [
-        _field("ErrorCode", "int16", "0+"),
-        _field("ErrorMessage", "string", "0+", nullable="0+"),
-        _field("AuthBytes", "bytes", "0+"),
-        _field("SessionLifetimeMs", "int64", "1+", default="0"),
+        field("ErrorCode", "int16", "0+"),
+        field("ErrorMessage", "string", "0+", nullable="0+"),
+        field("AuthBytes", "bytes", "0+"),
+        field("SessionLifetimeMs", "int64", "1+", default="0"),
     ],
 )
 

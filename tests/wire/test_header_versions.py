@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from strategies.header_version_schemas import (
     Schema,
@@ -25,6 +25,7 @@ from wire.header_versions import (
     HEADER_VERSIONS,
     REQUEST,
     RESPONSE,
+    SYNTAX,
     derived_header_version,
     header_version,
     kind_of,
@@ -52,7 +53,21 @@ def test_stated_header_counts(schema: Schema) -> None:
     assert list(dict.fromkeys(found)) == list(dict.fromkeys(values))
 
 
+RANGES = {"apiKey": 1, "validVersions": "0-3", "flexibleVersions": "none", "fields": []}
+
+
+def with_property(kind: str, stated: dict[str, Any], place: str) -> WrongSchema:
+    """Return a schema of v0 to v3 with this property, and the place of its fault."""
+    schema = {**RANGES, "type": kind, "name": f"Some{kind.title()}", HEADER_VERSIONS: stated}
+    return WrongSchema(schema, SYNTAX, f'headerVersions."{place}"')
+
+
 @given(wrong=wrong_syntax())
+@example(wrong=with_property(RESPONSE, {"0+": 2}, "0+"))
+@example(wrong=with_property(REQUEST, {"0+": 4}, "0+"))
+@example(wrong=with_property(REQUEST, {"1+": 1}, "1+"))
+@example(wrong=with_property(REQUEST, {"0-1": 1, "1+": 1}, "1+"))
+@example(wrong=with_property(REQUEST, {"0-3": 1}, "0-3"))
 def test_wrong_syntax_is_found_at_its_place(wrong: WrongSchema) -> None:
     """Malformed keys, headers that do not exist, gaps, overlaps and open ends."""
     problems = problems_in(wrong.schema)
