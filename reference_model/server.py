@@ -195,7 +195,8 @@ def _contexts(options: argparse.Namespace) -> Contexts:
     return contexts
 
 
-def _write_to(path: Path, entry: dict[str, Any]) -> None:
+def write_to(path: Path, entry: dict[str, Any]) -> None:
+    """Append an entry to a file, as Kafka writes its request log."""
     with path.open("a") as log:
         log.write(f"Completed request:{json.dumps(entry)}\n")
 
@@ -232,7 +233,7 @@ def listeners_of(options: argparse.Namespace) -> dict[str, _Listener]:
                 release=options.release,
                 quorum=options.quorum,
                 tampering=DEFECTS[options.defect].tampering if options.defect else None,
-                log=None if log is None else lambda entry: _write_to(log, entry),
+                log=None if log is None else lambda entry: write_to(log, entry),
             ),
             contexts=contexts if name in TLS_LISTENERS else None,
         )

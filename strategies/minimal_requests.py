@@ -77,16 +77,20 @@ def minimal_request(
         client_id: the client id in the header.
     """
     written = api_version if layout is None else layout
-    values = minimal_values()
-    own = {**values.everywhere, **values.by_api.get(api.name, {})}
     header = RequestHeader(
         request_api_key=api.api_key,
         request_api_version=api_version,
         correlation_id=correlation_id,
         client_id=client_id,
     )
-    body = encode(_message(api.request, own), version=written)
-    return encode_request(header, body, layout=api.layout(written))
+    return encode_request(header, minimal_body(api, written), layout=api.layout(written))
+
+
+def minimal_body(api: Api, api_version: int) -> bytes:
+    """Return the body of the minimal request for one version of an API."""
+    values = minimal_values()
+    own = {**values.everywhere, **values.by_api.get(api.name, {})}
+    return encode(_message(api.request, own), version=api_version)
 
 
 def _message(message: type[Any], values: Mapping[str, Any]) -> Any:

@@ -17,8 +17,9 @@ from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.clients import all_clients
 from fixtures.registry.model_clients import MODEL
 from fixtures.registry.targets import Target, load_targets
+from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
-from reference_model import proxies
+from reference_model import instance_ids, proxies
 from reference_model.clients import faults as client_faults
 from reference_model.defects import DEFECTS, Defect
 from reference_model.listeners import LISTENERS
@@ -144,6 +145,7 @@ PLANTED: Mapping[str, Mapping[str, Defect | Fault]] = {
     REFERENCE: DEFECTS,
     MODEL: client_faults.FAULTS,
     MODEL_PROXY: proxies.FAULTS,
+    MODEL_INSTANCE_IDS: instance_ids.FAULTS,
 }
 """What is planted, by the name of what it is planted in."""
 

@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from clauses.catalogue import Clause
+from conformance.assertions.instance_ids import claims_instance_ids
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from reference_model.listeners import PLAINTEXT, UPSTREAM
 from reference_model.scram import SCRAM
+from wire.api_keys import GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY
 
+INSTANCE_IDS = "instance_ids"
+"""The need of every property of KIP-1313, a proposal."""
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
 """The clause that can be judged whatever the target answers."""
 
@@ -62,6 +66,17 @@ NEEDS: Mapping[str, Need] = {
     "upstream_link": Need(
         lambda broker: broker.running.upstream_link is not None,
         "the suite does not stand between the proxy and its upstream, because it started neither",
+    ),
+    INSTANCE_IDS: Need(
+        claims_instance_ids,
+        "the target does not claim KIP-1313, a proposal: it lists no OffsetDelete v1, the first request with header v3",
+    ),
+    "telemetry_ids": Need(
+        lambda broker: (
+            claims_instance_ids(broker, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
+            and claims_instance_ids(broker, PUSH_TELEMETRY_KEY)
+        ),
+        "the target lists no v1 of GetTelemetrySubscriptions and PushTelemetry, which KIP-1313, a proposal, adds",
     ),
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),

@@ -1,4 +1,4 @@
-"""The correct models in which faults are planted and that are judged in memory: the model client and the model proxy."""
+"""The correct models in which faults are planted and that are judged in memory: the model client, the model proxy, and the broker of KIP-1313."""
 
 from __future__ import annotations
 
@@ -9,14 +9,25 @@ from dataclasses import dataclass
 
 from conformance.engine.budgets import CLIENT_EXAMPLES
 from conformance.engine.client_prerequisites import why_not_applicable
-from conformance.mutation.properties import Property, client_properties, proxy_properties
+from conformance.mutation.properties import (
+    Property,
+    client_properties,
+    instance_id_properties,
+    proxy_properties,
+)
 from fixtures.client.patience import Patience
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import in_memory_client
+from fixtures.under_test.in_memory_instance_ids import (
+    MODEL_INSTANCE_IDS,
+    InMemoryInstanceIds,
+    in_memory_instance_ids,
+)
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY, InMemoryProxy, in_memory_proxy
 from reference_model.clients import faults as client_faults
+from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
 from reference_model.listeners import PLAINTEXT
 from reference_model.planted import Fault
 from reference_model.proxies import FAULTS as PROXY_FAULTS
@@ -54,6 +65,13 @@ def _proxy(fault: str) -> InMemoryProxy:
     return InMemoryProxy(in_memory_proxy(fault), PLAINTEXT, patience=Patience(math.inf))
 
 
+@functools.cache
+def _instance_ids(fault: str) -> InMemoryInstanceIds:
+    return InMemoryInstanceIds(
+        in_memory_instance_ids(fault), PLAINTEXT, patience=Patience(math.inf)
+    )
+
+
 SUBJECTS: Mapping[str, Subject] = {
     MODEL: Subject(
         name=MODEL,
@@ -69,6 +87,14 @@ SUBJECTS: Mapping[str, Subject] = {
         properties=proxy_properties,
         with_fault=_proxy,
         applies=lambda judged: bool(judged.listeners_of(_proxy(""))),
+        examples_of=lambda judged: judged.max_examples,
+    ),
+    MODEL_INSTANCE_IDS: Subject(
+        name=MODEL_INSTANCE_IDS,
+        faults=INSTANCE_ID_FAULTS,
+        properties=instance_id_properties,
+        with_fault=_instance_ids,
+        applies=lambda judged: bool(judged.listeners_of(_instance_ids(""))),
         examples_of=lambda judged: judged.max_examples,
     ),
 }

@@ -25,7 +25,7 @@ import conformance.brokers
 import conformance.clients
 from clauses import marks
 from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
-from conformance.engine.prerequisites import NEEDS
+from conformance.engine.prerequisites import INSTANCE_IDS, NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
@@ -96,6 +96,11 @@ class Property:
     def is_about_proxies(self) -> bool:
         """Whether the property needs the upstream of a proxy."""
         return UPSTREAM in self.needs
+
+    @property
+    def is_about_instance_ids(self) -> bool:
+        """Whether the property needs a target that claims KIP-1313, a proposal."""
+        return INSTANCE_IDS in self.needs
 
     @property
     def max_examples(self) -> int:
@@ -208,15 +213,25 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
 
 @functools.cache
 def all_properties() -> Mapping[str, Property]:
-    """Return every property of brokers, by name; those of proxies alone are not among them."""
+    """Return every property of brokers, by name, except those of proxies and of KIP-1313 alone."""
     found = _search(conformance.brokers)
-    return {each.name: each for each in found if not each.is_about_proxies}
+    return {
+        each.name: each
+        for each in found
+        if not each.is_about_proxies and not each.is_about_instance_ids
+    }
 
 
 @functools.cache
 def proxy_properties() -> Mapping[str, Property]:
     """Return every property of proxies alone, by name."""
     return {each.name: each for each in _search(conformance.brokers) if each.is_about_proxies}
+
+
+@functools.cache
+def instance_id_properties() -> Mapping[str, Property]:
+    """Return every property of KIP-1313, by name."""
+    return {each.name: each for each in _search(conformance.brokers) if each.is_about_instance_ids}
 
 
 @functools.cache

@@ -6,6 +6,8 @@ import pytest
 
 from clauses.catalogue import CatalogueError, Level, catalogue
 from clauses.operations import OPERATIONS, clause_or_row, row_of
+from fixtures.registry.targets import load_targets
+from reference_model.profile import APACHE_KAFKA, KRAFT, ZOOKEEPER, profile_of, release_order
 
 
 def test_row_names_client_and_operation() -> None:
@@ -42,3 +44,45 @@ def test_unknown_id_is_an_error(id_: str) -> None:
     """A typo ends a run before its first test."""
     with pytest.raises(CatalogueError):
         clause_or_row(id_)
+
+
+RELEASE_NOTES = {
+    "create-topic": "0.10.1",
+    "idempotent-produce": "0.11",
+    "transactional-produce": "0.11",
+    "describe-configs": "0.11",
+    "delete-records": "0.11",
+    "incremental-alter-configs": "2.3",
+    "consumer-group-protocol": "4.0",
+    "share-group": "4.2",
+}
+"""The first release of an operation, as Kafka's release notes have it: KIP-4, 98, 133, 107, 339, 848 and 932."""
+
+
+def test_apis_of_operations_are_as_old_as_the_release_notes_say() -> None:
+    """The recorded tables of KRaft or ZooKeeper brokers list an operation's API from that release on, as "since" does."""
+    releases = sorted(
+        {
+            each.release
+            for each in load_targets()
+            if each.implementation == APACHE_KAFKA and each.handshake
+        },
+        key=release_order,
+    )
+    for operation, since in RELEASE_NOTES.items():
+        key = OPERATIONS[operation].api_key
+        first = next(
+            release
+            for release in releases
+            if any(
+                each.api_key == key
+                for each in profile_of(release, quorum=_quorum(release)).api_keys
+            )
+        )
+        # 3.5 to 3.9 list the new group protocol as an early version that is switched off.
+        listed_early = operation in ("consumer-group-protocol", "share-group")
+        assert release_order(first)[:2] == release_order(since)[:2] or listed_early, operation
+
+
+def _quorum(release: str) -> str:
+    return KRAFT if profile_of(release).api_keys else ZOOKEEPER

@@ -12,9 +12,11 @@ from clauses.catalogue import FOLDER, Clause, catalogue
 from conformance.mutation.score import defects_asked_of
 from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS, Defect
+from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
 from reference_model.proxies import FAULTS as PROXY_FAULTS
 from tests.clauses.properties import properties_in
 from tests.conformance.api_versions.wrong_tools import WRONG_TOOLS
+from tests.wire.test_wrong_header_validators import WRONG_VALIDATORS
 from wire.api_versions import NEWEST_VERSION
 
 JUDGED = {clause for each in properties_in() for clause in each.clauses}
@@ -33,15 +35,17 @@ def test_clause_is_judged_or_says_why_not(clause: Clause) -> None:
 def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     """Every clause is broken by three planted defects if it is a MUST, else by one.
 
-    Those of clauses about clients are faults of the model client, those about proxies of the model proxy, and those
-    about tools of `api-versions`.
+    Those of clauses about clients are faults of the model client, those about proxies of the model proxy, those
+    about tools of `api-versions`, and those about schemas of its checks.
     """
     planted = [defect for defect in DEFECTS.values() if clause.id in defect.breaks]
     faults = [
-        fault for fault in (*FAULTS.values(), *PROXY_FAULTS.values()) if clause.id in fault.breaks
+        fault
+        for fault in (*FAULTS.values(), *PROXY_FAULTS.values(), *INSTANCE_ID_FAULTS.values())
+        if clause.id in fault.breaks
     ]
-    wrong = [tool for tool in WRONG_TOOLS if clause.id == tool.breaks]
-    assert len(planted) + len(faults) + len(wrong) >= defects_asked_of(clause.level)
+    wrong = [each.breaks for each in WRONG_TOOLS] + [each.breaks for each in WRONG_VALIDATORS]
+    assert len(planted) + len(faults) + wrong.count(clause.id) >= defects_asked_of(clause.level)
 
 
 @each_clause

@@ -13,9 +13,10 @@ from conformance.engine.budgets import CLIENT_EXAMPLES
 from conformance.mutation import models
 from conformance.mutation.model_subjects import SUBJECTS
 from conformance.mutation.model_trials import model_trials
-from conformance.mutation.properties import client_properties, proxy_properties
+from conformance.mutation.properties import client_properties
 from conformance.mutation.score import Score
 from fixtures.registry.model_clients import MODEL
+from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS
 from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS
@@ -64,16 +65,18 @@ def test_faults_are_caught_by_exactly_their_clauses() -> None:
     assert score.exact_defects == len(names)
 
 
-def test_pinned_examples_catch_the_faults_of_a_proxy() -> None:
-    """Each fault of the model proxy turns exactly its clauses red, and the plain model proxy has none."""
-    caught: dict[str, set[str]] = {fault: set() for fault in ("", *PROXY_FAULTS)}
-    for name, judged in proxy_properties().items():
-        for trial in model_trials(MODEL_PROXY, name, list(caught), ()):
+@pytest.mark.parametrize("model", [MODEL_PROXY, MODEL_INSTANCE_IDS])
+def test_pinned_examples_catch_the_faults(model: str) -> None:
+    """Each fault of a model proxy or broker turns exactly its clauses red, and the plain model has none."""
+    subject = SUBJECTS[model]
+    caught: dict[str, set[str]] = {fault: set() for fault in ("", *subject.faults)}
+    for name, judged in subject.properties().items():
+        for trial in model_trials(model, name, list(caught), ()):
             assert not trial.problem
             if trial.pinned:
                 caught[trial.fault].update(judged.clauses)
     assert caught.pop("") == set()
-    assert caught == {name: set(fault.breaks) for name, fault in PROXY_FAULTS.items()}
+    assert caught == {name: set(fault.breaks) for name, fault in subject.faults.items()}
 
 
 def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,11 +93,14 @@ def test_wrong_clause_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_patterns_choose_defects_and_faults() -> None:
     """A pattern matches both halves; one that begins with "model+" matches faults alone."""
     assert selected_planted(()).is_everything
-    assert selected_planted(["model+*"]) == ([], {MODEL: list(FAULTS), MODEL_PROXY: []})
+    assert selected_planted(["model+*"]) == (
+        [],
+        {MODEL: list(FAULTS), MODEL_PROXY: [], MODEL_INSTANCE_IDS: []},
+    )
     assert selected_planted(["model-proxy+*"]).faults[MODEL_PROXY] == list(PROXY_FAULTS)
     assert selected_planted(["tags-descend", NULL_TABLE]) == (
         ["tags-descend"],
-        {MODEL: [NULL_TABLE], MODEL_PROXY: []},
+        {MODEL: [NULL_TABLE], MODEL_PROXY: [], MODEL_INSTANCE_IDS: []},
     )
     assert selected_planted(["*-table-*"]).faults[MODEL]
     assert set(selected_planted(["*"]).defects) == set(DEFECTS)

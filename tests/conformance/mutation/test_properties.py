@@ -14,6 +14,7 @@ from conformance.mutation.properties import (
     all_properties,
     client_properties,
     holds,
+    instance_id_properties,
     proxy_properties,
 )
 from conformance.mutation.trials import broker_with
@@ -32,7 +33,12 @@ def drawn_from(name: str, *, seed: int, count: int = DRAWN) -> list[str]:
 
 def test_every_property_is_found() -> None:
     """The properties are those in the source, each with its clauses."""
-    everything = {**all_properties(), **proxy_properties(), **client_properties()}
+    everything = {
+        **all_properties(),
+        **proxy_properties(),
+        **instance_id_properties(),
+        **client_properties(),
+    }
     found = {name: each.clauses for name, each in everything.items()}
     # Operations get their rows from the plugin.
     assert found == {each.name: each.clauses for each in properties_in() if each.clauses}

@@ -1,0 +1,226 @@
+"""Requests with header v3 for a target that claims KIP-1313, a proposal, and what their responses say.
+
+A target claims it by listing OffsetDelete v1, the first request that has header v3. So one that does is judged whatever it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from conformance.assertions.judging import MalformedAnswer, key_ranges, payload_of
+from conformance.assertions.other_apis import advertised_table
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.under_test.broker import Broker
+from strategies.api_versions import build_request
+from strategies.instance_id_requests import InstanceIdRequest
+from strategies.minimal_requests import minimal_body
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    DESCRIBE_CLUSTER_KEY,
+    LIST_GROUPS_KEY,
+    OFFSET_DELETE_KEY,
+    SASL_HANDSHAKE_KEY,
+)
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
+from wire.codec import decode, decode_prefix
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Request, encode_request
+from wire.headers import (
+    INSTANCE_ID_REQUEST_HEADER,
+    InstanceIdHeader,
+    ResponseHeader,
+    read_error_code,
+)
+from wire.instance_id_messages import CHANGED_APIS
+from wire.layouts import Layout
+from wire.message_schemas import error_codes_in
+
+READING_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
+"""Further APIs that are requested in their new version: they only read, and their bodies are taken to be unchanged."""
+OLD_VERSIONS = tuple(range(NEWEST_VERSION + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carrier:
+    """A version of an API whose requests have header v3.
+
+    Attributes:
+        api_key: the API.
+        api_version: the version.
+        body: the body of a request.
+        layout: the layout of request and response; None for ApiVersions.
+    """
+
+    api_key: int
+    api_version: int
+    body: bytes | ApiVersionsRequest
+    layout: Layout | None
+
+
+def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> bool:
+    """Return whether a target claims KIP-1313, or the part of it that is about another API."""
+    return _newest_listed(broker).get(api_key, 0) > 0
+
+
+@functools.lru_cache(maxsize=8)
+def _newest_listed(broker: Broker) -> dict[int, int]:
+    return {entry.api_key: entry.max_version for entry in advertised_table(broker)}
+
+
+@functools.lru_cache(maxsize=8)
+def carriers(broker: Broker) -> tuple[Carrier, ...]:
+    """Return what a target lists in a version with header v3, as far as the suite can request it."""
+    listed = _newest_listed(broker)
+    found = [
+        Carrier(api_key=key, api_version=1, body=minimal_body(api, 1), layout=api.layout(1))
+        for key, api in CHANGED_APIS.items()
+        if listed.get(key, 0) > 0
+    ]
+    if listed.get(API_VERSIONS_KEY, 0) > NEWEST_VERSION:
+        usual = build_request(version=NEWEST_VERSION).body
+        assert usual is not None
+        found.append(
+            Carrier(
+                api_key=API_VERSIONS_KEY, api_version=NEWEST_VERSION + 1, body=usual, layout=None
+            )
+        )
+    for key in READING_KEYS:
+        known = api_catalogue().versions_of(key)[-1]
+        if listed.get(key) == known + 1:
+            api = api_catalogue().find(key, known)
+            assert api is not None
+            layout = dataclasses.replace(
+                api.layout(known), request_header_version=INSTANCE_ID_REQUEST_HEADER
+            )
+            found.append(
+                Carrier(
+                    api_key=key,
+                    api_version=known + 1,
+                    body=minimal_body(api, known),
+                    layout=layout,
+                )
+            )
+    return tuple(found)
+
+
+def with_id(
+    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID, *, api_key: int | None = None
+) -> Request:
+    """Return a request with header v3.
+
+    Args:
+        broker: the target.
+        drawn: the request as it was drawn.
+        instance_id: its client instance id.
+        api_key: the API, if it is not the drawn one.
+    """
+    there = [each for each in carriers(broker) if api_key in (None, each.api_key)]
+    carrier = there[drawn.api % len(there)]
+    header = InstanceIdHeader(
+        request_api_key=carrier.api_key,
+        request_api_version=carrier.api_version,
+        correlation_id=drawn.correlation_id,
+        client_id=drawn.client_id,
+        client_instance_id=instance_id,
+        unknown_tagged_fields=drawn.tags,
+    )
+    if carrier.layout is None:
+        return encode_request(header, carrier.body, header_version=INSTANCE_ID_REQUEST_HEADER)
+    return encode_request(header, carrier.body, layout=carrier.layout)
+
+
+def without_id(drawn: InstanceIdRequest) -> Request:
+    """Return a request with an older header: ApiVersions in a version of today, or the v0 of an API with a new version."""
+    choices = [*OLD_VERSIONS, *CHANGED_APIS]
+    chosen = choices[drawn.api % len(choices)]
+    if chosen in OLD_VERSIONS and drawn.api % len(choices) < len(OLD_VERSIONS):
+        return build_request(version=chosen, correlation_id=drawn.correlation_id)
+    api = CHANGED_APIS[chosen]
+    header = InstanceIdHeader(
+        request_api_key=chosen, request_api_version=0, correlation_id=drawn.correlation_id
+    )
+    return encode_request(header, minimal_body(api, 0), layout=api.layout(0))
+
+
+def error_in(exchange: Exchange) -> ErrorCode:
+    """Return the error code of a response; one that does not decode has none, which other clauses judge.
+
+    Raises:
+        MalformedAnswer: there is no response.
+    """
+    payload, layout = payload_of(exchange), exchange.request.layout
+    if layout is None:
+        return ErrorCode(read_error_code(payload) or 0)
+    try:
+        message = message_in(exchange)
+    except MalformedAnswer:
+        return ErrorCode.NONE
+    return next(iter(map(ErrorCode, error_codes_in(message, layout.version))), ErrorCode.NONE)
+
+
+def message_in(exchange: Exchange) -> object:
+    """Return the message of a response of an API with a layout.
+
+    Raises:
+        MalformedAnswer: it does not decode.
+    """
+    payload, layout = payload_of(exchange), exchange.request.layout
+    assert layout is not None
+    try:
+        _, body_at = decode_prefix(ResponseHeader, payload, version=layout.response_header_version)
+        return decode(layout.response, payload[body_at:], version=layout.version)
+    except DecodeError as error:
+        raise MalformedAnswer(
+            exchange, f"{layout.response.__name__} v{layout.version} does not decode", error
+        ) from error
+
+
+def id_in(exchange: Exchange) -> UUID:
+    """Return the client instance id in a response to GetTelemetrySubscriptions v0.
+
+    Raises:
+        MalformedAnswer: it does not decode.
+    """
+    found: UUID = getattr(message_in(exchange), "client_instance_id")  # noqa: B009
+    return found
+
+
+def newest_api_versions(broker: Broker) -> int:
+    """Return the newest version of ApiVersions that a target lists."""
+    return _newest_listed(broker)[API_VERSIONS_KEY]
+
+
+def assert_served(exchanges: Iterable[Exchange]) -> None:
+    """Fail unless every request got a response, and none INVALID_REQUEST."""
+    for exchange in exchanges:
+        error = error_in(exchange)
+        assert error is not ErrorCode.INVALID_REQUEST, (
+            f"{_name(exchange)} is refused with {error!r}"
+        )
+
+
+def assert_refused(exchange: Exchange, why: str) -> None:
+    """Fail unless a request got INVALID_REQUEST; `why` says what is wrong with it."""
+    error = error_in(exchange)
+    assert error is ErrorCode.INVALID_REQUEST, f"{_name(exchange)} {why}, and gets {error!r}"
+
+
+def _name(exchange: Exchange) -> str:
+    request = exchange.request
+    return f"{api_catalogue().name_of(request.api_key)} v{request.api_version}"
+
+
+def apis_without_instance_id(answer: ApiVersionsResponse) -> list[str]:
+    """Return the listed APIs that have no version newer than those of today, and SaslHandshake if it has one."""
+    found = []
+    for api_key, (_, newest) in key_ranges(answer).items():
+        known = api_catalogue().versions_of(api_key)
+        is_newer = bool(known) and newest > known[-1]
+        if known and is_newer == (api_key == SASL_HANDSHAKE_KEY):
+            found.append(api_catalogue().name_of(api_key))
+    return found

@@ -1,0 +1,344 @@
+"""A broker that follows KIP-1313, without a socket: the reference broker, and before it what knows header v3.
+
+Every API but SaslHandshake has one version more than in the newest release, with header v3. A request in it is checked, and reaches the
+reference broker in the version below with today's header. Each method that decides something can be replaced by a planted fault.
+
+Source: KIP-1313 (under discussion).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+from uuid import UUID
+
+from reference_model.connection_states import SERVING, ConnectionState
+from reference_model.fault_injection import Pause
+from reference_model.profile import Profile
+from reference_model.proxies.model_proxy import with_changed_table
+from reference_model.responses import encode_body, refusal_of_other_api
+from reference_model.state_machine import BrokerConnection, ReferenceBroker
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    PUSH_TELEMETRY_KEY,
+    SASL_HANDSHAKE_KEY,
+)
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
+from wire.codec import decode, decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.frames import FrameReader, encode_frame
+from wire.headers import (
+    INSTANCE_ID_REQUEST_HEADER,
+    NO_INSTANCE_ID,
+    InstanceIdHeader,
+    ResponseHeader,
+    correlation_id_bytes,
+    read_request_start,
+)
+from wire.instance_id_messages import CHANGED_APIS
+from wire.message_schemas import Api
+
+SHORTEST_REQUEST_BYTES = 8
+OLD_FLEXIBLE_HEADER = 2
+GIVEN_ID = UUID(int=0x714 << 96 | 1)
+"""The id that the broker makes for a client that has none, as in KIP-714; always the same one here."""
+
+
+def with_telemetry(profile: Profile) -> Profile:
+    """Return a profile that serves telemetry as well, which Kafka lists only with a plug-in that receives it."""
+    there = {entry.api_key for entry in profile.api_keys}
+    added = tuple(
+        ApiVersion(api_key=key, min_version=0, max_version=0)
+        for key in (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
+        if key not in there
+    )
+    return dataclasses.replace(
+        profile,
+        api_keys=(*profile.api_keys, *added),
+        served_keys=(*profile.served_keys, *added),
+    )
+
+
+class InstanceIdBroker:
+    """The state shared by all connections to one listener of such a broker.
+
+    Attributes:
+        reference: the reference broker that serves the requests.
+        first_client_id_counts: whether the client id of a connection's first request counts for the later ones. The text of
+            the proposal has both readings.
+    """
+
+    def __init__(self, reference: ReferenceBroker, *, first_client_id_counts: bool = True) -> None:
+        reference.profile = with_telemetry(reference.profile)
+        self.reference = reference
+        self.first_client_id_counts = first_client_id_counts
+        readable = {each.api_key: each.max_version for each in reference.profile.readable_keys}
+        self._listed = {entry.api_key: entry.max_version for entry in reference.profile.api_keys}
+        self._newest = {
+            entry.api_key: max(entry.max_version, readable.get(entry.api_key, 0))
+            for entry in reference.profile.api_keys
+        }
+
+    def connect(self) -> InstanceIdConnection:
+        """Open a new connection."""
+        return InstanceIdConnection(self)
+
+    def has_instance_id(self, api_key: int, api_version: int) -> bool:
+        """Return whether requests of a version have header v3."""
+        return (
+            api_key != SASL_HANDSHAKE_KEY
+            and api_key in self._newest
+            and api_version == self._newest[api_key] + 1
+        )
+
+    def listed(self, entry: ApiVersion) -> ApiVersion:
+        """Return an entry of its table, given that of the newest release."""
+        if entry.api_key == SASL_HANDSHAKE_KEY:
+            return entry
+        return dataclasses.replace(entry, max_version=self._newest[entry.api_key] + 1)
+
+    def read_header(self, payload: bytes) -> tuple[InstanceIdHeader, int]:
+        """Return the header v3 of a request, and where its body begins.
+
+        Raises:
+            DecodeError: it has no such header.
+        """
+        return decode_prefix(InstanceIdHeader, payload, version=INSTANCE_ID_REQUEST_HEADER)
+
+    def accepts_first_id(self, given: UUID, api_key: int) -> bool:
+        """Return whether a connection may begin with an id.
+
+        Args:
+            given: the id.
+            api_key: the API of the request.
+        """
+        return given != NO_INSTANCE_ID
+
+    def accepts_later_id(self, first: UUID, given: UUID) -> bool:
+        """Return whether a later request may have an id."""
+        return given == first
+
+    def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
+        """Return whether a request may have an older header.
+
+        Args:
+            first: the id of the connection; None if it has none.
+            api_key: the API of the request.
+            api_version: its version.
+        """
+        return first is None or api_key == SASL_HANDSHAKE_KEY
+
+    def client_id_of(self, first: str | None, given: str | None, api_key: int) -> str | None:
+        """Return the client id that counts for a request that is not the first one of its connection.
+
+        Args:
+            first: that of the first request.
+            given: its own.
+            api_key: the API of the request.
+        """
+        return first if self.first_client_id_counts else given
+
+    def refusal_of_version(self, request: bytes) -> bytes:
+        """Return the response to a version of ApiVersions that it does not know, as KIP-511 has it."""
+        own = ApiVersion(api_key=API_VERSIONS_KEY, min_version=0, max_version=NEWEST_VERSION + 1)
+        body = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=(own,))
+        return correlation_id_bytes(request) + encode_body(body, 0)
+
+    def response_of(self, api: Api, api_version: int, message: Any) -> Any:
+        """Return the response to a request of an API that KIP-1313 changes.
+
+        Args:
+            api: the API.
+            api_version: the version of the request.
+            message: its body.
+        """
+        if api.api_key != GET_TELEMETRY_SUBSCRIPTIONS_KEY or api_version > 0:
+            return api.response()
+        makes_one = message.client_instance_id == NO_INSTANCE_ID
+        return api.response(client_instance_id=GIVEN_ID if makes_one else NO_INSTANCE_ID)
+
+    def old_version(self, api_key: int) -> int:
+        """Return the version in which a request with header v3 reaches the reference broker."""
+        return self._listed[api_key]
+
+    def response_bytes(
+        self, api: Api, api_version: int, correlation_id: int, message: Any
+    ) -> bytes:
+        """Return the payload of the response of such an API."""
+        return encoded_response(api, api_version, correlation_id, message)
+
+
+def encoded_response(api: Api, api_version: int, correlation_id: int, message: Any) -> bytes:
+    """Return the payload of a response in the layout of its request's version."""
+    version = api.response_header_version(api_version)
+    header = encode(ResponseHeader(correlation_id=correlation_id), version=version)
+    return header + encode(message, version=api_version)
+
+
+class InstanceIdConnection:
+    """One connection to such a broker.
+
+    Attributes:
+        instance_id: the id of the connection; None if no request of it had header v3.
+    """
+
+    def __init__(self, broker: InstanceIdBroker) -> None:
+        self.instance_id: UUID | None = None
+        self._broker = broker
+        self._inner: BrokerConnection = broker.reference.connect()
+        self._requests = FrameReader()
+        self._responses = FrameReader()
+        self._outgoing = bytearray()
+        self._first_client_id: tuple[str | None] | None = None
+        self._is_closed = False
+
+    @property
+    def state(self) -> ConnectionState:
+        """The state of the connection."""
+        return ConnectionState.CLOSED if self._is_closed else self._inner.state
+
+    @property
+    def pause(self) -> Pause | None:
+        """The current pause."""
+        return self._inner.pause
+
+    def receive_data(self, data: bytes) -> None:
+        """Accept bytes from the client; the results are in `data_to_send` and `state`."""
+        try:
+            self._requests.receive_data(data)
+            while not self._is_closed and (request := self._requests.next_payload()) is not None:
+                self._handle(request)
+        except DecodeError:
+            # An invalid size prefix: the reference broker knows what to do with it.
+            self._inner.receive_data(self._requests.unread)
+            self._is_closed = self._inner.state is ConnectionState.CLOSED
+
+    def receive_eof(self) -> None:
+        """Accept the end of the client's stream."""
+        self._inner.receive_data(self._requests.unread)
+        self._inner.receive_eof()
+        self._outgoing += self._inner.data_to_send()
+
+    def resume(self) -> None:
+        """End the pause."""
+        self._inner.resume()
+        self._outgoing += self._inner.data_to_send()
+
+    def data_to_send(self) -> bytes:
+        """Return the bytes to write, and forget them."""
+        data = bytes(self._outgoing)
+        self._outgoing.clear()
+        return data
+
+    def drop(self) -> None:
+        """Close the connection from the broker's side."""
+        self._is_closed = True
+        self._inner.drop()
+
+    def _handle(self, request: bytes) -> None:
+        start = read_request_start(request)
+        broker = self._broker
+        is_token = self._inner.state is ConnectionState.BARE_TOKENS
+        if is_token or len(request) < SHORTEST_REQUEST_BYTES:
+            self._outgoing += b"".join(map(encode_frame, self._serve(request)))
+        elif broker.has_instance_id(start.api_key, start.api_version):
+            self._handle_with_id(request, start.api_key, start.api_version)
+        elif not broker.accepts_no_id(self.instance_id, start.api_key, start.api_version):
+            self._refuse(request, start.api_key, start.api_version)
+        else:
+            self._handle_without_id(request, start.api_key, start.api_version)
+
+    def _handle_with_id(self, request: bytes, api_key: int, api_version: int) -> None:
+        broker = self._broker
+        try:
+            header, body_at = broker.read_header(request)
+        except DecodeError:
+            self.drop()
+            return
+        given = header.client_instance_id
+        if self.instance_id is None:
+            is_accepted = broker.accepts_first_id(given, api_key)
+        else:
+            is_accepted = broker.accepts_later_id(self.instance_id, given)
+        if not is_accepted:
+            self._refuse(request, api_key, api_version)
+            return
+        self.instance_id = self.instance_id or given
+        if self._first_client_id is None:
+            self._first_client_id = (header.client_id,)
+        else:
+            client_id = broker.client_id_of(self._first_client_id[0], header.client_id, api_key)
+            header = dataclasses.replace(header, client_id=client_id)
+        old = dataclasses.replace(header, request_api_version=broker.old_version(api_key))
+        flexible = encode(old, version=OLD_FLEXIBLE_HEADER)
+        self._answer(request, api_key, api_version, body_at, flexible + request[body_at:])
+
+    def _handle_without_id(self, request: bytes, api_key: int, api_version: int) -> None:
+        is_unknown = api_key == API_VERSIONS_KEY and not 0 <= api_version <= NEWEST_VERSION
+        if is_unknown and self._inner.state in SERVING:
+            response = self._broker.refusal_of_version(request)
+            if response:
+                self._outgoing += encode_frame(response)
+            else:
+                self.drop()
+            return
+        body_at = 0
+        api = CHANGED_APIS.get(api_key)
+        if api is not None and api_version in api.valid_versions:
+            try:
+                version = api.request_header_version(api_version)
+                _, body_at = decode_prefix(InstanceIdHeader, request, version=version)
+            except DecodeError:
+                body_at = 0
+        self._answer(request, api_key, api_version, body_at, request)
+
+    def _answer(
+        self, request: bytes, api_key: int, api_version: int, body_at: int, old: bytes
+    ) -> None:
+        """Let the reference broker serve a request, and answer as KIP-1313 has it."""
+        broker = self._broker
+        responses = self._serve(old)
+        api = CHANGED_APIS.get(api_key)
+        if api is not None and body_at and responses:
+            try:
+                message = decode(api.request, request[body_at:], version=api_version)
+            except DecodeError:
+                self.drop()
+                return
+            response = broker.response_of(api, api_version, message)
+            correlation_id = read_request_start(request).correlation_id
+            responses = [broker.response_bytes(api, api_version, correlation_id, response)]
+        elif api_key == API_VERSIONS_KEY:
+            layout = read_request_start(old).api_version
+            responses = [
+                with_changed_table(each, layout, lambda table: map(broker.listed, table))
+                for each in responses
+            ]
+        self._outgoing += b"".join(map(encode_frame, responses))
+
+    def _serve(self, request: bytes) -> list[bytes]:
+        self._inner.receive_data(encode_frame(request))
+        self._responses.receive_data(self._inner.data_to_send())
+        self._is_closed = self._inner.state is ConnectionState.CLOSED
+        return list(iter(self._responses.next_payload, None))
+
+    def _refuse(self, request: bytes, api_key: int, api_version: int) -> None:
+        """Answer with INVALID_REQUEST, in the layout of the request."""
+        error_code = ErrorCode.INVALID_REQUEST
+        correlation_id = correlation_id_bytes(request)
+        api = CHANGED_APIS.get(api_key)
+        if api_key == API_VERSIONS_KEY:
+            layout = min(max(api_version, 0), NEWEST_VERSION)
+            body = encode_body(ApiVersionsResponse(error_code=error_code), layout)
+            response = correlation_id + body
+        elif api is not None and api_version in api.valid_versions:
+            number = read_request_start(request).correlation_id
+            message = api.response(error_code=error_code)
+            response = encoded_response(api, api_version, number, message)
+        else:
+            has_id = self._broker.has_instance_id(api_key, api_version)
+            version = self._broker.old_version(api_key) if has_id else api_version
+            response = correlation_id + refusal_of_other_api(api_key, version, error_code)
+        self._outgoing += encode_frame(response)

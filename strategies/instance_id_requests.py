@@ -1,0 +1,88 @@
+"""Requests with header v3, and what comes before and after them on a connection (KIP-1313, a proposal).
+
+Which APIs a target has in a version with that header is known only when it is judged. So a drawn request names its API by a number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from uuid import UUID
+
+from hypothesis import strategies as st
+
+from strategies.api_versions import ORDINARY_CORRELATION_IDS
+from strategies.header_fields import plain_client_ids, unknown_tagged_fields
+from wire.api_keys import SASL_HANDSHAKE_KEY
+from wire.codec import encode
+from wire.exchange import Request, encode_request
+from wire.headers import PLAIN_CLIENT_ID, RequestHeader
+from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS
+from wire.primitives import TaggedField
+from wire.sasl import PLAIN
+from wire.startup_messages import SASL_HANDSHAKE
+
+AN_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEF)
+ANOTHER_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEE)
+MOST_APIS = 12
+LONGEST_CLIENT_ID = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceIdRequest:
+    """A request with header v3.
+
+    Attributes:
+        api: which of the APIs that the target has with that header; counted around.
+        correlation_id: its correlation id.
+        client_id: its client id.
+        tags: unknown tagged fields of its header.
+    """
+
+    api: int = 0
+    correlation_id: int = 7
+    client_id: str | None = PLAIN_CLIENT_ID
+    tags: tuple[TaggedField, ...] = ()
+
+    def named(self, client_id: str | None) -> InstanceIdRequest:
+        """Return the same request with another client id."""
+        return dataclasses.replace(self, client_id=client_id)
+
+
+def sasl_handshake() -> Request:
+    """Return a SaslHandshake request, the only one that needs no client instance id on any connection."""
+    body = encode(SASL_HANDSHAKE.request(mechanism=PLAIN), version=1)
+    header = RequestHeader(
+        request_api_key=SASL_HANDSHAKE_KEY, request_api_version=1, correlation_id=7
+    )
+    return encode_request(header, body, layout=SASL_HANDSHAKE.layout(1))
+
+
+def telemetry_v0(instance_id: UUID) -> Request:
+    """Return GetTelemetrySubscriptions v0, as clients of today send it: with the id in the body."""
+    api = GET_TELEMETRY_SUBSCRIPTIONS
+    header = RequestHeader(request_api_key=api.api_key, request_api_version=0, correlation_id=7)
+    body = encode(api.request(client_instance_id=instance_id), version=0)
+    return encode_request(header, body, layout=api.layout(0))
+
+
+def instance_ids() -> st.SearchStrategy[UUID]:
+    """Ids that a client may have: random ones, and ones that are nearly zero."""
+    nearly_zero = st.integers(0, 127).map(lambda bit: UUID(int=1 << bit))
+    return st.integers(1, (1 << 128) - 1).map(lambda value: UUID(int=value)) | nearly_zero
+
+
+def instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:
+    """Requests with header v3, with any client id and unknown tags."""
+    return st.builds(
+        InstanceIdRequest,
+        api=st.integers(0, MOST_APIS - 1),
+        correlation_id=ORDINARY_CORRELATION_IDS,
+        client_id=plain_client_ids(max_size=LONGEST_CLIENT_ID),
+        tags=st.just(()) | unknown_tagged_fields(max_fields=3, max_bytes=200),
+    )
+
+
+def plain_instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:
+    """The same with the usual client id, and no tags."""
+    return st.integers(0, MOST_APIS - 1).map(lambda api: InstanceIdRequest(api=api))
