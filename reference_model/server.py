@@ -19,6 +19,7 @@ from typing import Any
 
 from reference_model.client_software import Counts
 from reference_model.defects import DEFECTS
+from reference_model.instance_ids import PROPOSALS, InstanceIdBroker, InstanceIdConnection
 from reference_model.jolokia import serve_metrics
 from reference_model.listeners import (
     CONTROLLER,
@@ -54,13 +55,21 @@ class _Listener:
 
     Attributes:
         broker: the broker that serves this listener.
+        proposal: what serves it instead, if the broker follows a proposal.
         contexts: the TLS contexts; None for a listener without TLS.
         open_shells: the protocol objects of the open connections.
     """
 
     broker: ReferenceBroker
+    proposal: InstanceIdBroker | None = None
     contexts: Contexts | None = None
-    open_shells: dict[BrokerConnection, _Protocol] = field(default_factory=dict)
+    open_shells: dict[BrokerConnection | InstanceIdConnection, _Protocol] = field(
+        default_factory=dict
+    )
+
+    def connect(self) -> BrokerConnection | InstanceIdConnection:
+        """Open a new connection."""
+        return self.broker.connect() if self.proposal is None else self.proposal.connect()
 
     def open_tls(self, first_bytes: bytes) -> TlsLayer:
         """Start TLS for a client, given its first bytes."""
@@ -81,7 +90,7 @@ class _Protocol(asyncio.Protocol):
 
     def __init__(self, listener: _Listener) -> None:
         self._listener = listener
-        self._connection = listener.broker.connect()
+        self._connection = listener.connect()
         self._transport: asyncio.Transport | None = None
         self._tls: TlsLayer | None = None
         self._paused = False
@@ -226,19 +235,30 @@ def listeners_of(options: argparse.Namespace) -> dict[str, _Listener]:
     names += TLS_LISTENERS if contexts else ()
     names += (CONTROLLER,) if options.quorum == KRAFT else ()
     log = options.request_log
-    return {
-        name: _Listener(
-            broker=broker_for_listener(
-                name,
-                release=options.release,
-                quorum=options.quorum,
-                tampering=DEFECTS[options.defect].tampering if options.defect else None,
-                log=None if log is None else lambda entry: write_to(log, entry),
-            ),
-            contexts=contexts if name in TLS_LISTENERS else None,
+    brokers = {
+        name: broker_for_listener(
+            name,
+            release=options.release,
+            quorum=options.quorum,
+            tampering=DEFECTS[options.defect].tampering if options.defect else None,
+            log=None if log is None else lambda entry: write_to(log, entry),
         )
         for name in names
     }
+    return {
+        name: _Listener(
+            broker=broker,
+            proposal=_following(options.proposal, broker),
+            contexts=contexts if name in TLS_LISTENERS else None,
+        )
+        for name, broker in brokers.items()
+    }
+
+
+def _following(proposal: str | None, broker: ReferenceBroker) -> InstanceIdBroker | None:
+    if proposal is None:
+        return None
+    return InstanceIdBroker(broker, first_client_id_counts=PROPOSALS[proposal])
 
 
 def main() -> None:
@@ -249,6 +269,7 @@ def main() -> None:
     parser.add_argument("--release", default=NEWEST_RELEASE)
     parser.add_argument("--quorum", choices=(KRAFT, ZOOKEEPER), default=KRAFT)
     parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
+    parser.add_argument("--proposal", choices=sorted(PROPOSALS), default=None)
     parser.add_argument("--tls-authority", type=Path, default=None)
     parser.add_argument("--tls-certificate", type=Path, default=None)
     parser.add_argument("--tls-key", type=Path, default=None)

@@ -14,6 +14,7 @@ from uuid import UUID
 from conformance.assertions.judging import MalformedAnswer, key_ranges, payload_of
 from conformance.assertions.other_apis import advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
 from strategies.instance_id_requests import InstanceIdRequest
@@ -120,6 +121,8 @@ def with_id(
         api_key: the API, if it is not the drawn one.
     """
     there = [each for each in carriers(broker) if api_key in (None, each.api_key)]
+    if not there:
+        raise HarnessError("the table can no longer be read, or lists no version with header v3")
     carrier = there[drawn.api % len(there)]
     header = InstanceIdHeader(
         request_api_key=carrier.api_key,

@@ -93,7 +93,9 @@ def _selected_defects(pattern: str, *, may_be_none: bool) -> list[str]:
         if may_be_none:
             return []
         raise
-    return [target.id.partition("+")[2] for target in targets]
+    names = (target.id.partition("+")[2] for target in targets)
+    # A broker that follows a proposal is no defect.
+    return [name for name in names if name in DEFECTS]
 
 
 def measured_score(

@@ -179,15 +179,15 @@ def refuses_one_version_of_api_versions(
 
 
 @fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
-def refuses_the_version_before_the_new_one(
+def refuses_a_flexible_version_of_api_versions(
     broker: InstanceIdBroker,
     decide: Callable[[UUID | None, int, int], bool],
     first: UUID | None,
     api_key: int,
     api_version: int,
 ) -> bool:
-    """It expects an id from the newest version of today on."""
-    is_that = (api_key, api_version) == (API_VERSIONS_KEY, NEWEST_VERSION)
+    """It takes ApiVersions v4 for a request that needs an id."""
+    is_that = (api_key, api_version) == (API_VERSIONS_KEY, 4)
     return decide(first, api_key, api_version) and not is_that
 
 

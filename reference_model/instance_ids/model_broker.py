@@ -8,11 +8,13 @@ Source: KIP-1313 (under discussion).
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from reference_model.connection_states import SERVING, ConnectionState
+from reference_model.connection_states import ConnectionState
 from reference_model.fault_injection import Pause
 from reference_model.profile import Profile
 from reference_model.proxies.model_proxy import with_changed_table
@@ -35,30 +37,41 @@ from wire.headers import (
     InstanceIdHeader,
     ResponseHeader,
     correlation_id_bytes,
+    read_error_code,
     read_request_start,
 )
 from wire.instance_id_messages import CHANGED_APIS
 from wire.message_schemas import Api
 
+PROPOSALS: Mapping[str, bool] = {"kip-1313": True, "kip-1313-own-client-ids": False}
+"""The readings of the proposal: whether the client id of a connection's first request counts for the later ones."""
 SHORTEST_REQUEST_BYTES = 8
+NO_RESPONSE = b""
+"""Instead of a response: the connection ends."""
 OLD_FLEXIBLE_HEADER = 2
 GIVEN_ID = UUID(int=0x714 << 96 | 1)
 """The id that the broker makes for a client that has none, as in KIP-714; always the same one here."""
 
 
-def with_telemetry(profile: Profile) -> Profile:
-    """Return a profile that serves telemetry as well, which Kafka lists only with a plug-in that receives it."""
+def with_more_served(profile: Profile) -> Profile:
+    """Return a profile that serves what Kafka does not list by default: telemetry, and versions that are not yet stable."""
     there = {entry.api_key for entry in profile.api_keys}
     added = tuple(
         ApiVersion(api_key=key, min_version=0, max_version=0)
         for key in (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
         if key not in there
     )
-    return dataclasses.replace(
-        profile,
-        api_keys=(*profile.api_keys, *added),
-        served_keys=(*profile.served_keys, *added),
+    readable = {each.api_key: each.max_version for each in profile.readable_keys}
+    listed = tuple(
+        dataclasses.replace(
+            entry, max_version=max(entry.max_version, readable.get(entry.api_key, 0))
+        )
+        for entry in (*profile.api_keys, *added)
+        if entry.api_key != API_VERSIONS_KEY
     )
+    own = tuple(entry for entry in profile.api_keys if entry.api_key == API_VERSIONS_KEY)
+    table = tuple(sorted((*listed, *own), key=lambda entry: entry.api_key))
+    return dataclasses.replace(profile, api_keys=table, served_keys=table)
 
 
 class InstanceIdBroker:
@@ -71,15 +84,10 @@ class InstanceIdBroker:
     """
 
     def __init__(self, reference: ReferenceBroker, *, first_client_id_counts: bool = True) -> None:
-        reference.profile = with_telemetry(reference.profile)
+        reference.profile = with_more_served(reference.profile)
         self.reference = reference
         self.first_client_id_counts = first_client_id_counts
-        readable = {each.api_key: each.max_version for each in reference.profile.readable_keys}
-        self._listed = {entry.api_key: entry.max_version for entry in reference.profile.api_keys}
-        self._newest = {
-            entry.api_key: max(entry.max_version, readable.get(entry.api_key, 0))
-            for entry in reference.profile.api_keys
-        }
+        self._newest = {entry.api_key: entry.max_version for entry in reference.profile.api_keys}
 
     def connect(self) -> InstanceIdConnection:
         """Open a new connection."""
@@ -161,7 +169,7 @@ class InstanceIdBroker:
 
     def old_version(self, api_key: int) -> int:
         """Return the version in which a request with header v3 reaches the reference broker."""
-        return self._listed[api_key]
+        return self._newest[api_key]
 
     def response_bytes(
         self, api: Api, api_version: int, correlation_id: int, message: Any
@@ -276,22 +284,12 @@ class InstanceIdConnection:
         self._answer(request, api_key, api_version, body_at, flexible + request[body_at:])
 
     def _handle_without_id(self, request: bytes, api_key: int, api_version: int) -> None:
-        is_unknown = api_key == API_VERSIONS_KEY and not 0 <= api_version <= NEWEST_VERSION
-        if is_unknown and self._inner.state in SERVING:
-            response = self._broker.refusal_of_version(request)
-            if response:
-                self._outgoing += encode_frame(response)
-            else:
-                self.drop()
-            return
         body_at = 0
         api = CHANGED_APIS.get(api_key)
         if api is not None and api_version in api.valid_versions:
-            try:
+            with contextlib.suppress(DecodeError):
                 version = api.request_header_version(api_version)
                 _, body_at = decode_prefix(InstanceIdHeader, request, version=version)
-            except DecodeError:
-                body_at = 0
         self._answer(request, api_key, api_version, body_at, request)
 
     def _answer(
@@ -312,11 +310,17 @@ class InstanceIdConnection:
             responses = [broker.response_bytes(api, api_version, correlation_id, response)]
         elif api_key == API_VERSIONS_KEY:
             layout = read_request_start(old).api_version
-            responses = [
-                with_changed_table(each, layout, lambda table: map(broker.listed, table))
-                for each in responses
-            ]
-        self._outgoing += b"".join(map(encode_frame, responses))
+            responses = [self._with_own_range(request, each, layout) for each in responses]
+        if NO_RESPONSE in responses:
+            self.drop()
+        else:
+            self._outgoing += b"".join(map(encode_frame, responses))
+
+    def _with_own_range(self, request: bytes, response: bytes, layout: int) -> bytes:
+        """Return a response to ApiVersions with this broker's own table."""
+        if read_error_code(response) == ErrorCode.UNSUPPORTED_VERSION:
+            return self._broker.refusal_of_version(request)
+        return with_changed_table(response, layout, lambda table: map(self._broker.listed, table))
 
     def _serve(self, request: bytes) -> list[bytes]:
         self._inner.receive_data(encode_frame(request))
