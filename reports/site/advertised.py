@@ -55,9 +55,10 @@ class AdvertisedTable:
 def write_advertised(site: Site) -> None:
     """Write advertised.html, and export the recorded rows unchanged along with the other tables."""
     files = {name: (FOLDER / f"{name}.csv").read_bytes() for name in RECORDED_COLUMNS}
-    recorded = {name: _rows(content) for name, content in files.items()}
+    recorded = {name: rows_in(content) for name, content in files.items()}
     write_tables(
-        [_exported(name, content, recorded[name]) for name, content in files.items()], site.out_dir
+        [exported_table(name, content, RECORDED_COLUMNS[name]) for name, content in files.items()],
+        site.out_dir,
     )
     site.render(
         "advertised.html",
@@ -70,18 +71,26 @@ def write_advertised(site: Site) -> None:
     )
 
 
-def _rows(content: bytes) -> list[dict[str, str]]:
+def rows_in(content: bytes) -> list[dict[str, str]]:
+    """Return the rows of a recorded table, given its CSV file."""
     return list(csv.DictReader(content.decode().splitlines()))
 
 
-def _exported(name: str, content: bytes, rows: list[dict[str, str]]) -> ExportedTable:
+def exported_table(name: str, content: bytes, columns: Mapping[str, type]) -> ExportedTable:
+    """Return a recorded table as one to export.
+
+    Args:
+        name: its name.
+        content: its CSV file.
+        columns: the types of its columns.
+    """
     return ExportedTable(
         name=name,
         inputs_sha256=sha256(content).hexdigest(),
-        columns=tuple(RECORDED_COLUMNS[name]),
+        columns=tuple(columns),
         rows=[
-            {column: type_(row[column]) for column, type_ in RECORDED_COLUMNS[name].items()}
-            for row in rows
+            {column: type_(row[column]) for column, type_ in columns.items()}
+            for row in rows_in(content)
         ],
     )
 

@@ -16,6 +16,7 @@ from reports.site.failure_pages import write_failures
 from reports.site.home import write_home
 from reports.site.measurements import write_mutation, write_speed
 from reports.site.overviews import write_about, write_findings, write_ranges
+from reports.site.proposal import write_proposal
 from reports.site.rendering import Site, empty_folders
 
 _WRITERS = (
@@ -29,6 +30,7 @@ _WRITERS = (
     write_releases,
     write_since,
     write_advertised,
+    write_proposal,
     write_mutation,
     write_speed,
     write_about,

@@ -38,6 +38,7 @@ PAGES = (
     ("releases.html", "Releases"),
     ("since.html", "Since last run"),
     ("advertised.html", "Advertised"),
+    ("proposal.html", "Proposal"),
     ("mutation.html", "Mutation score"),
     ("speed.html", "Speed"),
     ("about.html", "About"),

@@ -1,0 +1,84 @@
+"""`discovery`: what the request header of KIP-1313, a proposal, would break on real releases."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from conformance.commands.errors import CouldNotTell
+from conformance.commands.progress import status_line
+from conformance.commands.selection import EVERY_RELEASE, runnable_targets
+from conformance.releases.discovery import (
+    RECORDED,
+    UUIDS,
+    Discovery,
+    has_flexible_headers,
+    measure,
+    write_figures,
+)
+from fixtures.errors import HarnessError
+from fixtures.launchers import choose_launcher, launch
+from fixtures.plugin import LAUNCHERS
+from fixtures.registry.targets import Target
+from reference_model.listeners import PLAINTEXT
+
+
+@click.command()
+@click.argument("patterns", metavar="[TARGET]...", nargs=-1)
+@click.option(
+    "--uuids",
+    type=click.IntRange(min=1),
+    default=UUIDS,
+    show_default=True,
+    help="random ids per release",
+)
+@click.option("--seed", type=int, default=1313, show_default=True)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=2, show_default=True, help="releases at a time"
+)
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default="process", show_default=True)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=RECORDED,
+    help="the CSV file whose rows are replaced; by default that of the report",
+)
+def discovery(
+    patterns: tuple[str, ...], uuids: int, seed: int, jobs: int, launcher: str, out: Path
+) -> None:
+    """Measure whether releases still answer requests that they do not know, with header v2 and with header v3.
+
+    TARGET is an id or glob; every Apache Kafka release if none is given. Releases whose newest request header is v1 are left
+    out. Every row of FILE has the figures of one release; the report shows them on the page "Proposal".
+    """
+    targets = [
+        target
+        for target in runnable_targets(patterns or EVERY_RELEASE)
+        if has_flexible_headers(target)
+    ]
+    if not targets:
+        raise click.UsageError("none of these targets has requests with header v2")
+    try:
+        with (
+            status_line(f"measuring {len(targets)} releases"),
+            ThreadPoolExecutor(jobs) as pool,
+        ):
+            found = list(pool.map(lambda each: _measured(each, launcher, uuids, seed), targets))
+    except (HarnessError, OSError) as error:
+        raise CouldNotTell(str(error)) from error
+    write_figures(found, out)
+    for each in found:
+        click.echo(
+            f"{each.release} {each.quorum}: header v2 {each.answered_with_header_2} of {each.with_header_2} answered, "
+            f"header v3 {each.answered_with_header_3} of {each.with_header_3}; "
+            f"the model predicts {each.predicted}"
+        )
+    click.echo(f"written to {out}")
+
+
+def _measured(target: Target, launcher: str, uuids: int, seed: int) -> Discovery:
+    chosen, _ = choose_launcher(target, launcher)
+    with launch(target, chosen) as broker:
+        return measure(target, broker.addresses[PLAINTEXT], uuids=uuids, seed=seed)

@@ -1,0 +1,256 @@
+"""What a new request header would break: how a release treats requests that it does not know, with header v2 and with v3.
+
+A client begins with the newest version of ApiVersions that it knows. A broker that does not know it takes the request's header for the newest
+one that it has: v2. If the header is v3 (KIP-1313, a proposal), the client instance id stands where header v2 has its count of tagged fields.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import socket
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from fixtures.client.running_broker import Address
+from fixtures.registry.targets import Target
+from reference_model.oracle import reactions
+from reference_model.profile import FOLDER, Profile, profile_of, release_order
+from reference_model.reaction import Identity
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
+from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.headers import (
+    FLEXIBLE_REQUEST_HEADER,
+    INSTANCE_ID_REQUEST_HEADER,
+    NO_INSTANCE_ID,
+    PLAIN_CLIENT_ID,
+    InstanceIdHeader,
+    read_error_code,
+)
+from wire.instance_id_messages import CHANGED_APIS
+
+RECORDED = Path(str(FOLDER)) / "discovery.csv"
+"""Where the figures are kept; only a checkout can be recorded to."""
+UUIDS = 5000
+VERSIONS_BEYOND = 100
+"""How many versions above the newest one are tried with header v2."""
+_TIMEOUT_S = 10.0
+ANSWERED, CLOSED = "answered", "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discovery:
+    """The figures of one release.
+
+    Attributes:
+        release: the release.
+        quorum: "kraft" or "zookeeper".
+        newest: its newest version of ApiVersions.
+        with_header_2: how many versions above that were sent with header v2.
+        answered_with_header_2: how many of them got UNSUPPORTED_VERSION.
+        with_header_3: how many random ids were sent, in header v3 of the version after the newest one.
+        answered_with_header_3: how many of them got UNSUPPORTED_VERSION; the others closed the connection.
+        predicted: of how many ids the reference model predicts what happened.
+        offset_delete: what became of OffsetDelete v1.
+        get_telemetry_subscriptions: the same of GetTelemetrySubscriptions v1.
+        push_telemetry: the same of PushTelemetry v1.
+    """
+
+    release: str
+    quorum: str
+    newest: int
+    with_header_2: int
+    answered_with_header_2: int
+    with_header_3: int
+    answered_with_header_3: int
+    predicted: int
+    offset_delete: str
+    get_telemetry_subscriptions: str
+    push_telemetry: str
+
+
+COLUMNS = tuple(field.name for field in fields(Discovery))
+
+
+class Tried(NamedTuple):
+    """What became of one request: the outcome in words, and whether it got UNSUPPORTED_VERSION."""
+
+    outcome: str
+    is_discovery: bool
+
+
+def has_flexible_headers(target: Target) -> bool:
+    """Return whether a release has a version of ApiVersions with header v2: only there a third header is another one."""
+    if not target.handshake:
+        return False
+    traits = profile_of(target.release, quorum=target.quorum or "").traits
+    return traits.api_versions_max >= FIRST_FLEXIBLE_VERSION
+
+
+def measure(target: Target, address: Address, *, uuids: int, seed: int) -> Discovery:
+    """Send the requests to a running release.
+
+    Args:
+        target: the release.
+        address: its plaintext listener.
+        uuids: how many random ids are tried.
+        seed: of the ids.
+
+    Raises:
+        OSError: the release does not answer any more.
+    """
+    profile = profile_of(target.release, quorum=target.quorum or "")
+    newest = profile.traits.api_versions_max
+    beyond = range(newest + 1, newest + 1 + VERSIONS_BEYOND)
+    plain = list(_sent(address, (_request(API_VERSIONS_KEY, each) for each in beyond)))
+    drawn = random.Random(seed)
+    ids = [UUID(int=drawn.getrandbits(128)) for _ in range(uuids)]
+    requests = [_request(API_VERSIONS_KEY, newest + 1, each) for each in ids]
+    tried = list(_sent(address, requests))
+    predicted = sum(
+        _predicts_discovery(profile, request) == each.is_discovery
+        for request, each in zip(requests, tried, strict=True)
+    )
+    changed = {
+        key: _in_words(_sent(address, (_request(key, 1, each) for each in ids[:100])))
+        for key in CHANGED_APIS
+    }
+    offset_delete, get_subscriptions, push = changed.values()
+    return Discovery(
+        release=target.release,
+        quorum=target.quorum or "",
+        newest=newest,
+        with_header_2=len(plain),
+        answered_with_header_2=sum(each.is_discovery for each in plain),
+        with_header_3=len(tried),
+        answered_with_header_3=sum(each.is_discovery for each in tried),
+        predicted=predicted,
+        offset_delete=offset_delete,
+        get_telemetry_subscriptions=get_subscriptions,
+        push_telemetry=push,
+    )
+
+
+def _request(api_key: int, api_version: int, instance_id: UUID | None = None) -> bytes:
+    """Return the payload of a request: with header v3 if it has a client instance id, otherwise with v2."""
+    header = InstanceIdHeader(
+        request_api_key=api_key,
+        request_api_version=api_version,
+        correlation_id=api_version,
+        client_id=PLAIN_CLIENT_ID,
+        client_instance_id=instance_id or NO_INSTANCE_ID,
+    )
+    version = FLEXIBLE_REQUEST_HEADER if instance_id is None else INSTANCE_ID_REQUEST_HEADER
+    if api_key == API_VERSIONS_KEY:
+        body = encode(
+            ApiVersionsRequest(
+                client_software_name="kafka-conformance", client_software_version="0.1.0"
+            ),
+            version=NEWEST_VERSION,
+        )
+    else:
+        body = encode(CHANGED_APIS[api_key].request(), version=api_version)
+    return encode(header, version=version) + body
+
+
+def _sent(address: Address, requests: Iterable[bytes]) -> Iterator[Tried]:
+    """Send each request, on a connection that is used until it closes; yield what became of it."""
+    connection: socket.socket | None = None
+    try:
+        for request in requests:
+            connection = connection or _connected(address)
+            response = _response(connection, request)
+            if response is None:
+                connection.close()
+                connection = None
+                yield Tried(CLOSED, is_discovery=False)
+            else:
+                code = ErrorCode(read_error_code(response) or 0)
+                yield Tried(
+                    f"{ANSWERED} {code!r}", is_discovery=code is ErrorCode.UNSUPPORTED_VERSION
+                )
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _connected(address: Address) -> socket.socket:
+    connection = socket.create_connection(address, timeout=_TIMEOUT_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def _response(connection: socket.socket, request: bytes) -> bytes | None:
+    """Return the payload of the response; None if the connection closes instead."""
+    try:
+        connection.sendall(encode_frame(request))
+        size = _read(connection, SIZE_BYTES)
+        return None if size is None else _read(connection, read_size(size))
+    except ConnectionError:
+        return None
+
+
+def _read(connection: socket.socket, count: int) -> bytes | None:
+    received = b""
+    while len(received) < count:
+        chunk = connection.recv(count - len(received))
+        if not chunk:
+            return None
+        received += chunk
+    return received
+
+
+def _predicts_discovery(profile: Profile, request: bytes) -> bool:
+    (reaction,) = reactions(request, profile, Identity())
+    is_answered = reaction.outcome is Outcome.ANSWER
+    return is_answered and reaction.error_code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def _in_words(tried: Iterable[Tried]) -> str:
+    counts = Counter(each.outcome for each in tried)
+    return ", ".join(
+        what if len(counts) == 1 else f"{what} {count} times"
+        for what, count in counts.most_common()
+    )
+
+
+def write_figures(found: Sequence[Discovery], file: Path = RECORDED) -> None:
+    """Replace the figures of these releases in a file; those of others stay."""
+    figures = {(each.release, each.quorum): each for each in (*read_figures(file), *found)}
+    rows = sorted(figures.values(), key=lambda each: (release_order(each.release), each.quorum))
+    with file.open("w", newline="", encoding="utf-8") as lines:
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([getattr(row, column) for column in COLUMNS] for row in rows)
+
+
+def read_figures(file: Path = RECORDED) -> list[Discovery]:
+    """Return the figures in a file; none if there is no such file."""
+    if not file.exists():
+        return []
+    with file.open(newline="", encoding="utf-8") as lines:
+        return [_from_row(row) for row in csv.DictReader(lines)]
+
+
+def _from_row(row: Mapping[str, str]) -> Discovery:
+    return Discovery(
+        release=row["release"],
+        quorum=row["quorum"],
+        newest=int(row["newest"]),
+        with_header_2=int(row["with_header_2"]),
+        answered_with_header_2=int(row["answered_with_header_2"]),
+        with_header_3=int(row["with_header_3"]),
+        answered_with_header_3=int(row["answered_with_header_3"]),
+        predicted=int(row["predicted"]),
+        offset_delete=row["offset_delete"],
+        get_telemetry_subscriptions=row["get_telemetry_subscriptions"],
+        push_telemetry=row["push_telemetry"],
+    )

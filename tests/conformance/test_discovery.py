@@ -1,0 +1,127 @@
+"""What a new request header would break: measured on a broker in this process, stored, and run as a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from conformance.commands import discovery as command
+from conformance.releases.discovery import (
+    VERSIONS_BEYOND,
+    Discovery,
+    has_flexible_headers,
+    measure,
+    read_figures,
+    write_figures,
+)
+from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.registry.targets import load_targets
+from reference_model.listeners import PLAINTEXT
+from reference_model.server import broker_for_listener
+from reference_model.state_machine import ConnectionState
+from tests.fixtures.scripted_server import Peer, scripted_server
+
+TARGETS = {target.id: target for target in load_targets()}
+RELEASE = TARGETS["apache-kafka-4.3.1"]
+UUIDS = 300
+
+
+def serve(peer: Peer) -> None:
+    """Serve one connection as the reference broker of a release."""
+    connection = broker_for_listener(PLAINTEXT, release=RELEASE.release).connect()
+    while connection.state is not ConnectionState.CLOSED:
+        data = peer.socket.recv(65536)
+        if not data:
+            break
+        connection.receive_data(data)
+        peer.socket.sendall(connection.data_to_send())
+
+
+@contextmanager
+def broker() -> Iterator[Address]:
+    """Run the reference broker of a release."""
+    with scripted_server(serve) as server:
+        yield server.address
+
+
+def test_most_ids_close_the_connection() -> None:
+    """Header v2 is always answered, header v3 rarely; the model predicts each outcome."""
+    with broker() as address:
+        found = measure(RELEASE, address, uuids=UUIDS, seed=1)
+    assert found.newest == 4
+    assert (found.with_header_2, found.answered_with_header_2) == (VERSIONS_BEYOND,) * 2
+    assert 0 < found.answered_with_header_3 < UUIDS / 20
+    assert found.predicted == found.with_header_3 == UUIDS
+    assert found.offset_delete == found.push_telemetry == "closed"
+
+
+def figures(release: str, answered: int) -> Discovery:
+    """Return the figures of a release."""
+    return Discovery(
+        release=release,
+        quorum="kraft",
+        newest=4,
+        with_header_2=1,
+        answered_with_header_2=1,
+        with_header_3=2,
+        answered_with_header_3=answered,
+        predicted=2,
+        offset_delete="closed",
+        get_telemetry_subscriptions="closed",
+        push_telemetry="answered NONE (0)",
+    )
+
+
+def test_figures_are_replaced_release_by_release(tmp_path: Path) -> None:
+    """Those of other releases stay, the oldest first."""
+    file = tmp_path / "discovery.csv"
+    assert read_figures(file) == []
+    write_figures([figures("4.10.0", 1), figures("4.2.0", 0)], file)
+    write_figures([figures("4.2.0", 2)], file)
+    assert read_figures(file) == [figures("4.2.0", 2), figures("4.10.0", 1)]
+
+
+def test_every_release_with_flexible_headers_is_recorded() -> None:
+    """With at least 5,000 ids, none of them against the model; header v2 is always answered."""
+    recorded = {(each.release, each.quorum): each for each in read_figures()}
+    wanted = [
+        target
+        for target in TARGETS.values()
+        if target.implementation == "apache-kafka" and has_flexible_headers(target)
+    ]
+    assert set(recorded) == {(target.release, target.quorum) for target in wanted}
+    for each in recorded.values():
+        assert each.answered_with_header_2 == each.with_header_2 > 0
+        assert each.predicted == each.with_header_3 >= 5000
+
+
+def test_command_measures_what_has_flexible_headers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Older releases are left out, and the file is written."""
+
+    @contextmanager
+    def launched(target: object, launcher: str) -> Iterator[RunningBroker]:
+        with broker() as address:
+            yield RunningBroker(target=RELEASE, launcher=launcher, addresses={PLAINTEXT: address})
+
+    monkeypatch.setattr(command, "launch", launched)
+    out = tmp_path / "figures.csv"
+    arguments = ["apache-kafka-4.3.1", "apache-kafka-1.1.1", "--uuids", "5", "--out", str(out)]
+    result = CliRunner().invoke(command.discovery, arguments)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("4.3.1 kraft: header v2 100 of 100 answered, header v3 ")
+    assert len(read_figures(out)) == 1
+
+
+def test_command_needs_a_release_with_flexible_headers(tmp_path: Path) -> None:
+    """Anything else is an error of the command line."""
+    result = CliRunner().invoke(
+        command.discovery, ["apache-kafka-1.1.1", "--out", str(tmp_path / "f")]
+    )
+    assert result.exit_code == 2
+    assert "has requests with header v2" in result.output
