@@ -17,20 +17,6 @@ from reports.site.rendering import Site
 
 DISCOVERY = "discovery"
 SOURCE = "KIP-1313"
-COLUMNS: Mapping[str, type] = {
-    "release": str,
-    "quorum": str,
-    "newest": int,
-    "with_header_2": int,
-    "answered_with_header_2": int,
-    "with_header_3": int,
-    "answered_with_header_3": int,
-    "predicted": int,
-    "offset_delete": str,
-    "get_telemetry_subscriptions": str,
-    "push_telemetry": str,
-}
-"""Maps each column of the recorded figures to its type; `conformance/releases/discovery.py` explains them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +45,7 @@ class DiscoveryRow:
 def write_proposal(site: Site) -> None:
     """Write proposal.html, and export the recorded figures unchanged."""
     content = (FOLDER / f"{DISCOVERY}.csv").read_bytes()
-    write_tables([exported_table(DISCOVERY, content, COLUMNS)], site.out_dir)
+    write_tables([exported_table(DISCOVERY, content)], site.out_dir)
     site.render(
         "proposal.html",
         "proposal",
