@@ -1,4 +1,4 @@
-"""The messages that KIP-1313, a proposal, gives a new version: OffsetDelete, and the telemetry of clients.
+"""The messages that KIP-1313, a proposal, changes: OffsetDelete, and the telemetry of clients; and what clients send with header v3.
 
 From v1 on their requests have header v3, which has the client instance id. So the bodies of telemetry no longer have it.
 Source: KIP-1313 (under discussion); v0 as in the message schemas of release 4.4.0, a test compares them.
@@ -10,12 +10,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wire.api_keys import (
+    CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY_KEY,
 )
+from wire.fields import Versions
+from wire.header_versions import HEADER_VERSIONS
+from wire.headers import INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api
 from wire.schema_notation import api, field
+from wire.startup_messages import CLUSTER_APIS
 
 OFFSET_DELETE = api(
     "OffsetDelete",
@@ -100,3 +105,97 @@ CHANGED_APIS: Mapping[int, Api] = MappingProxyType(
     {each.api_key: each for each in (OFFSET_DELETE, GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY)}
 )
 """The APIs by key."""
+
+CONSUMER_GROUP_HEARTBEAT = api(
+    "ConsumerGroupHeartbeat",
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    "0-2",
+    "0+",
+    [
+        field("GroupId", "string", "0+"),
+        field("MemberId", "string", "0+"),
+        field("MemberEpoch", "int32", "0+"),
+        field("InstanceId", "string", "0+", nullable="0+", default="null"),
+        field("RackId", "string", "0+", nullable="0+", default="null"),
+        field("RebalanceTimeoutMs", "int32", "0+", default="-1"),
+        field("SubscribedTopicNames", "[]string", "0+", nullable="0+", default="null"),
+        field("SubscribedTopicRegex", "string", "1+", nullable="1+", default="null"),
+        field("ServerAssignor", "string", "0+", nullable="0+", default="null"),
+        field(
+            "TopicPartitions",
+            "[]TopicPartitions",
+            "0+",
+            field("TopicId", "uuid", "0+"),
+            field("Partitions", "[]int32", "0+"),
+            nullable="0+",
+            default="null",
+        ),
+    ],
+    [
+        field("ThrottleTimeMs", "int32", "0+"),
+        field("ErrorCode", "int16", "0+"),
+        field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        field("MemberId", "string", "0+", nullable="0+", default="null"),
+        field("MemberEpoch", "int32", "0+"),
+        field("HeartbeatIntervalMs", "int32", "0+"),
+        field(
+            "Assignment",
+            "Assignment",
+            "0+",
+            field(
+                "TopicPartitions",
+                "[]TopicPartitions",
+                "0+",
+                field("TopicId", "uuid", "0+"),
+                field("Partitions", "[]int32", "0+"),
+            ),
+            nullable="0+",
+            default="null",
+        ),
+    ],
+    request_headers={"0-1": 2, "2+": 3},
+)
+
+
+def with_new_version(known: Api) -> Api:
+    """Return an API with one version more, which has header v3 and the body of the version before."""
+    newest = known.valid_versions.last
+    assert newest is not None
+    ranges = _header_ranges(known, newest)
+    common = {"validVersions": f"{known.valid_versions.first}-{newest + 1}"}
+    return Api(
+        request_schema={**known.request_schema, **common, HEADER_VERSIONS: ranges},
+        response_schema={**known.response_schema, **common},
+    )
+
+
+def _header_ranges(known: Api, newest: int) -> dict[str, int]:
+    """Return the property `headerVersions` of an API with one version more."""
+    versions_ = range(known.valid_versions.first, newest + 1)
+    of_header: dict[int, list[int]] = {}
+    for version in versions_:
+        of_header.setdefault(known.request_header_version(version), []).append(version)
+    ranges = {
+        str(Versions(covered[0], covered[-1])): header for header, covered in of_header.items()
+    }
+    return {**ranges, f"{newest + 1}+": INSTANCE_ID_REQUEST_HEADER}
+
+
+CLIENT_APIS: Mapping[int, Api] = MappingProxyType(
+    {
+        **{key: with_new_version(known) for key, known in CLUSTER_APIS.items()},
+        CONSUMER_GROUP_HEARTBEAT_KEY: CONSUMER_GROUP_HEARTBEAT,
+        **CHANGED_APIS,
+    }
+)
+"""The APIs that a client may send with header v3, by key: those by which it learns its cluster, a group's heartbeat, and the changed ones."""
+
+
+def has_instance_id(api_key: int, api_version: int) -> bool:
+    """Return whether a client's request has header v3."""
+    known = CLIENT_APIS.get(api_key)
+    return (
+        known is not None
+        and api_version in known.valid_versions
+        and known.request_header_version(api_version) == INSTANCE_ID_REQUEST_HEADER
+    )

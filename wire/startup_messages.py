@@ -181,7 +181,7 @@ def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluste
     """Return the response of a cluster that has no topics and whose first node does everything.
 
     Args:
-        api: one of `CLUSTER_APIS`.
+        api: one of `CLUSTER_APIS`, or the same with more versions.
         request: the decoded request.
         nodes: the brokers.
         cluster_id: the cluster's id.
@@ -189,7 +189,7 @@ def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluste
     (first_id, first_host, first_port), *_ = nodes
     response = api.response
     elements = {each.name: each.element for each in response.FIELDS if each.element is not None}
-    if api is FIND_COORDINATOR:
+    if api.api_key == FIND_COORDINATOR_KEY:
         first = {"node_id": first_id, "host": first_host, "port": first_port}
         return response(
             **first,
@@ -199,13 +199,13 @@ def cluster_response(api: Api, request: Any, *, nodes: list[NodeAddress], cluste
             ),
             error_message=None,
         )
-    id_name = "node_id" if api is METADATA else "broker_id"
+    id_name = "node_id" if api.api_key == METADATA_KEY else "broker_id"
     brokers = tuple(
         elements["brokers"](**{id_name: id_, "host": host, "port": port})
         for id_, host, port in nodes
     )
     about = {"brokers": brokers, "cluster_id": cluster_id, "controller_id": first_id}
-    if api is DESCRIBE_CLUSTER:
+    if api.api_key == DESCRIBE_CLUSTER_KEY:
         return response(**about)
     unknown = tuple(
         elements["topics"](

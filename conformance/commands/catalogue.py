@@ -22,6 +22,7 @@ from fixtures.under_test.in_memory_proxy import MODEL_PROXY
 from reference_model import instance_ids, proxies
 from reference_model.clients import faults as client_faults
 from reference_model.defects import DEFECTS, Defect
+from reference_model.instance_ids import PROPOSALS
 from reference_model.listeners import LISTENERS
 from reference_model.planted import Fault
 from reference_model.profile import REFERENCE
@@ -75,21 +76,25 @@ def _note(target: Target) -> str:
 
 
 def _groups(*, defects: bool) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Yield each group's name and rows: releases, packages, images, reference brokers."""
+    """Yield each group's name and rows: releases, clusters, packages, images, reference brokers."""
     registry = load_targets()
     for name, belongs in (
         ("Apache Kafka", lambda target: target.artefacts is not None),
+        ("clusters", lambda target: bool(target.members)),
         ("packages", lambda target: "package" in target.launchers),
         ("vendors' images", lambda target: target.only_as_image),
     ):
         yield name, [_row(target, _note(target)) for target in registry if belongs(target)]
-    reference, *defective = reference_targets()
-    hint = f"reference+DEFECT adds one of {len(defective)} planted defects; --defects lists them"
-    rows = [_row(reference, "" if defects else hint)]
-    if defects:
-        rows += [
-            _row(target, DEFECTS[target.id.partition("+")[2]].description) for target in defective
-        ]
+    hint = f"reference+DEFECT adds one of {len(DEFECTS)} planted defects; --defects lists them"
+    rows = []
+    for target in reference_targets():
+        added = target.id.partition("+")[2]
+        if not added:
+            rows.append(_row(target, "" if defects else hint))
+        elif added in PROPOSALS:
+            rows.append(_row(target, "follows KIP-1313, a proposal"))
+        elif defects:
+            rows.append(_row(target, DEFECTS[added].description))
     yield "reference broker", rows
 
 

@@ -11,6 +11,9 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
 )
+from reference_model.clients.instance_id_rules import sends_instance_ids
+from strategies.instance_id_scripts import claiming_cluster
+from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
@@ -32,6 +35,11 @@ def _sends(version: int, client: ClientUnderTest) -> bool:
 
 def _has_option(name: str, client: ClientUnderTest) -> bool:
     return name in client.client.options
+
+
+def _sends_api(api_key: int, client: ClientUnderTest) -> bool:
+    recording = client.play(claiming_cluster()).recording
+    return any(each.api_key == api_key for each in recording.requests)
 
 
 def _sends_from(version: int) -> ClientNeed:
@@ -56,6 +64,18 @@ NEEDS: Mapping[str, ClientNeed] = {
     "asks_again": ClientNeed(
         lambda client: client.client.can_ask_again,
         "the client's command has no {again}, so it ends before the broker is healthy",
+    ),
+    "instance_ids": ClientNeed(
+        lambda client: sends_instance_ids(client.play(claiming_cluster()).recording),
+        "the client sends no request with header v3 (KIP-1313, a proposal), even to a broker that lists them",
+    ),
+    "member_ids": ClientNeed(
+        lambda client: _sends_api(CONSUMER_GROUP_HEARTBEAT_KEY, client),
+        "the client joins no group of KIP-848's protocol",
+    ),
+    "telemetry_ids": ClientNeed(
+        lambda client: _sends_api(GET_TELEMETRY_SUBSCRIPTIONS_KEY, client),
+        "the client asks for no telemetry subscriptions",
     ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
 from reference_model.clients.client_errors import ConnectionLost, Nonsense
 from reference_model.clients.network import Address, Network, Stream, Unreachable
 from wire.codec import encode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
-from wire.headers import RequestHeader, read_correlation_id
+from wire.headers import INSTANCE_ID_REQUEST_HEADER, InstanceIdHeader, read_correlation_id
 
 CLIENT_ID = "model"
 
@@ -55,6 +56,7 @@ class Link:
         node: the node that it is meant for; None while the client bootstraps.
         table: the ranges of the broker at its other end, by API key; None before that broker was asked.
         last_correlation_id: the correlation id of the latest request.
+        has_sent_id: whether a request had the client instance id of KIP-1313, a proposal.
         reader: splits received bytes into frames.
     """
 
@@ -64,6 +66,7 @@ class Link:
     node: Node | None = None
     table: Mapping[int, Range] | None = None
     last_correlation_id: int = -1
+    has_sent_id: bool = False
     reader: FrameReader = field(
         default_factory=lambda: FrameReader(max_frame_bytes=MAX_FRAME_BYTES)
     )
@@ -80,6 +83,7 @@ class ClientConnections:
         links: its open connections, by node id; that to the bootstrap server is under None.
         opened: how many connections it has opened.
         until_ms: when the current operation has to end.
+        instance_id: its client instance id (KIP-1313, a proposal), the same for its whole life.
         notes: what a planted fault remembers; a correct client keeps nothing there.
     """
 
@@ -91,6 +95,7 @@ class ClientConnections:
         self.links: dict[int | None, Link] = {}
         self.opened = 0
         self.until_ms = 0
+        self.instance_id = uuid4()
         self.notes: dict[Any, Any] = {}
 
     @property
@@ -134,14 +139,16 @@ class ClientConnections:
             Nonsense: the response is no frame, or that to another request.
         """
         link.last_correlation_id += 1
-        header = RequestHeader(
+        header = InstanceIdHeader(
             request_api_key=api_key,
             request_api_version=version,
             correlation_id=link.last_correlation_id,
-            client_id=CLIENT_ID,
+            client_id=self.client_id_for(link, header_version),
+            client_instance_id=self.instance_id_for(link),
         )
         try:
-            link.stream.send(encode_frame(encode(header, version=header_version) + body))
+            link.stream.send(encode_frame(self.header_bytes(header, header_version) + body))
+            link.has_sent_id |= header_version == INSTANCE_ID_REQUEST_HEADER
             response = self.next_frame(link)
         except Unreachable as error:
             raise ConnectionLost("the broker closed the connection") from error
@@ -150,6 +157,19 @@ class ClientConnections:
         if read_correlation_id(response) != link.last_correlation_id:
             raise Nonsense("the response has another correlation id than the request")
         return response
+
+    def client_id_for(self, link: Link, header_version: int) -> str | None:
+        """Return the client id of a request: none if an earlier one with header v3 had it on the same connection."""
+        is_known = link.has_sent_id and header_version == INSTANCE_ID_REQUEST_HEADER
+        return None if is_known else CLIENT_ID
+
+    def instance_id_for(self, link: Link) -> UUID:
+        """Return the client instance id that a request has on a connection."""
+        return self.instance_id
+
+    def header_bytes(self, header: InstanceIdHeader, version: int) -> bytes:
+        """Return the bytes of a request header in a version."""
+        return encode(header, version=version)
 
     def next_frame(self, link: Link) -> bytes:
         """Wait for one frame; return it without its size prefix."""

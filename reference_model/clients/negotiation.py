@@ -13,7 +13,13 @@ from reference_model.clients.client_errors import (
     RequestRefused,
 )
 from reference_model.clients.network import Address, Network
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    METADATA_KEY,
+    OFFSET_DELETE_KEY,
+)
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
@@ -39,8 +45,23 @@ UNSUPPORTED_VERSION = write_int16(ErrorCode.UNSUPPORTED_VERSION)
 OWN_RANGES: Mapping[int, Range] = {
     API_VERSIONS_KEY: (0, NEWEST_VERSION),
     METADATA_KEY: (0, 13),
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 0),
 }
 """The versions that the client can speak, by API key."""
+PROPOSED_RANGES: Mapping[int, Range] = {
+    **OWN_RANGES,
+    METADATA_KEY: (0, 14),
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 1),
+    CONSUMER_GROUP_HEARTBEAT_KEY: (2, 2),
+    OFFSET_DELETE_KEY: (1, 1),
+}
+"""The same with a broker that claims KIP-1313, a proposal, by listing OffsetDelete v1."""
+
+
+def own_ranges(link: Link) -> Mapping[int, Range]:
+    """Return the versions that the client speaks with the broker at the other end of a connection, by API key."""
+    claims = link.table is not None and link.table.get(OFFSET_DELETE_KEY, (0, 0))[1] > 0
+    return PROPOSED_RANGES if claims else OWN_RANGES
 
 
 class Negotiation(ClientConnections):
@@ -176,7 +197,7 @@ class Negotiation(ClientConnections):
         return {
             entry.api_key: (entry.min_version, entry.max_version)
             for entry in response.api_keys
-            if entry.api_key in OWN_RANGES
+            if entry.api_key in PROPOSED_RANGES
         }
 
     def version_of(self, link: Link, api_key: int) -> int:
@@ -188,7 +209,8 @@ class Negotiation(ClientConnections):
         assert link.table is not None
         if api_key not in link.table:
             raise NoCommonVersion(f"the broker does not support API {api_key}")
-        (own_lowest, own_highest), (lowest, highest) = OWN_RANGES[api_key], link.table[api_key]
+        own_lowest, own_highest = own_ranges(link)[api_key]
+        lowest, highest = link.table[api_key]
         if max(own_lowest, lowest) > min(own_highest, highest):
             raise NoCommonVersion(
                 f"API {api_key}: the broker supports v{lowest} to v{highest}, the client v{own_lowest} to v{own_highest}"

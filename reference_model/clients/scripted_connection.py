@@ -25,9 +25,10 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import (
-    RequestHeader,
+    InstanceIdHeader,
     ResponseHeader,
 )
+from wire.instance_id_messages import CLIENT_APIS
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN, PLAIN
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
@@ -276,8 +277,10 @@ class ScriptedConnection:
         except DecodeError as error:
             refused = dataclasses.replace(request, problem=str(error), is_served=False)
             return refused, [Write(then="close")]
-        if self._is_authenticated:
+        if request.api_key in CLUSTER_APIS:
             response = self._describe_cluster(api, message)
+        elif self._is_authenticated:
+            response = api.response()
         else:
             response = self._take_sasl_step(api, request)
         self._others += 1
@@ -287,7 +290,7 @@ class ScriptedConnection:
 
     def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
-        api = (CLUSTER_APIS if self._is_authenticated else SASL_APIS).get(request.api_key)
+        api = (CLIENT_APIS if self._is_authenticated else SASL_APIS).get(request.api_key)
         is_known = api is not None and request.api_version in api.valid_versions
         return api if is_known and self._lists(request) else None
 
@@ -328,7 +331,7 @@ def _lies_in(ranges: Sequence[tuple[int, int]], version: int) -> bool:
 def _read(api: Api, payload: bytes, version: int) -> Any:
     """Decode a request; like Kafka, ignore bytes after its body, which librdkafka sends after Metadata v13."""
     header_version = api.request_header_version(version)
-    _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
+    _, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
     message, _ = decode_prefix(api.request, payload, version=version, offset=body_at)
     return message
 

@@ -16,7 +16,7 @@ from reference_model.clients.client_errors import (
 )
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import ModelClient
-from reference_model.clients.negotiation import OWN_RANGES
+from reference_model.clients.negotiation import OWN_RANGES, own_ranges
 from reference_model.clients.network import Address
 from reference_model.clients.script import healthy_ranges
 from wire.api_keys import METADATA_KEY
@@ -46,7 +46,7 @@ def lowest_version_is_ignored(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
     """Looks at the highest version of a range only, as KafkaJS does."""
-    offered, newest = _offered(link, api_key), OWN_RANGES[api_key][1]
+    offered, newest = _offered(link, api_key), own_ranges(link)[api_key][1]
     return newest if offered is not None and offered[0] > newest else decide(link, api_key)
 
 
@@ -55,7 +55,7 @@ def reversed_range_is_used(client: ModelClient, decide: VersionOf, link: Link, a
     """Sends the highest version of a range whose lowest one is above it, as kafka-python does."""
     offered = _offered(link, api_key)
     if offered is not None and offered[0] > offered[1] >= 0:
-        return min(offered[1], OWN_RANGES[api_key][1])
+        return min(offered[1], own_ranges(link)[api_key][1])
     return decide(link, api_key)
 
 
@@ -79,7 +79,7 @@ def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api
     """Sends the first version above a range that does not begin with v0."""
     version, offered = decide(link, api_key), _offered(link, api_key)
     begins_later = offered is not None and offered[0] > 0
-    return version + 1 if begins_later and version < OWN_RANGES[api_key][1] else version
+    return version + 1 if begins_later and version < own_ranges(link)[api_key][1] else version
 
 
 # KIP-35.client-prefers-newest

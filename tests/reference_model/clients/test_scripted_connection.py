@@ -300,14 +300,14 @@ def test_bytes_after_the_body_of_another_request_are_ignored() -> None:
 def test_what_cannot_be_answered_closes_and_is_listed_once() -> None:
     """An API, or a version of one, that the table allows but a scripted broker does not know."""
     network = Network(one_node(Answer(table=Table(changed=((3, -2, 99),)))))
-    for frame in (produce(), produce(), metadata(0)[:6] + b"\x00\x0e" + metadata(0)[8:]):
+    for frame in (produce(), produce(), metadata(0)[:6] + b"\x00\x0f" + metadata(0)[8:]):
         network.reconnect()
         network.send(about_versions(3))
         assert network.send(frame) == CLOSES
     network.reconnect()
     network.send(about_versions(3))
     assert network.send(metadata(0)[:6] + b"\xff\xff" + metadata(0)[8:]) == CLOSES
-    assert network.recording().unserved == ((0, 3), (3, 14))
+    assert network.recording().unserved == ((0, 3), (3, 15))
 
 
 def test_other_request_that_cannot_be_read_closes() -> None:

@@ -1,0 +1,96 @@
+"""KIP-1313, a proposal, from the client's side: what it sends to brokers that claim it, and to those of today."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import example, given
+
+from conformance.assertions.client_moves import ClientUnderTest, played
+from reference_model.clients.instance_id_rules import (
+    instance_ids_in,
+    repeated_client_ids,
+    wrong_ids,
+    wrong_layouts,
+    wrong_member_ids,
+    wrong_telemetry,
+)
+from reference_model.clients.script import Script
+from strategies.instance_id_scripts import (
+    OLD_TELEMETRY,
+    claiming_cluster,
+    claiming_clusters,
+    cluster_with,
+    clusters_with_old_telemetry,
+    replaced_claiming_cluster,
+)
+
+MOST = 5
+
+
+def assert_none(sentences: Iterable[str]) -> None:
+    """Fail if there are faults, with the first ones."""
+    found = list(sentences)
+    assert not found, "\n".join(found[:MOST])
+
+
+@pytest.mark.needs("asks_again", "instance_ids")
+@pytest.mark.clause("KIP-1313.header-v3-layout")
+@given(script=claiming_clusters())
+@example(script=claiming_cluster())
+@example(script=claiming_cluster(nodes=3))
+def test_header_with_an_id_decodes(client: ClientUnderTest, script: Script) -> None:
+    """Header and body of every request with header v3 decode."""
+    with played(client, script) as play:
+        assert_none(wrong_layouts(play.recording))
+
+
+@pytest.mark.needs("asks_again", "instance_ids")
+@pytest.mark.clause("KIP-1313.id-same-on-all-connections")
+@given(script=claiming_clusters())
+@example(script=claiming_cluster(nodes=2))
+@example(script=claiming_cluster(closes_after=3))
+@example(script=replaced_claiming_cluster())
+def test_client_has_one_id_of_its_own(client: ClientUnderTest, script: Script) -> None:
+    """A client has the same id on every connection, to every broker and after a rebootstrap; another client has another."""
+    with played(client, script) as play:
+        assert_none(wrong_ids(play.recording))
+    later = dataclasses.replace(script, timeout_ms=script.timeout_ms + 1)
+    with played(client, later) as other:
+        shared = instance_ids_in(play.recording) & instance_ids_in(other.recording)
+        assert not shared, f"two clients have the same id: {shared.pop()}"
+
+
+@pytest.mark.needs("asks_again", "instance_ids")
+@pytest.mark.clause("KIP-1313.client-id-only-first")
+@given(script=claiming_clusters())
+@example(script=claiming_cluster())
+@example(script=claiming_cluster(closes_after=4))
+def test_client_id_is_sent_once(client: ClientUnderTest, script: Script) -> None:
+    """After the first request with header v3 a connection carries no client id any more."""
+    with played(client, script) as play:
+        assert_none(repeated_client_ids(play.recording))
+
+
+@pytest.mark.needs("asks_again", "instance_ids", "member_ids")
+@pytest.mark.clause("KIP-1313.member-id-aligned")
+@given(script=claiming_clusters())
+@example(script=claiming_cluster())
+def test_member_id_is_the_instance_id(client: ClientUnderTest, script: Script) -> None:
+    """The id of a member of a group is the client's instance id."""
+    with played(client, script) as play:
+        assert_none(wrong_member_ids(play.recording))
+
+
+@pytest.mark.needs("asks_again", "instance_ids", "telemetry_ids")
+@pytest.mark.clause("KIP-1313.telemetry-old-and-new")
+@given(script=claiming_clusters() | clusters_with_old_telemetry())
+@example(script=claiming_cluster())
+@example(script=cluster_with(OLD_TELEMETRY))
+@example(script=cluster_with(OLD_TELEMETRY, nodes=2, closes_after=2))
+def test_client_makes_the_id_of_its_telemetry(client: ClientUnderTest, script: Script) -> None:
+    """A client gives a broker of today its own id in GetTelemetrySubscriptions v0, and a newer one none in v1."""
+    with played(client, script) as play:
+        assert_none(wrong_telemetry(play.recording))
