@@ -172,7 +172,7 @@ def test_first_client_id_counts(
         broker.converse([build_request(version=0, client_id=last)])
         poll_until(lambda: _count(path, last), 1, limit_s=SLOWEST_LOG_S)
         logged = poll_until(lambda: _count(path, client_id), len(requests), limit_s=LATER_S)
-    others = _count(path, other)
+        others = _count(path, other)
     if logged == 1 and others == (0 if is_null else len(later)):
         raise Unjudged("each request's own client id counts: the other reading of the proposal")
     assert (logged, others) == (len(requests), 0), (

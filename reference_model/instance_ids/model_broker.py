@@ -32,6 +32,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import (
+    CORRELATION_ID_BYTES,
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
     InstanceIdHeader,
@@ -87,6 +88,7 @@ class InstanceIdBroker:
         reference.profile = with_more_served(reference.profile)
         self.reference = reference
         self.first_client_id_counts = first_client_id_counts
+        self._tables: dict[tuple[bytes, int], bytes] = {}
         self._newest = {entry.api_key: entry.max_version for entry in reference.profile.api_keys}
 
     def connect(self) -> InstanceIdConnection:
@@ -106,6 +108,14 @@ class InstanceIdBroker:
         if entry.api_key == SASL_HANDSHAKE_KEY:
             return entry
         return dataclasses.replace(entry, max_version=self._newest[entry.api_key] + 1)
+
+    def own_table(self, response: bytes, layout: int) -> bytes:
+        """Return a response to ApiVersions of the reference broker with this broker's table; it sends the same few again and again."""
+        key = response[CORRELATION_ID_BYTES:], layout
+        if key not in self._tables:
+            changed = with_changed_table(response, layout, lambda table: map(self.listed, table))
+            self._tables[key] = changed[CORRELATION_ID_BYTES:]
+        return response[:CORRELATION_ID_BYTES] + self._tables[key]
 
     def read_header(self, payload: bytes) -> tuple[InstanceIdHeader, int]:
         """Return the header v3 of a request, and where its body begins.
@@ -320,7 +330,7 @@ class InstanceIdConnection:
         """Return a response to ApiVersions with this broker's own table."""
         if read_error_code(response) == ErrorCode.UNSUPPORTED_VERSION:
             return self._broker.refusal_of_version(request)
-        return with_changed_table(response, layout, lambda table: map(self._broker.listed, table))
+        return self._broker.own_table(response, layout)
 
     def _serve(self, request: bytes) -> list[bytes]:
         self._inner.receive_data(encode_frame(request))

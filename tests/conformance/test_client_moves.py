@@ -370,7 +370,10 @@ def test_recovery_needs_a_script_that_heals() -> None:
     [
         pytest.param(
             FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
-            {"sends_v5", "option:without_cluster_check", "option:without_rebootstrap"},
+            {
+                *{"sends_v5", "option:without_cluster_check", "option:without_rebootstrap"},
+                *{"instance_ids", "member_ids", "telemetry_ids"},
+            },
             id="v4-with-tls",
         ),
         pytest.param(
