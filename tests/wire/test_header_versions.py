@@ -64,6 +64,9 @@ def with_property(kind: str, stated: dict[str, Any], place: str) -> WrongSchema:
 
 @given(wrong=wrong_syntax())
 @example(wrong=with_property(RESPONSE, {"0+": 2}, "0+"))
+@example(wrong=with_property(REQUEST, {"3-1": 2}, "3-1"))
+@example(wrong=with_property(REQUEST, {"all": 2}, "all"))
+@example(wrong=with_property(REQUEST, {"0+": 2, "3+": 2}, "0+"))
 @example(wrong=with_property(REQUEST, {"0+": 4}, "0+"))
 @example(wrong=with_property(REQUEST, {"1+": 2}, "1+"))
 @example(wrong=with_property(REQUEST, {"0-1": 2, "1+": 2}, "1+"))
