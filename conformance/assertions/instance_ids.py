@@ -9,6 +9,7 @@ import dataclasses
 import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from conformance.assertions.judging import MalformedAnswer, key_ranges, payload_of
@@ -143,10 +144,11 @@ def with_id(
 
 def without_id(drawn: InstanceIdRequest) -> Request:
     """Return a request with an older header: ApiVersions in a version of today, or the v0 of an API with a new version."""
-    choices = [*OLD_VERSIONS, *CHANGED_APIS]
-    chosen = choices[drawn.api % len(choices)]
-    if chosen in OLD_VERSIONS and drawn.api % len(choices) < len(OLD_VERSIONS):
-        return build_request(version=chosen, correlation_id=drawn.correlation_id)
+    number = drawn.api % (len(OLD_VERSIONS) + len(CHANGED_APIS))
+    if number < len(OLD_VERSIONS):
+        version = OLD_VERSIONS[number]
+        return build_request(version=version, correlation_id=drawn.correlation_id)
+    chosen = list(CHANGED_APIS)[number - len(OLD_VERSIONS)]
     api = CHANGED_APIS[chosen]
     header = InstanceIdHeader(
         request_api_key=chosen, request_api_version=0, correlation_id=drawn.correlation_id
@@ -170,7 +172,7 @@ def error_in(exchange: Exchange) -> ErrorCode:
     return next(iter(map(ErrorCode, error_codes_in(message, layout.version))), ErrorCode.NONE)
 
 
-def message_in(exchange: Exchange) -> object:
+def message_in(exchange: Exchange) -> Any:
     """Return the message of a response of an API with a layout.
 
     Raises:
@@ -193,7 +195,7 @@ def id_in(exchange: Exchange) -> UUID:
     Raises:
         MalformedAnswer: it does not decode.
     """
-    found: UUID = getattr(message_in(exchange), "client_instance_id")  # noqa: B009
+    found: UUID = message_in(exchange).client_instance_id
     return found
 
 

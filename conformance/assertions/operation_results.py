@@ -13,7 +13,7 @@ from conformance.assertions.client_moves import (
     check_environment,
 )
 from conformance.assertions.judging import Unjudged
-from conformance.assertions.play_summary import ERROR, OK, Play, summary
+from conformance.assertions.play_summary import ERROR, OK, DriverResult, Play, summary
 from reference_model.clients.moves import api_name
 from reference_model.clients.oracle import forbidden_moves
 
@@ -51,12 +51,16 @@ def assert_operates(play: Play, operation: str, *, falls_back: bool = False) -> 
         raise
 
 
-def _assert_ends(play: Play) -> None:
-    result = play.result
+def assert_not_aborted(result: DriverResult) -> None:
+    """Fail if a client's process was aborted, or used more memory than it may."""
     if result.signal is not None and not result.killed_for:
         raise ClientAborted(f"the client's process is aborted by {result.signal}")
     assert result.killed_for != MEMORY, "the client's process uses more memory than it may"
-    assert not result.has_hung, "the operation neither succeeds nor fails: it hangs"
+
+
+def _assert_ends(play: Play) -> None:
+    assert_not_aborted(play.result)
+    assert not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
 
 
 def _assert_sends_nothing_unsupported(play: Play) -> None:

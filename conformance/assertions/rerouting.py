@@ -11,13 +11,12 @@ from typing import Protocol
 
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
-    MEMORY,
-    ClientAborted,
     assert_allowed,
     assert_gives_no_ids,
     check_environment,
 )
 from conformance.assertions.judging import Unjudged
+from conformance.assertions.operation_results import assert_not_aborted
 from conformance.assertions.play_summary import Play, summary
 from fixtures.errors import ClientFails
 from fixtures.recording_proxy.rerouting import METADATA_KEYS, is_wanted
@@ -65,7 +64,7 @@ def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: 
     if not _goes_on(play, play.routes[0], operation):
         raise ClientFails(f"the client does not work {play.routes[0].when}: {play.result.detail}")
     try:
-        _assert_is_not_aborted(play)
+        assert_not_aborted(play.result)
         if tried.option:
             assert_gives_no_ids(play)
         elif knows_ids:
@@ -75,13 +74,6 @@ def assert_survives_rerouting(play: ReroutedPlay, operation: str, *, knows_ids: 
     except (AssertionError, DoesNotKnow) as error:
         error.args = (f"{error}\n{summary(play)}",)
         raise
-
-
-def _assert_is_not_aborted(play: Play) -> None:
-    result = play.result
-    if result.signal is not None and not result.killed_for:
-        raise ClientAborted(f"the client's process is aborted by {result.signal}")
-    assert result.killed_for != MEMORY, "the client's process uses more memory than it may"
 
 
 def _assert_gives_ids(play: Play) -> None:

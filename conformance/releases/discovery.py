@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from fixtures.client.running_broker import Address
@@ -241,16 +241,8 @@ def read_figures(file: Path = RECORDED) -> list[Discovery]:
 
 
 def _from_row(row: Mapping[str, str]) -> Discovery:
-    return Discovery(
-        release=row["release"],
-        quorum=row["quorum"],
-        newest=int(row["newest"]),
-        with_header_2=int(row["with_header_2"]),
-        answered_with_header_2=int(row["answered_with_header_2"]),
-        with_header_3=int(row["with_header_3"]),
-        answered_with_header_3=int(row["answered_with_header_3"]),
-        predicted=int(row["predicted"]),
-        offset_delete=row["offset_delete"],
-        get_telemetry_subscriptions=row["get_telemetry_subscriptions"],
-        push_telemetry=row["push_telemetry"],
-    )
+    values: dict[str, Any] = {
+        field.name: int(row[field.name]) if field.type == "int" else row[field.name]
+        for field in fields(Discovery)
+    }
+    return Discovery(**values)

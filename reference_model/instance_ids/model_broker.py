@@ -63,15 +63,13 @@ def with_more_served(profile: Profile) -> Profile:
         if key not in there
     )
     readable = {each.api_key: each.max_version for each in profile.readable_keys}
-    listed = tuple(
+    listed = (
         dataclasses.replace(
             entry, max_version=max(entry.max_version, readable.get(entry.api_key, 0))
         )
         for entry in (*profile.api_keys, *added)
-        if entry.api_key != API_VERSIONS_KEY
     )
-    own = tuple(entry for entry in profile.api_keys if entry.api_key == API_VERSIONS_KEY)
-    table = tuple(sorted((*listed, *own), key=lambda entry: entry.api_key))
+    table = tuple(sorted(listed, key=lambda entry: entry.api_key))
     return dataclasses.replace(profile, api_keys=table, served_keys=table)
 
 
@@ -210,12 +208,11 @@ class InstanceIdConnection:
         self._responses = FrameReader()
         self._outgoing = bytearray()
         self._first_client_id: tuple[str | None] | None = None
-        self._is_closed = False
 
     @property
     def state(self) -> ConnectionState:
         """The state of the connection."""
-        return ConnectionState.CLOSED if self._is_closed else self._inner.state
+        return self._inner.state
 
     @property
     def pause(self) -> Pause | None:
@@ -226,12 +223,14 @@ class InstanceIdConnection:
         """Accept bytes from the client; the results are in `data_to_send` and `state`."""
         try:
             self._requests.receive_data(data)
-            while not self._is_closed and (request := self._requests.next_payload()) is not None:
+            while self.state is not ConnectionState.CLOSED:
+                request = self._requests.next_payload()
+                if request is None:
+                    break
                 self._handle(request)
         except DecodeError:
             # An invalid size prefix: the reference broker knows what to do with it.
             self._inner.receive_data(self._requests.unread)
-            self._is_closed = self._inner.state is ConnectionState.CLOSED
 
     def receive_eof(self) -> None:
         """Accept the end of the client's stream."""
@@ -252,7 +251,6 @@ class InstanceIdConnection:
 
     def drop(self) -> None:
         """Close the connection from the broker's side."""
-        self._is_closed = True
         self._inner.drop()
 
     def _handle(self, request: bytes) -> None:
@@ -335,7 +333,6 @@ class InstanceIdConnection:
     def _serve(self, request: bytes) -> list[bytes]:
         self._inner.receive_data(encode_frame(request))
         self._responses.receive_data(self._inner.data_to_send())
-        self._is_closed = self._inner.state is ConnectionState.CLOSED
         return list(iter(self._responses.next_payload, None))
 
     def _refuse(self, request: bytes, api_key: int, api_version: int) -> None:
