@@ -17,7 +17,7 @@ from fixtures.under_test.first_requests import probe_request
 from reference_model.agreement import what_it_did
 from strategies.minimal_requests import minimal_request, minimal_values
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
@@ -45,7 +45,7 @@ def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
         HarnessError: the table can no longer be read, which other clauses judge.
     """
     try:
-        table = _table(broker, min(broker.max_version, NEWEST_VERSION))
+        table = _table(broker, broker.described_version)
     except MalformedAnswer:
         # Whether the newest version decodes is judged by other clauses.
         try:
@@ -81,7 +81,7 @@ def filled_table(broker: Broker) -> tuple[ApiVersion, ...]:
 def steps_to_table(broker: Broker) -> tuple[Step, ...]:
     """Request the table again and return the steps; they are evidence for notes on entries that are not requested."""
     broker.begin_example()
-    broker.converse([probe_request(min(broker.max_version, NEWEST_VERSION))])
+    broker.converse([probe_request(broker.described_version)])
     return tuple(broker.journal)
 
 

@@ -21,7 +21,6 @@ from strategies.api_versions import (
     unknown_versions,
 )
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
 
@@ -60,7 +59,7 @@ def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request
 def test_refused_connection_reverts_to_v0(broker: Broker, sent: Request) -> None:
     """After an unsupported version the same connection serves v0 and then every other version."""
     assume_unserved(broker, sent)
-    versions = (0, *range(min(broker.max_version, NEWEST_VERSION) + 1))
+    versions = (0, *range(broker.described_version + 1))
     fallback = [build_request(version=version, correlation_id=version) for version in versions]
     with broker.connect() as connection:
         connection.converse([sent])

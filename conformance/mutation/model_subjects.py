@@ -19,13 +19,10 @@ from fixtures.client.patience import Patience
 from fixtures.registry.model_clients import MODEL
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.in_memory import InMemoryBroker, InMemoryTarget
 from fixtures.under_test.in_memory_client import in_memory_client
-from fixtures.under_test.in_memory_instance_ids import (
-    MODEL_INSTANCE_IDS,
-    InMemoryInstanceIds,
-    in_memory_instance_ids,
-)
-from fixtures.under_test.in_memory_proxy import MODEL_PROXY, InMemoryProxy, in_memory_proxy
+from fixtures.under_test.in_memory_instance_ids import MODEL_INSTANCE_IDS, in_memory_instance_ids
+from fixtures.under_test.in_memory_proxy import MODEL_PROXY, in_memory_proxy
 from reference_model.clients import faults as client_faults
 from reference_model.instance_ids import FAULTS as INSTANCE_ID_FAULTS
 from reference_model.listeners import PLAINTEXT
@@ -59,16 +56,26 @@ def _client(fault: str) -> ClientUnderTest:
     return in_memory_client(fault)
 
 
-@functools.cache
-def _proxy(fault: str) -> InMemoryProxy:
-    # In memory nothing takes time, so a fault may keep properties waiting as often as it likes.
-    return InMemoryProxy(in_memory_proxy(fault), PLAINTEXT, patience=Patience(math.inf))
+def _of_broker(
+    name: str,
+    faults: Mapping[str, Fault],
+    properties: Callable[[], Mapping[str, Property]],
+    target: Callable[[str], InMemoryTarget],
+) -> Subject:
+    """Return a model of a broker or proxy; `target` returns it with a fault, or without for an empty name."""
 
+    @functools.cache
+    def with_fault(fault: str) -> InMemoryBroker:
+        # In memory nothing takes time, so a fault may keep properties waiting as often as it likes.
+        return InMemoryBroker(target(fault), PLAINTEXT, patience=Patience(math.inf))
 
-@functools.cache
-def _instance_ids(fault: str) -> InMemoryInstanceIds:
-    return InMemoryInstanceIds(
-        in_memory_instance_ids(fault), PLAINTEXT, patience=Patience(math.inf)
+    return Subject(
+        name=name,
+        faults=faults,
+        properties=properties,
+        with_fault=with_fault,
+        applies=lambda judged: bool(judged.listeners_of(with_fault(""))),
+        examples_of=lambda judged: judged.max_examples,
     )
 
 
@@ -81,21 +88,9 @@ SUBJECTS: Mapping[str, Subject] = {
         applies=lambda judged: why_not_applicable(judged.needs, _client("")) is None,
         examples_of=lambda _: CLIENT_EXAMPLES,
     ),
-    MODEL_PROXY: Subject(
-        name=MODEL_PROXY,
-        faults=PROXY_FAULTS,
-        properties=proxy_properties,
-        with_fault=_proxy,
-        applies=lambda judged: bool(judged.listeners_of(_proxy(""))),
-        examples_of=lambda judged: judged.max_examples,
-    ),
-    MODEL_INSTANCE_IDS: Subject(
-        name=MODEL_INSTANCE_IDS,
-        faults=INSTANCE_ID_FAULTS,
-        properties=instance_id_properties,
-        with_fault=_instance_ids,
-        applies=lambda judged: bool(judged.listeners_of(_instance_ids(""))),
-        examples_of=lambda judged: judged.max_examples,
+    MODEL_PROXY: _of_broker(MODEL_PROXY, PROXY_FAULTS, proxy_properties, in_memory_proxy),
+    MODEL_INSTANCE_IDS: _of_broker(
+        MODEL_INSTANCE_IDS, INSTANCE_ID_FAULTS, instance_id_properties, in_memory_instance_ids
     ),
 }
 """The models by their ids."""

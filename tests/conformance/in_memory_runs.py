@@ -16,6 +16,7 @@ from fixtures.under_test.in_memory import InMemoryBroker, in_memory_target
 from reference_model.fault_injection import Tampering
 from reference_model.listeners import PLAINTEXT
 from reference_model.profile import REFERENCE
+from reference_model.state_machine import ReferenceBroker
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.several_defects import with_defects
 
@@ -24,8 +25,12 @@ def broker_with(*tamperings: Tampering, patience: Patience) -> InMemoryBroker:
     """Return the plaintext listener of the reference broker with some defects."""
     (reference,) = (target for target in reference_targets() if target.id == REFERENCE)
     target = in_memory_target(reference)
-    brokers = {name: with_defects(each, tamperings) for name, each in target.brokers.items()}
-    return InMemoryBroker(replace(target, brokers=brokers), PLAINTEXT, patience=patience)
+    served = {
+        name: with_defects(each, tamperings)
+        for name, each in target.served.items()
+        if isinstance(each, ReferenceBroker)
+    }
+    return InMemoryBroker(replace(target, served=served), PLAINTEXT, patience=patience)
 
 
 def properties_of_a_run(*, left_out: Iterable[str] = ()) -> list[Property]:
