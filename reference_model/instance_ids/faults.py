@@ -49,6 +49,8 @@ LONGEST_ONE_BYTE_LENGTH = 127
 
 Read = Callable[[bytes], tuple[InstanceIdHeader, int]]
 Respond = Callable[[Api, int, Any], Any]
+AcceptsNoId = Callable[[UUID | None, int, int], bool]
+ClientIdOf = Callable[[str | None, str | None, int], str | None]
 Encode = Callable[[Api, int, int, Any], bytes]
 
 
@@ -132,7 +134,7 @@ def accepts_a_later_zero_id(
 @fault(InstanceIdBroker.accepts_no_id, CONSTANT)
 def accepts_older_headers_at_any_time(
     broker: InstanceIdBroker,
-    decide: Callable[[UUID | None, int, int], bool],
+    decide: AcceptsNoId,
     first: UUID | None,
     api_key: int,
     api_version: int,
@@ -144,7 +146,7 @@ def accepts_older_headers_at_any_time(
 @fault(InstanceIdBroker.accepts_no_id, CONSTANT)
 def refuses_sasl_handshake_without_id(
     broker: InstanceIdBroker,
-    decide: Callable[[UUID | None, int, int], bool],
+    decide: AcceptsNoId,
     first: UUID | None,
     api_key: int,
     api_version: int,
@@ -156,7 +158,7 @@ def refuses_sasl_handshake_without_id(
 @fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS, OFFSET_DELETE)
 def refuses_offset_delete_without_id(
     broker: InstanceIdBroker,
-    decide: Callable[[UUID | None, int, int], bool],
+    decide: AcceptsNoId,
     first: UUID | None,
     api_key: int,
     api_version: int,
@@ -168,7 +170,7 @@ def refuses_offset_delete_without_id(
 @fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
 def refuses_one_version_of_api_versions(
     broker: InstanceIdBroker,
-    decide: Callable[[UUID | None, int, int], bool],
+    decide: AcceptsNoId,
     first: UUID | None,
     api_key: int,
     api_version: int,
@@ -181,7 +183,7 @@ def refuses_one_version_of_api_versions(
 @fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
 def refuses_a_flexible_version_of_api_versions(
     broker: InstanceIdBroker,
-    decide: Callable[[UUID | None, int, int], bool],
+    decide: AcceptsNoId,
     first: UUID | None,
     api_key: int,
     api_version: int,
@@ -194,7 +196,7 @@ def refuses_a_flexible_version_of_api_versions(
 @fault(InstanceIdBroker.client_id_of, CLIENT_ID)
 def forgets_the_client_id(
     broker: InstanceIdBroker,
-    decide: Callable[[str | None, str | None, int], str | None],
+    decide: ClientIdOf,
     first: str | None,
     given: str | None,
     api_key: int,
@@ -206,7 +208,7 @@ def forgets_the_client_id(
 @fault(InstanceIdBroker.client_id_of, CLIENT_ID)
 def takes_the_client_id_of_some_apis(
     broker: InstanceIdBroker,
-    decide: Callable[[str | None, str | None, int], str | None],
+    decide: ClientIdOf,
     first: str | None,
     given: str | None,
     api_key: int,
@@ -218,7 +220,7 @@ def takes_the_client_id_of_some_apis(
 @fault(InstanceIdBroker.client_id_of, CLIENT_ID)
 def cuts_off_the_client_id(
     broker: InstanceIdBroker,
-    decide: Callable[[str | None, str | None, int], str | None],
+    decide: ClientIdOf,
     first: str | None,
     given: str | None,
     api_key: int,

@@ -15,7 +15,7 @@ from reference_model.clients.routes import Route, as_scripted
 from reference_model.clients.script import NodeScript, Script
 from tests.conformance.client_plays import ABORTED, STOPPED, FakePlay
 from tests.described_apis import described_api
-from tests.reference_model.clients.recordings import NOBODY, asked, opened, recorded, sent
+from tests.reference_model.clients.recordings import NO_IDS, asked, opened, recorded, sent
 from wire.api_keys import PRODUCE_KEY
 from wire.codec import encode
 from wire.error_codes import ErrorCode
@@ -38,7 +38,7 @@ class FakeReroutedPlay(FakePlay):
 
 
 def on(
-    route: Route, *, connection: int, first: Any = NOBODY, later: Any = NOBODY
+    route: Route, *, connection: int, first: Any = NO_IDS, later: Any = NO_IDS
 ) -> list[SeenRequest]:
     """Return the requests on a connection while a route was kept: ids are given first, and again once metadata came."""
     return [

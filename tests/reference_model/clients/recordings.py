@@ -12,7 +12,7 @@ from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import ApiVersionsRequest
 from wire.error_codes import ErrorCode
 
-NOBODY = (None, -1)
+NO_IDS = (None, -1)
 """The ids of a client that knows none."""
 RESPONSE = b"\0\0\0\4\0\0\0\7"
 """Any response to an API other than ApiVersions."""
@@ -25,7 +25,7 @@ def asked(
     connection: int = 0,
     at_ms: int = 0,
     software: tuple[str, str] = ("kgo", "1.0"),
-    ids: tuple[str | None, int] = NOBODY,
+    ids: tuple[str | None, int] = NO_IDS,
     **others: Any,
 ) -> SeenRequest:
     """Return an ApiVersions request with its response; a healthy one unless another is given."""
