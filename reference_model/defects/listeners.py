@@ -232,3 +232,31 @@ def limited_clients_are_held_back_before_the_answer(context: RequestContext) -> 
     """A throttled client gets its response only after the pause."""
     if context.pause is not None:
         context.pause = dataclasses.replace(context.pause, before_answer=True)
+
+
+def _v0_was_throttled(context: RequestContext) -> bool:
+    return context.pause is not None and version_of(context) == 0
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_v0_clients_are_held_back_before_the_answer(context: RequestContext) -> None:
+    """A throttled client that uses v0 gets its response only after the pause."""
+    if _v0_was_throttled(context):
+        assert context.pause is not None
+        context.pause = dataclasses.replace(context.pause, before_answer=True)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def limited_v0_clients_are_not_held_back(context: RequestContext) -> None:
+    """A client that uses v0 is never throttled."""
+    if _v0_was_throttled(context):
+        context.pause = None
+
+
+@defect(Stage.ANSWER, "KIP-35.throttle-time")
+def requests_during_the_pause_are_lost(context: RequestContext) -> None:
+    """What a throttled client sends before its pause is over gets no response."""
+    memory = context.connection.memory
+    if memory.get("paused"):
+        context.answer = b""
+    memory["paused"] = context.pause is not None
