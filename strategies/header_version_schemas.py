@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from wire.api_keys import (
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY_KEY,
 )
+from wire.fields import versions
 from wire.header_versions import (
     EXISTING,
     FIRST_FLEXIBLE,
@@ -62,7 +64,7 @@ def with_ranges(schema: Schema, starts: Sequence[int], values: Sequence[int]) ->
     """Return a schema whose ranges begin at these versions; the last one has an open end."""
     ends = [*(start - 1 for start in starts[1:]), None]
     keys = [as_key(first, last) for first, last in zip(starts, ends, strict=True)]
-    return {**schema, HEADER_VERSIONS: dict(zip(keys, values, strict=True))}
+    return {**schema, HEADER_VERSIONS: dict(zip(keys, map(str, values), strict=True))}
 
 
 @st.composite
@@ -98,7 +100,10 @@ def right_schemas(
         != (derived[version - 1] >= FIRST_FLEXIBLE[kind])
     }
     more = draw(st.sets(st.sampled_from(valid), max_size=4))
-    starts = sorted({valid[0], *changes, *more})
+    # They have to cover the valid versions, and may begin earlier and go on
+    first = draw(st.integers(0, valid[0]))
+    beyond = draw(st.sets(st.integers(valid[-1] + 1, valid[-1] + 3), max_size=1))
+    starts = sorted({first, *changes, *more, *beyond})
     for version in valid:
         if len(starts) >= least_ranges:
             break
@@ -108,7 +113,8 @@ def right_schemas(
         allowed = [
             value
             for value in EXISTING[kind]
-            if (value >= FIRST_FLEXIBLE[kind]) == (derived[start] >= FIRST_FLEXIBLE[kind])
+            if (value >= FIRST_FLEXIBLE[kind])
+            == (derived[min(max(start, valid[0]), valid[-1])] >= FIRST_FLEXIBLE[kind])
         ]
         values.append(draw(st.sampled_from(allowed)))
     return with_ranges(schema, starts, values)
@@ -120,7 +126,24 @@ def versions_of(schema: Schema) -> list[int]:
     return list(range(int(first), int(last or first) + 1))
 
 
-def _entries(schema: Schema) -> list[tuple[str, int]]:
+@st.composite
+def shuffled_schemas(draw: st.DrawFn) -> Schema:
+    """Right schemas whose keys stand in any order: the keys of a JSON object have none."""
+    schema = draw(right_schemas(least_ranges=2))
+    return {**schema, HEADER_VERSIONS: dict(draw(st.permutations(_entries(schema))))}
+
+
+def schemas_with_numbers() -> st.SearchStrategy[Schema]:
+    """Right schemas that state the header versions as numbers."""
+    return right_schemas().map(
+        lambda schema: {
+            **schema,
+            HEADER_VERSIONS: {key: int(value) for key, value in _entries(schema)},
+        }
+    )
+
+
+def _entries(schema: Schema) -> list[tuple[str, str]]:
     return list(schema[HEADER_VERSIONS].items())
 
 
@@ -135,7 +158,9 @@ def malformed_keys(draw: st.DrawFn) -> WrongSchema:
     """Schemas with a key that is no range of versions."""
     schema = draw(right_schemas())
     number = draw(st.integers(0, len(_entries(schema)) - 1))
-    key = draw(st.sampled_from(["", "all", "1-", "-1", "1-2-3", "0-+", "1 - 2", "3-1", "2-2", "٣"]))
+    key = draw(
+        st.sampled_from(["", "all", "1-", "-1", "1-2-3", "0-+", "1 - 2", "3-1", "none", "٣"])
+    )
     _, value = _entries(schema)[number]
     return WrongSchema(_replaced(schema, number, key, value), SYNTAX, at(key))
 
@@ -146,7 +171,9 @@ def unknown_headers(draw: st.DrawFn) -> WrongSchema:
     schema = draw(right_schemas())
     number = draw(st.integers(0, len(_entries(schema)) - 1))
     key, _ = _entries(schema)[number]
-    wrong = [-1, 4, 99, "1", None, True, *((0,) if schema["type"] == REQUEST else (2, 3))]
+    missing = (0, -1, 4, 99) if schema["type"] == REQUEST else (2, 3, -1, 99)
+    malformed = (None, True, 1.0, ["1"], "", "v1", " 1", "01", "1+", "١")
+    wrong = [*missing, *map(str, missing), *malformed]
     return WrongSchema(
         _replaced(schema, number, key, draw(st.sampled_from(wrong))), SYNTAX, at(key)
     )
@@ -157,7 +184,9 @@ def gaps(draw: st.DrawFn) -> WrongSchema:
     """Schemas that lack an entry: the next one leaves versions out, or the last one has no open end."""
     schema = draw(right_schemas(least_ranges=2))
     entries = _entries(schema)
-    number = draw(st.integers(0, len(entries) - 1))
+    second = int(re.split(r"\D", entries[1][0])[0])
+    # Without the first one the others may still cover all valid versions
+    number = draw(st.integers(int(second <= versions_of(schema)[0]), len(entries) - 1))
     left = [entry for place, entry in enumerate(entries) if place != number]
     place = left[min(number, len(left) - 1)][0]
     return WrongSchema({**schema, HEADER_VERSIONS: dict(left)}, SYNTAX, at(place))
@@ -165,13 +194,10 @@ def gaps(draw: st.DrawFn) -> WrongSchema:
 
 @st.composite
 def overlaps(draw: st.DrawFn) -> WrongSchema:
-    """Schemas with a range that begins inside the one before, or before the first valid version."""
-    schema = draw(
-        right_schemas().filter(lambda each: versions_of(each)[0] > 0 or len(_entries(each)) > 1)
-    )
+    """Schemas with a range that begins inside the one before."""
+    schema = draw(right_schemas(least_ranges=2))
     entries = _entries(schema)
-    least = 0 if versions_of(schema)[0] > 0 else 1
-    number = draw(st.integers(least, len(entries) - 1))
+    number = draw(st.integers(1, len(entries) - 1))
     key, value = entries[number]
     begin = int(key.rstrip("+").partition("-")[0])
     last = None if key.endswith("+") else int(key.partition("-")[2] or key)
@@ -187,7 +213,8 @@ def open_ends(draw: st.DrawFn) -> WrongSchema:
     number = draw(st.integers(0, len(entries) - 1))
     key, value = entries[number]
     first = int(key.rstrip("+").partition("-")[0])
-    wrong = as_key(first, versions_of(schema)[-1]) if key.endswith("+") else f"{first}+"
+    last = max(first, versions_of(schema)[-1])
+    wrong = as_key(first, last) if key.endswith("+") else f"{first}+"
     return WrongSchema(_replaced(schema, number, wrong, value), SYNTAX, at(wrong))
 
 
@@ -200,16 +227,20 @@ def wrong_syntax() -> st.SearchStrategy[WrongSchema]:
 def wrong_flexibility(draw: st.DrawFn, kind: str) -> WrongSchema:
     """Schemas with one version whose header has a tag section although it is not flexible, or the other way round."""
     schema = draw(right_schemas((kind,)))
-    number = draw(st.integers(0, len(_entries(schema)) - 1))
-    key, value = _entries(schema)[number]
+    version = draw(st.sampled_from(versions_of(schema)))
+    number, (key, value) = next(
+        (number, entry)
+        for number, entry in enumerate(_entries(schema))
+        if version in versions(entry[0])
+    )
     other = [
         each
         for each in EXISTING[kind]
-        if (each >= FIRST_FLEXIBLE[kind]) != (value >= FIRST_FLEXIBLE[kind])
+        if (each >= FIRST_FLEXIBLE[kind]) != (int(value) >= FIRST_FLEXIBLE[kind])
     ]
     clause = RESPONSE_HEADERS if kind == RESPONSE else SYNTAX
     return WrongSchema(
-        _replaced(schema, number, key, draw(st.sampled_from(other))), clause, at(key)
+        _replaced(schema, number, key, str(draw(st.sampled_from(other)))), clause, at(key)
     )
 
 
@@ -234,7 +265,7 @@ def new_version(api_key: int, kind: str, header: int, *, id_versions: str = "0")
         "name": f"Changed{kind.title()}",
         "validVersions": "0-1",
         "flexibleVersions": flexible,
-        HEADER_VERSIONS: {"0": before, "1+": header},
+        HEADER_VERSIONS: {"0": str(before), "1+": str(header)},
         "fields": fields,
     }
 

@@ -8,9 +8,12 @@ Source: KIP-1313 (under discussion), Proposed Changes.
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from wire.api_keys import (
@@ -95,8 +98,14 @@ def header_version(schema: Schema, api_version: int) -> int:
     return derived_header_version(schema, api_version)
 
 
+def has_numbers_as_values(schema: Schema) -> bool:
+    """Return whether a schema states a header version as a JSON number; all examples of KIP-1313 have strings."""
+    stated = schema.get(HEADER_VERSIONS)
+    return isinstance(stated, Mapping) and any(type(value) is int for value in stated.values())
+
+
 def problems_in(schema: Schema) -> list[Problem]:
-    """Return everything in a schema that KIP-1313 forbids, in the order of its keys."""
+    """Return everything in a schema that KIP-1313 forbids."""
     stated = schema.get(HEADER_VERSIONS)
     if stated is None or kind_of(schema) not in EXISTING:
         return []
@@ -129,54 +138,68 @@ def _problems_of_key(key: str) -> Iterator[Problem]:
         )
         return
     first, _, last = key.partition("-")
-    if last and int(first) >= int(last):
-        yield Problem(clause=SYNTAX, place=_at(key), sentence="must begin before it ends")
+    if last and int(first) > int(last):
+        yield Problem(clause=SYNTAX, place=_at(key), sentence="ends before it begins")
 
 
 def _problems_of_values(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield values that name no header version.
+
+    The text has strings, but does not say that a number is wrong, so both are read.
+    """
     existing = EXISTING[kind_of(schema)]
     for key, value in stated.items():
-        if type(value) is not int or value not in existing:
+        text = str(value) if type(value) is int else value
+        if text not in map(str, existing):
             yield Problem(
                 clause=SYNTAX,
                 place=_at(key),
-                sentence=f"is {value!r}; a {kind_of(schema)} has header v{existing[0]} to v{existing[-1]}",
+                sentence=f"is {json.dumps(value)}; a {kind_of(schema)} has header "
+                f'"{existing[0]}" to "{existing[-1]}"',
             )
 
 
 def _problems_of_ranges(schema: Schema, stated: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield gaps, overlaps, and what is not covered; the ranges must ascend, and only the last one has an open end."""
-    keys = list(stated)
-    valid = versions(schema["validVersions"])
-    expected = valid.first
-    for key in keys:
-        covered = versions(key)
-        if covered.first < expected:
-            what = (
-                "begins before the first valid version"
-                if key == keys[0]
-                else "overlaps the range before it"
-            )
-            yield Problem(clause=SYNTAX, place=_at(key), sentence=what)
-        elif covered.first > expected:
-            yield Problem(
-                clause=SYNTAX,
-                place=_at(key),
-                sentence=f"leaves out {Versions(expected, covered.first - 1)}",
-            )
-        if covered.last is None and key != keys[-1]:
+    """Yield gaps, overlaps, and what is not covered.
+
+    The order of the keys means nothing, as in any JSON object, and the ranges may begin before the first valid version.
+    """
+    ascending = sorted((_ends(key), key) for key in stated)
+    (first, _), key = ascending[0]
+    needed = min(valid_versions(schema), default=first)
+    if first > needed:
+        yield _left_out(key, needed, first)
+    for ((_, last), key), ((following, _), next_key) in pairwise(ascending):
+        if last == math.inf:
             yield Problem(
                 clause=SYNTAX, place=_at(key), sentence="has an open end, but is not the last range"
             )
-            return
-        if covered.last is not None and key == keys[-1]:
+        elif following <= last:
             yield Problem(
-                clause=SYNTAX, place=_at(key), sentence='must end with "+": it is the last range'
+                clause=SYNTAX, place=_at(next_key), sentence="overlaps the range before it"
             )
-        expected = max(expected, (covered.first if covered.last is None else covered.last) + 1)
+        elif following > last + 1:
+            yield _left_out(next_key, int(last) + 1, following)
+    (_, last), key = ascending[-1]
+    if last != math.inf:
+        yield Problem(
+            clause=SYNTAX, place=_at(key), sentence='must end with "+": it is the last range'
+        )
 
 
-def _valid_versions(schema: Schema) -> range:
+def _ends(key: str) -> tuple[int, float]:
+    first, last = versions(key)
+    return first, math.inf if last is None else last
+
+
+def _left_out(key: str, first: int, following: int) -> Problem:
+    return Problem(
+        clause=SYNTAX, place=_at(key), sentence=f"leaves out {Versions(first, following - 1)}"
+    )
+
+
+def valid_versions(schema: Schema) -> range:
+    """Return every valid version of a schema; none for an API that was removed."""
     valid = versions(schema["validVersions"])
     return range(valid.first, (valid.first if valid.last is None else valid.last) + 1)
 
@@ -185,7 +208,7 @@ def _problems_of_flexibility(schema: Schema) -> Iterator[Problem]:
     """Yield versions whose header has a tag section although their body is not flexible, or the other way round."""
     kind = kind_of(schema)
     clause = RESPONSE_HEADERS if kind == RESPONSE else SYNTAX
-    for version in _valid_versions(schema):
+    for version in valid_versions(schema):
         found = header_version(schema, version)
         derived = derived_header_version(schema, version)
         first = FIRST_FLEXIBLE[kind]
@@ -207,7 +230,7 @@ def _key_of(schema: Schema, version: int) -> str:
 def _problems_of_known_apis(schema: Schema) -> Iterator[Problem]:
     """Yield what contradicts the new versions that KIP-1313 itself defines."""
     api_key, kind = schema["apiKey"], kind_of(schema)
-    newer = [version for version in _valid_versions(schema) if version > 0]
+    newer = [version for version in valid_versions(schema) if version > 0]
     if kind == REQUEST and api_key in (OFFSET_DELETE_KEY, *_TELEMETRY_KEYS):
         clause = OFFSET_DELETE if api_key == OFFSET_DELETE_KEY else TELEMETRY
         for version in newer:

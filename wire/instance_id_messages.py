@@ -19,7 +19,7 @@ from wire.fields import Versions
 from wire.header_versions import HEADER_VERSIONS
 from wire.headers import INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api
-from wire.schema_notation import api, field
+from wire.schema_notation import api, as_stated, field
 from wire.startup_messages import CLUSTER_APIS
 
 OFFSET_DELETE = api(
@@ -164,7 +164,7 @@ def with_new_version(known: Api) -> Api:
     ranges = _header_ranges(known, newest)
     common = {"validVersions": f"{known.valid_versions.first}-{newest + 1}"}
     return Api(
-        request_schema={**known.request_schema, **common, HEADER_VERSIONS: ranges},
+        request_schema={**known.request_schema, **common, HEADER_VERSIONS: as_stated(ranges)},
         response_schema={**known.response_schema, **common},
     )
 

@@ -45,11 +45,16 @@ def api(
         flexible: those of them that are flexible.
         request: the fields of its requests.
         response: the fields of its responses.
-        request_headers: the header version of its requests by version, as KIP-1313 writes it; None for today's rule.
+        request_headers: the header version of its requests by version; None for today's rule.
     """
-    stated = {} if request_headers is None else {HEADER_VERSIONS: request_headers}
+    stated = {} if request_headers is None else {HEADER_VERSIONS: as_stated(request_headers)}
     common = {"apiKey": key, "validVersions": valid, "flexibleVersions": flexible}
     return Api(
         request_schema={"name": f"{name}Request", **common, **stated, "fields": request},
         response_schema={"name": f"{name}Response", **common, "fields": response},
     )
+
+
+def as_stated(header_versions: Mapping[str, int]) -> Mapping[str, str]:
+    """Return header versions as KIP-1313 writes them, as strings."""
+    return {key: str(value) for key, value in header_versions.items()}

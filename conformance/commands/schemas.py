@@ -14,7 +14,21 @@ from conformance.commands.errors import InvalidFile
 from fixtures.artefacts.message_schemas import read_schema, schema_names
 from reports.escaping import printable
 from reports.verdict_labels import counted
-from wire.header_versions import HEADER_VERSIONS, REQUEST, RESPONSE, kind_of, problems_in
+from wire.header_versions import (
+    HEADER_VERSIONS,
+    REQUEST,
+    RESPONSE,
+    Problem,
+    has_numbers_as_values,
+    kind_of,
+    problems_in,
+)
+from wire.proposal_schemas import (
+    claims_proposal,
+    is_request_header,
+    problems_in_request_header,
+    problems_together,
+)
 
 SUFFIX = ".json"
 
@@ -33,27 +47,62 @@ def schemas() -> None:
     type=click.Path(path_type=Path, exists=True),
 )
 def check(paths: tuple[Path, ...]) -> None:
-    """Check the property `headerVersions` of message schemas by the rules of KIP-1313, a proposal.
+    """Check message schemas by the rules of KIP-1313, a proposal: the property `headerVersions`, and the schema of the request header.
 
     PATH is a schema file, a folder of them, or a jar such as kafka-clients. The exit status is 1 if a schema violates a rule.
     A schema without the property has the headers that Kafka derives today, and violates none.
+    A folder or jar claims the proposal if a request in it states header v3, or its RequestHeader.json has that version.
+    Then every request there needs a version with header v3, except SaslHandshake.
     """
-    checked, stated, problems = 0, 0, 0
-    for where, schema in (each for path in paths for each in _schemas_in(path)):
-        if kind_of(schema) not in (REQUEST, RESPONSE):
-            continue
-        checked += 1
-        stated += HEADER_VERSIONS in schema
-        for problem in problems_in(schema):
+    checked: list[Any] = []
+    problems = 0
+    for path in paths:
+        found = list(_schemas_in(path))
+        for where, problem in _problems_of(path, found):
             problems += 1
             click.echo(printable(f"{where}: {problem}"))
+        checked += [each for _, each in found if _has_rules(each)]
     if not checked:
-        raise InvalidFile("there is no schema of a request or response")
-    click.echo(
-        f"{counted(checked, 'schema')} of requests and responses, {stated} with {HEADER_VERSIONS}: "
-        f"{counted(problems, 'problem')}"
-    )
+        raise InvalidFile(
+            "there is no schema of a request or response, and none of the request header"
+        )
+    for line in _summary(checked, problems):
+        click.echo(line)
     raise SystemExit(1 if problems else 0)
+
+
+def _has_rules(schema: Any) -> bool:
+    return kind_of(schema) in (REQUEST, RESPONSE) or is_request_header(schema)
+
+
+def _problems_of(path: Path, found: list[tuple[str, Any]]) -> Iterator[tuple[str, Problem]]:
+    for where, schema in found:
+        try:
+            problems = problems_in(schema)
+            if is_request_header(schema) and claims_proposal(schema):
+                problems += problems_in_request_header(schema)
+        except ValueError as error:
+            raise InvalidFile(f"{where}: {error}") from error
+        yield from ((where, problem) for problem in problems)
+    # A file is judged alone: others may have been left out
+    if path.is_dir() or zipfile.is_zipfile(path):
+        yield from problems_together(found)
+
+
+def _summary(checked: list[Any], problems: int) -> Iterator[str]:
+    messages = [each for each in checked if not is_request_header(each)]
+    stated = sum(HEADER_VERSIONS in each for each in messages)
+    numbers = sum(map(has_numbers_as_values, messages))
+    if numbers:
+        yield (
+            f"{counted(numbers, 'schema')} with header versions as numbers: "
+            "the text of KIP-1313 has strings, and does not say that a number is wrong"
+        )
+    header = ", and the request header" if len(messages) < len(checked) else ""
+    yield (
+        f"{counted(len(messages), 'schema')} of requests and responses, {stated} with {HEADER_VERSIONS}"
+        f"{header}: {counted(problems, 'problem')}"
+    )
 
 
 def _schemas_in(path: Path) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ from strategies.header_version_schemas import (
     changed_apis,
     new_version,
     right_schemas,
+    schemas_with_numbers,
+    shuffled_schemas,
     versions_of,
     wrong_flexibility,
     wrong_offset_delete,
@@ -27,10 +30,15 @@ from wire.header_versions import (
     RESPONSE,
     SYNTAX,
     derived_header_version,
+    has_numbers_as_values,
     header_version,
     kind_of,
     problems_in,
 )
+
+RANGES = {"apiKey": 1, "validVersions": "0-3", "flexibleVersions": "0+", "fields": []}
+AFTER_V0 = {"name": "SomeRequest", "validVersions": "1-3", "flexibleVersions": "2+"}
+"""What a request has whose v0 is no longer valid."""
 
 
 def assert_found(wrong: WrongSchema) -> None:
@@ -39,21 +47,39 @@ def assert_found(wrong: WrongSchema) -> None:
     assert found == {(wrong.clause, wrong.place)}
 
 
-@given(schema=right_schemas() | bare_schemas() | changed_apis())
+@given(
+    schema=right_schemas()
+    | shuffled_schemas()
+    | schemas_with_numbers()
+    | bare_schemas()
+    | changed_apis()
+)
+@example(schema={**RANGES, **AFTER_V0, HEADER_VERSIONS: {"0-1": "1", "2+": "2"}})
+@example(schema={**RANGES, **AFTER_V0, HEADER_VERSIONS: {"2+": "3", "0-0": "1", "1": "1"}})
+@example(schema={**RANGES, **AFTER_V0, HEADER_VERSIONS: {"1": 1, "2+": 2}})
+@example(schema={**RANGES, **AFTER_V0, "validVersions": "none", HEADER_VERSIONS: {"3+": "2"}})
 def test_right_schema_has_no_problem(schema: Schema) -> None:
     """Neither has one without the property."""
     assert problems_in(schema) == []
 
 
-@given(schema=right_schemas())
+@given(schema=right_schemas() | shuffled_schemas() | schemas_with_numbers())
 def test_stated_header_counts(schema: Schema) -> None:
     """Each version has the header of its range."""
-    values = list(schema[HEADER_VERSIONS].values())
-    found = [header_version(schema, version) for version in versions_of(schema)]
-    assert list(dict.fromkeys(found)) == list(dict.fromkeys(values))
+    starts = {
+        int(re.split("[-+]", key)[0]): value for key, value in schema[HEADER_VERSIONS].items()
+    }
+    for version in versions_of(schema):
+        stated = starts[max(start for start in starts if start <= version)]
+        assert str(header_version(schema, version)) == str(stated)
 
 
-RANGES = {"apiKey": 1, "validVersions": "0-3", "flexibleVersions": "0+", "fields": []}
+@given(strings=right_schemas() | bare_schemas(), numbers=schemas_with_numbers())
+@example(strings={HEADER_VERSIONS: "0+"}, numbers={HEADER_VERSIONS: {"0-1": "1", "2+": 2}})
+def test_numbers_are_recognised(strings: Schema, numbers: Schema) -> None:
+    """So that the command can say that the text has strings."""
+    assert has_numbers_as_values(numbers)
+    assert not has_numbers_as_values(strings)
 
 
 def with_property(kind: str, stated: dict[str, Any], place: str) -> WrongSchema:
@@ -63,14 +89,18 @@ def with_property(kind: str, stated: dict[str, Any], place: str) -> WrongSchema:
 
 
 @given(wrong=wrong_syntax())
-@example(wrong=with_property(RESPONSE, {"0+": 2}, "0+"))
-@example(wrong=with_property(REQUEST, {"3-1": 2}, "3-1"))
-@example(wrong=with_property(REQUEST, {"all": 2}, "all"))
-@example(wrong=with_property(REQUEST, {"0+": 2, "3+": 2}, "0+"))
+@example(wrong=with_property(RESPONSE, {"0+": "2"}, "0+"))
+@example(wrong=with_property(REQUEST, {"3-1": "2"}, "3-1"))
+@example(wrong=with_property(REQUEST, {"all": "2"}, "all"))
+@example(wrong=with_property(REQUEST, {"0+": "2", "3+": "2"}, "0+"))
+@example(wrong=with_property(REQUEST, {"0+": "4"}, "0+"))
 @example(wrong=with_property(REQUEST, {"0+": 4}, "0+"))
-@example(wrong=with_property(REQUEST, {"1+": 2}, "1+"))
-@example(wrong=with_property(REQUEST, {"0-1": 2, "1+": 2}, "1+"))
-@example(wrong=with_property(REQUEST, {"0-3": 2}, "0-3"))
+@example(wrong=with_property(REQUEST, {"0+": "02"}, "0+"))
+@example(wrong=with_property(REQUEST, {"0+": True}, "0+"))
+@example(wrong=with_property(REQUEST, {"1+": "2"}, "1+"))
+@example(wrong=with_property(REQUEST, {"0-1": "2", "1+": "2"}, "1+"))
+@example(wrong=with_property(REQUEST, {"0": "2", "2+": "2"}, "2+"))
+@example(wrong=with_property(REQUEST, {"0-3": "2"}, "0-3"))
 def test_wrong_syntax_is_found_at_its_place(wrong: WrongSchema) -> None:
     """Malformed keys, headers that do not exist, gaps, overlaps and open ends."""
     problems = problems_in(wrong.schema)
@@ -105,7 +135,7 @@ def test_telemetry_leaves_the_id_to_the_header(wrong: WrongSchema) -> None:
 def test_telemetry_of_today_has_no_problem() -> None:
     """Its only version has the id in the body."""
     schema = {**new_version(PUSH_TELEMETRY_KEY, REQUEST, 3), "validVersions": "0"}
-    assert problems_in({**schema, HEADER_VERSIONS: {"0+": 2}}) == []
+    assert problems_in({**schema, HEADER_VERSIONS: {"0+": "2"}}) == []
 
 
 @pytest.mark.parametrize("stated", [{}, [], "0+", 3])
@@ -125,7 +155,7 @@ def test_api_versions_is_answered_with_the_oldest_header() -> None:
         "name": "ApiVersionsResponse",
         "validVersions": "0-5",
         "flexibleVersions": "3+",
-        HEADER_VERSIONS: {"0-2": 0, "3+": 1},
+        HEADER_VERSIONS: {"0-2": "0", "3+": "1"},
         "fields": [],
     }
     problems = problems_in(schema)

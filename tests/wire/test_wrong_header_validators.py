@@ -1,17 +1,21 @@
-"""Planted faults of the checks of `headerVersions`: each replaces one function, and the test of its clause has to notice it."""
+"""Planted faults of the checks of message schemas: each replaces one function, and the test of its clause has to notice it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.wire import test_header_versions as right
-from wire import header_versions
+from tests.wire import test_proposal_schemas as together
+from wire import header_versions, proposal_schemas
+from wire.fields import versions
 from wire.header_versions import (
     EXISTING,
+    HEADER_VERSIONS,
     OFFSET_DELETE,
     REQUEST,
     RESPONSE,
@@ -20,13 +24,15 @@ from wire.header_versions import (
     Problem,
 )
 
+EVERY_API = proposal_schemas.EVERY_API
+HEADER_LAYOUT = proposal_schemas.HEADER_LAYOUT
 RESPONSE_HEADERS = header_versions.RESPONSE_HEADERS
 Find = Callable[..., Iterator[Problem]]
 
 
-def without(name: str, *, saying: str) -> tuple[str, Find]:
+def without(name: str, *, saying: str, module: ModuleType = header_versions) -> tuple[str, Find]:
     """Return a function of the module that leaves out the problems whose sentence has these words."""
-    find = getattr(header_versions, name)
+    find = getattr(module, name)
 
     def left(*arguments: Any) -> Iterator[Problem]:
         return (each for each in find(*arguments) if saying not in each.sentence)
@@ -35,6 +41,39 @@ def without(name: str, *, saying: str) -> tuple[str, Find]:
 
 
 DERIVED = header_versions.derived_header_version
+
+
+VALUES = header_versions._problems_of_values
+RANGES = header_versions._problems_of_ranges
+FIELD = proposal_schemas._problems_of_field
+
+
+def _only_numbers(schema: Any, stated: Any) -> Iterator[Problem]:
+    """Refuse strings, which all examples of the text have."""
+    wrong = {key: value if type(value) is int else "" for key, value in stated.items()}
+    return VALUES(schema, wrong)
+
+
+def _in_their_order(schema: Any, stated: Any) -> Iterator[Problem]:
+    """Want the keys in ascending order, although they are those of a JSON object."""
+    starts = [versions(key).first for key in stated]
+    if starts != sorted(starts):
+        yield Problem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="are in another order")
+    yield from RANGES(schema, stated)
+
+
+def _from_first_valid(schema: Any, stated: Any) -> Iterator[Problem]:
+    """Refuse ranges that begin before the first valid version, although they cover it."""
+    first = versions(schema["validVersions"]).first
+    if min(versions(key).first for key in stated) < first:
+        yield Problem(clause=SYNTAX, place=HEADER_VERSIONS, sentence="begin too early")
+    yield from RANGES(schema, stated)
+
+
+def _without_flexibility_of_fields(place: str, field: Any, expected: Any) -> Iterator[Problem]:
+    return FIELD(
+        place, {**field, "flexibleVersions": expected.get("flexibleVersions", "2+")}, expected
+    )
 
 
 def _derived_without_exception(schema: Any, api_version: int) -> int:
@@ -49,11 +88,13 @@ class WrongValidator:
         breaks: the clause whose violations it overlooks, or sees where there are none.
         replaces: the name of the function or constant, and what replaces it.
         noticed_by: the test that has to fail.
+        module: where it is.
     """
 
     breaks: str
     replaces: tuple[str, Any]
     noticed_by: Callable[[], None]
+    module: ModuleType = header_versions
 
 
 WRONG_VALIDATORS = (
@@ -82,6 +123,16 @@ WRONG_VALIDATORS = (
         replaces=("EXISTING", {**EXISTING, REQUEST: range(1, 5)}),
         noticed_by=right.test_wrong_syntax_is_found_at_its_place,
     ),
+    *(
+        WrongValidator(
+            breaks=SYNTAX, replaces=replaces, noticed_by=right.test_right_schema_has_no_problem
+        )
+        for replaces in (
+            ("_problems_of_values", _only_numbers),
+            ("_problems_of_ranges", _in_their_order),
+            ("_problems_of_ranges", _from_first_valid),
+        )
+    ),
     WrongValidator(
         breaks=RESPONSE_HEADERS,
         replaces=without("_problems_of_flexibility", saying="that version is not flexible"),
@@ -107,12 +158,49 @@ WRONG_VALIDATORS = (
         replaces=without("_problems_of_known_apis", saying="still in"),
         noticed_by=right.test_telemetry_leaves_the_id_to_the_header,
     ),
+    *(
+        WrongValidator(
+            breaks=EVERY_API, replaces=replaces, noticed_by=noticed_by, module=proposal_schemas
+        )
+        for replaces, noticed_by in (
+            (
+                without("_problems_of_request", saying="gives no version", module=proposal_schemas),
+                together.test_request_without_header_v3_is_found,
+            ),
+            (
+                without("_problems_of_request", saying="SaslHandshake", module=proposal_schemas),
+                together.test_new_version_of_sasl_handshake_is_found,
+            ),
+            (("claims_proposal", lambda _: True), together.test_folder_of_today_claims_nothing),
+            (("SASL_HANDSHAKE_KEY", -1), together.test_right_folder_has_no_problem),
+        )
+    ),
+    *(
+        WrongValidator(
+            breaks=HEADER_LAYOUT, replaces=replaces, noticed_by=noticed_by, module=proposal_schemas
+        )
+        for replaces, noticed_by in (
+            (
+                ("_problems_of_field", _without_flexibility_of_fields),
+                together.test_fields_of_the_header_are_checked,
+            ),
+            (("_RANGES", ("versions",)), together.test_fields_of_the_header_are_checked),
+            (
+                ("_HEADER_VERSIONS", {"validVersions": "0-3", "flexibleVersions": "2+"}),
+                together.test_right_request_header_has_no_problem,
+            ),
+            (
+                ("_FIELDS", proposal_schemas._FIELDS[:-1]),
+                together.test_right_request_header_has_no_problem,
+            ),
+        )
+    ),
 )
 
 
 @pytest.mark.parametrize("wrong", WRONG_VALIDATORS, ids=lambda wrong: wrong.breaks)
 def test_wrong_validator_is_noticed(wrong: WrongValidator, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same test passes with the right one, as its own run shows."""
-    monkeypatch.setattr(header_versions, *wrong.replaces)
+    monkeypatch.setattr(wrong.module, *wrong.replaces)
     with pytest.raises(AssertionError):
         wrong.noticed_by()

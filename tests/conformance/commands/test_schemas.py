@@ -18,6 +18,7 @@ from strategies.header_version_schemas import new_version
 from wire.api_keys import OFFSET_DELETE_KEY
 from wire.header_versions import REQUEST, RESPONSE, derived_header_version, kind_of
 
+EXAMPLES = Path(__file__).parents[2] / "vectors" / "kip-1313"
 RIGHT = json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 3))
 WRONG = "// a comment\n" + json.dumps(new_version(OFFSET_DELETE_KEY, REQUEST, 2))
 
@@ -31,7 +32,7 @@ def test_problem_is_shown_with_its_file_and_place(tmp_path: Path) -> None:
     """A folder's files are all checked; what is no request or response is not counted."""
     (tmp_path / "right.json").write_text(RIGHT)
     (tmp_path / "wrong.json").write_text(WRONG)
-    (tmp_path / "header.json").write_text('{"type": "header", "name": "RequestHeader"}')
+    (tmp_path / "header.json").write_text('{"type": "header", "name": "ResponseHeader"}')
     result = check(tmp_path)
     assert result.exit_code == 1
     assert f'{tmp_path}/wrong.json: headerVersions."1+": gives v1 header v2' in result.output
@@ -39,6 +40,58 @@ def test_problem_is_shown_with_its_file_and_place(tmp_path: Path) -> None:
         "2 schemas of requests and responses, 2 with headerVersions: 1 problem\n"
     )
     assert check(tmp_path / "right.json").exit_code == 0
+
+
+def test_examples_of_the_proposal_have_no_problem() -> None:
+    """All eight, together as a folder, with the request header and one by one."""
+    together = check(EXAMPLES)
+    assert together.exit_code == 0
+    assert together.output == (
+        "8 schemas of requests and responses, 8 with headerVersions, and the request header: 0 problems\n"
+    )
+    files = sorted(EXAMPLES.glob("*.json"))
+    assert len(files) == 9
+    for file in files:
+        assert check(file).exit_code == 0
+
+
+def test_folder_with_header_v3_needs_it_everywhere(tmp_path: Path) -> None:
+    """The same file alone, or in a folder of today, claims nothing and has no problem."""
+    today = tmp_path / "today"
+    today.mkdir()
+    old = {**new_version(OFFSET_DELETE_KEY, REQUEST, 3), "validVersions": "0", "name": "OldRequest"}
+    del old["headerVersions"]
+    (today / "old.json").write_text(json.dumps(old))
+    assert check(today).exit_code == 0
+    shutil.copytree(EXAMPLES, tmp_path / "proposal")
+    assert check(tmp_path / "proposal", today / "old.json").exit_code == 0
+    shutil.copy(today / "old.json", tmp_path / "proposal")
+    result = check(tmp_path / "proposal")
+    assert result.exit_code == 1
+    assert "old.json: validVersions: gives no version header v3" in result.output
+
+
+def test_request_header_is_checked(tmp_path: Path) -> None:
+    """Alone as well, if it has v3."""
+    header = json.loads((EXAMPLES / "RequestHeader.json").read_text())
+    header["fields"][3].pop("flexibleVersions")
+    (tmp_path / "header.json").write_text(json.dumps(header))
+    result = check(tmp_path / "header.json")
+    assert result.exit_code == 1
+    assert "fields[3].flexibleVersions: ClientId has '2+', and not 'none'" in result.output
+    (tmp_path / "header.json").write_text(
+        json.dumps({**header, "validVersions": "1-2", "fields": []})
+    )
+    assert check(tmp_path / "header.json").exit_code == 0
+
+
+def test_numbers_are_mentioned(tmp_path: Path) -> None:
+    """They are no problem."""
+    schema = new_version(OFFSET_DELETE_KEY, REQUEST, 3)
+    (tmp_path / "x.json").write_text(json.dumps({**schema, "headerVersions": {"0": 1, "1+": 3}}))
+    result = check(tmp_path / "x.json")
+    assert result.exit_code == 0
+    assert result.output.startswith("1 schema with header versions as numbers")
 
 
 def test_jar_is_read(tmp_path: Path) -> None:
@@ -51,6 +104,12 @@ def test_jar_is_read(tmp_path: Path) -> None:
     assert result.output.startswith("common/message/OffsetDeleteRequest.json: headerVersions")
 
 
+def test_surplus_brace_is_ignored(tmp_path: Path) -> None:
+    """A file in the jar of 2.8.2 has one, and Kafka reads it."""
+    (tmp_path / "x.json").write_text(RIGHT + "\n}\n")
+    assert check(tmp_path / "x.json").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -58,6 +117,7 @@ def test_jar_is_read(tmp_path: Path) -> None:
         (b"[1]", "is no object"),
         (b'{"name": "SomeRequest"}', "has no apiKey"),
         (b"{}", "there is no schema"),
+        (RIGHT.replace("0-1", "0 to 1", 1).encode(), "is not a range of versions"),
         (b"\xff\xfe", "no text in UTF-8"),
     ],
 )
