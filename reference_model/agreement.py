@@ -163,7 +163,11 @@ def what_it_did(exchange: Exchange) -> str:
         Outcome.IGNORED: "ignored the request",
         Outcome.SILENT: "fell silent",
     }[exchange.outcome]
-    return f"the target {what}"
+    return f"the target {what}{_arrival_of(exchange)}"
+
+
+def _arrival_of(exchange: Exchange) -> str:
+    return f" {exchange.arrival.value}" if exchange.arrival else ""
 
 
 def summary_of(exchange: Exchange) -> str:
@@ -174,7 +178,8 @@ def summary_of(exchange: Exchange) -> str:
     if code is None:
         return f"the target answered {exchange.payload.hex() or 'with an empty frame'}"
     following = "answered" if exchange.usable else "not answered"
-    return f"the target answered {ErrorCode(code)!r}; the next request was {following}"
+    answered = f"the target answered {ErrorCode(code)!r}{_arrival_of(exchange)}"
+    return f"{answered}; the next request was {following}"
 
 
 def difference(exchange: Exchange, allowed: Sequence[Reaction]) -> str:

@@ -129,7 +129,7 @@ class Outcome(enum.StrEnum):
     """What became of a request.
 
     `IGNORED` and `SILENT` both mean that no response came. After an ignored request the sentinel was
-    answered, so the connection is known to be alive.
+    answered, so the connection is known to be alive, and then nothing came within the silence bound.
     """
 
     ANSWER = "answer"
@@ -139,6 +139,24 @@ class Outcome(enum.StrEnum):
 
     def __repr__(self) -> str:
         return self.value
+
+
+class Arrival(enum.StrEnum):
+    """How what a target did with a request relates to the sentinel; the value says it in words.
+
+    `OVERTAKEN` and `LATE` mean that the sentinel was answered first; `PROTOCOL.answers-in-order` judges that. A late
+    response came only after a wait. `ALONE` means that the request gets this response only if no sentinel follows it.
+    """
+
+    IN_TURN = ""
+    OVERTAKEN = "after the response to the next request"
+    LATE = "late, after the response to the next request"
+    ALONE = "only without the next request on the same connection"
+
+    @property
+    def sentinel_came_first(self) -> bool:
+        """Whether the sentinel was answered before the request."""
+        return self in (Arrival.OVERTAKEN, Arrival.LATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +169,7 @@ class Exchange:
         payload: the response without its size prefix, if there is one.
         usable: whether the target answered the sentinel after the request. If no sentinel was sent, whether the
             target was not seen closing the connection after the response.
+        arrival: how the outcome relates to the sentinel, if one was sent.
         stray: received bytes that are not a complete frame, or more than the request asked for.
         framing_error: what is wrong with the size prefix if the response could not be cut out of the stream.
         latency_us: microseconds from the write to the response.
@@ -160,6 +179,7 @@ class Exchange:
     outcome: Outcome
     payload: bytes | None = None
     usable: bool = False
+    arrival: Arrival = Arrival.IN_TURN
     stray: bytes = b""
     framing_error: DecodeError | None = None
     latency_us: int | None = None
@@ -203,7 +223,10 @@ class Step:
     def received(self) -> bytes:
         """All bytes read in the step, including those that the previous step left unread."""
         answers = [each.payload for each in self.exchanges if each.payload is not None]
-        return b"".join(map(encode_frame, (*answers, *self.following))) + self.unread
+        frames = (*answers, *self.following)
+        if self.sentinel and self.exchanges[0].arrival.sentinel_came_first:
+            frames = (*self.following[:1], *answers, *self.following[1:])
+        return b"".join(map(encode_frame, frames)) + self.unread
 
     @property
     def closes(self) -> bool:

@@ -141,8 +141,7 @@ def _described(entry: ApiVersion) -> list[int]:
 
 def send(broker: Broker, request: Request, *, silence_bound_s: float | None = None) -> Exchange:
     """Send one request followed by a sentinel, on a connection that is authenticated if the listener requires it."""
-    with broker.connect(silence_bound_s=silence_bound_s) as connection:
-        return connection.exchange(request)
+    return broker.exchange(request, authenticate=True, silence_bound_s=silence_bound_s)
 
 
 def check_served(broker: Broker, item: Item) -> Exchange:

@@ -27,6 +27,9 @@ from wire.sasl import BARE_TOKEN
 FIRST_STEPS, LAST_STEPS = 40, 20
 """Steps of a client's play that are dumped; a client may send hundreds of requests, and the capture has all of them."""
 
+NEXT_REQUEST = "the next request, which shows whether the connection is alive"
+"""The heading of a sentinel, which follows what came for the request before it."""
+
 _Seen = dict[tuple[int, int, bytes], int]
 """Responses by API, version and bytes, each with the correlation id of the first request that got it."""
 
@@ -60,15 +63,22 @@ def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     lines = [
         f"connection {step.connection}: sent{broken}",
         *_dump_sent(exchange.request),
-        f"connection {step.connection}: {exchange.outcome.value}",
+        f"connection {step.connection}: {_outcome_of(exchange)}",
     ]
     if exchange.payload is not None:
         lines += _dump_payload(exchange.request, exchange.payload)
     if exchange.stray:
         lines += [f"connection {step.connection}: stray bytes", *dump_stray(exchange.stray)]
     if step.sentinel:
+        sentinel = b"".join(step.pieces)[len(exchange.request.data) :]
+        lines += [f"connection {step.connection}: {NEXT_REQUEST}", *dump_request(sentinel)]
         lines.append(f"  the next request: {sentinel_word(step)}")
     return [*lines, ""]
+
+
+def _outcome_of(exchange: Exchange) -> str:
+    """Return an exchange's outcome, and how it relates to the sentinel if they are not in order."""
+    return ", ".join(filter(None, (exchange.outcome.value, exchange.arrival.value)))
 
 
 def _dump_sent(request: Request) -> list[str]:
@@ -91,8 +101,11 @@ def _dump_payload(request: Request, payload: bytes) -> list[str]:
 
 
 def sentinel_word(step: Step) -> str:
-    """Return whether the sentinel of a step was answered."""
-    return "answered" if step.exchanges[0].usable else "unanswered"
+    """Return whether the sentinel of a step was answered, and whether that came before the response to the request."""
+    (exchange,) = step.exchanges
+    if exchange.arrival.sentinel_came_first:
+        return "answered first"
+    return "answered" if exchange.usable else "unanswered"
 
 
 def render_play(steps: Sequence[Step]) -> str:

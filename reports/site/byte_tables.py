@@ -15,6 +15,7 @@ _LINE = re.compile(
 _FIELD = re.compile(r"(?P<path>[\w.\[\]]+) = (?P<value>.*)", re.DOTALL)
 _HEADING = re.compile(r"connection (?P<connection>\d+): (?P<what>.+)")
 _SENT = "sent"
+_SENTINEL = "the next request"
 _BY_CLIENT = "client "
 
 
@@ -66,8 +67,8 @@ class Part:
 
     @property
     def is_outgoing(self) -> bool:
-        """Whether it went to the broker: the suite sent it, or the client that is judged."""
-        return self.sent or self.what.startswith(_BY_CLIENT)
+        """Whether it went to the broker: the suite sent it, as a request or as its sentinel, or the client that is judged."""
+        return self.sent or self.what.startswith((_SENTINEL, _BY_CLIENT))
 
     @property
     def data(self) -> bytes:

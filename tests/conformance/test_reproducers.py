@@ -14,9 +14,24 @@ from conformance.mutation.properties import all_properties
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reference_model.defects import DEFECTS
 from reports.records import Verdict
+from reports.run.failures import render_reproducer
 from tests.conformance.suite_runs import SuiteRun, judge_defects
+from tests.fixtures.scripted_server import (
+    Script,
+    answer,
+    connected,
+    plain_request,
+    reply,
+    reply_and_close,
+    scripted_server,
+)
+from tests.reports.test_failures import failure_of
+from wire.exchange import Arrival, Step
+from wire.sentinel import SENTINEL_CORRELATION_ID
 
 TARGETS = {target.id: target for target in reference_targets()}
+SHORT_S = 0.4
+FIRST, SECOND = answer(7), answer(SENTINEL_CORRELATION_ID)
 FAILURE_SHOWS = 1
 FAILURE_DOES_NOT_SHOW = 0
 NO_CONNECTION = 3
@@ -90,6 +105,29 @@ def test_reproducers_of_a_few_defects_tell_them_from_health(
     assert violated == {target["id"] for target in defects_run.header["targets"]}
     for (target, _), folder in failures.items():
         _assert_tells_defect_from_health(folder, target, healthy_address)
+
+
+@pytest.mark.parametrize(
+    ("script", "arrival"),
+    [
+        pytest.param(reply(SECOND, FIRST), Arrival.OVERTAKEN, id="overtaken"),
+        pytest.param(reply_and_close(SECOND), Arrival.OVERTAKEN, id="closed-after-the-sentinel's"),
+        pytest.param(reply(SECOND), Arrival.IN_TURN, id="ignored"),
+    ],
+)
+def test_reproducer_shows_what_came_after_the_sentinels_response(
+    script: Script, arrival: Arrival, tmp_path: Path, healthy_address: str
+) -> None:
+    """The script waits for what comes after the sentinel's response, as the suite does."""
+    journal: list[Step] = []
+    with connected(script, silence_bound_s=SHORT_S, journal=journal) as connection:
+        assert connection.exchange(plain_request()).arrival is arrival
+    reproducer = tmp_path / "reproducer.py"
+    reproducer.write_text(render_reproducer(failure_of(journal[0])))
+    with scripted_server(script) as server:
+        again = run_script(reproducer, str(server.address))
+    assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr
+    assert run_script(reproducer, healthy_address).returncode == FAILURE_DOES_NOT_SHOW
 
 
 def _name(target: str) -> str:

@@ -61,7 +61,8 @@ _PARQUET = {
         EXAMPLE_FIELDS,
         "`request` is the kind of the example's last request: `v0` and so on for ApiVersions in a version that the "
         "suite knows, `unknown` in any other, `other` for another API; with the suffix `-broken` if the bytes are "
-        "wrong on purpose. `outcome` is what became of it: answer, closed, ignored or silent. Both are `none` where "
+        "wrong on purpose. `outcome` is what became of it: answer, closed, ignored or silent; a "
+        "response that came after the sentinel's is an answer. Both are `none` where "
         "nothing was exchanged. `latency_bucket` is the rounded-down binary logarithm of the first answer's latency in "
         "microseconds, times four.",
     ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reference_model.agreement import Agreement, difference, refuses, summary_of
+from reference_model.agreement import Agreement, difference, refuses, summary_of, what_it_did
 from reference_model.connection_states import ConnectionEvent
 from reference_model.profile import NEWEST_RELEASE, profile_of
 from reference_model.reaction import AnswerKind, Listing, Reaction, closed
@@ -16,7 +16,7 @@ from strategies.api_versions import build_request
 from strategies.minimal_requests import minimal_request
 from tests.described_apis import described_api
 from wire.error_codes import ErrorCode
-from wire.exchange import Exchange, Outcome
+from wire.exchange import Arrival, Exchange, Outcome
 
 PROFILE = profile_of(NEWEST_RELEASE)
 SENT = build_request(version=3, correlation_id=7)
@@ -131,6 +131,26 @@ def test_difference_is_one_sentence(seen: Outcome | str, expected: str) -> None:
     exchange = exchange_of(seen, usable=True)
     assert summary_of(exchange) == expected
     assert difference(exchange, [CLOSED, CLOSED]) == f"the model allows closed (x); {expected}"
+
+
+@pytest.mark.parametrize(
+    ("arrival", "words"),
+    [
+        (Arrival.IN_TURN, "the target answered"),
+        (Arrival.OVERTAKEN, "the target answered after the response to the next request"),
+        (Arrival.LATE, "the target answered late, after the response to the next request"),
+        (Arrival.ALONE, "the target answered only without the next request on the same connection"),
+    ],
+)
+def test_arrival_has_its_own_words(arrival: Arrival, words: str) -> None:
+    """A response that comes after the sentinel's, or only without it, is described in words of its own."""
+    exchange = replace(exchange_of(f"{ID} 0023", usable=True), arrival=arrival)
+    assert what_it_did(exchange) == words
+    code = " UNSUPPORTED_VERSION (35)"
+    expected = words.replace("answered", f"answered{code}", 1)
+    assert summary_of(exchange) == f"{expected}; the next request was answered"
+    assert Arrival.IN_TURN.sentinel_came_first is False
+    assert arrival.sentinel_came_first == ("after the response" in words)
 
 
 LIST_GROUPS, METADATA, OFFSET_FETCH, LEADER_AND_ISR = 16, 3, 9, 4

@@ -30,8 +30,9 @@ from tests.reports.dumps import (
 )
 from wire.api_keys import API_VERSIONS_KEY
 from wire.errors import FrameTooLarge
-from wire.exchange import Exchange, Outcome, Request, Step
+from wire.exchange import Arrival, Exchange, Outcome, Request, Step
 from wire.sasl import authenticate_request
+from wire.sentinel import sentinel_for
 
 PARTS = {
     "clause": "KIP-35.keys-unique",
@@ -161,6 +162,8 @@ def test_sentinel_is_recorded_as_a_word() -> None:
     assert recorded_answers(step_of(answered(ANSWER), sentinel=True))[1] == "answered"
     lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED)
     assert recorded_answers(step_of(lost, sentinel=True)) == ["closed", "unanswered"]
+    overtaken = replace(answered(ANSWER), arrival=Arrival.OVERTAKEN)
+    assert recorded_answers(step_of(overtaken, sentinel=True))[1] == "answered first"
 
 
 @pytest.mark.parametrize(
@@ -184,7 +187,12 @@ def test_dump_tells_what_was_done() -> None:
     lost = Exchange(request=build_request(version=0), outcome=Outcome.CLOSED, stray=b"\xde\xad")
     request = lost.request.data
     steps = [
-        Step(connection=0, pieces=(request[:3], request[3:]), exchanges=(lost,), sentinel=True),
+        Step(
+            connection=0,
+            pieces=(request[:3], request[3:] + sentinel_for(7).data),
+            exchanges=(lost,),
+            sentinel=True,
+        ),
         Step(connection=1, pieces=(request,)),
         Step(connection=0),
     ]
@@ -192,15 +200,30 @@ def test_dump_tells_what_was_done() -> None:
         line for line in render_exchange(steps).splitlines() if line and not line.startswith(" ")
     ]
     assert lines == [
-        "connection 0: written in pieces of 3, 28 bytes",
+        "connection 0: written in pieces of 3, 50 bytes",
         "connection 0: sent",
         "connection 0: closed",
         "connection 0: stray bytes",
+        "connection 0: the next request, which shows whether the connection is alive",
         "connection 1: sent, without waiting for a response",
         "connection 0: closed by us",
     ]
     stray = "       0  de ad                                            belongs to no response\n"
-    assert f"{stray}  the next request: unanswered\n" in render_exchange(steps)
+    text = render_exchange(steps)
+    assert stray in text
+    sentinel = text.partition("the next request, which")[2]
+    assert "client_id = 'sentinel'\n  the next request: unanswered\n" in sentinel
+
+
+def test_dump_tells_that_the_sentinel_was_answered_first() -> None:
+    """A response that was overtaken is shown with these words, and so is the sentinel."""
+    overtaken = replace(answered(ANSWER), arrival=Arrival.LATE)
+    pieces = (overtaken.request.data + sentinel_for(7).data,)
+    text = render_exchange(
+        [Step(connection=0, pieces=pieces, exchanges=(overtaken,), sentinel=True)]
+    )
+    assert "connection 0: answer, late, after the response to the next request\n" in text
+    assert "  the next request: answered first\n" in text
 
 
 def test_stray_bytes_are_no_part_of_an_answer() -> None:

@@ -15,6 +15,7 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION, decode, decode_prefix
 from wire.errors import EncodeError
 from wire.exchange import (
+    Arrival,
     Exchange,
     Outcome,
     Request,
@@ -209,6 +210,18 @@ def test_step_has_received_its_responses_and_what_followed() -> None:
     step = Step(connection=0, exchanges=(answered, closed), following=(b"\x02",), unread=b"\x03")
     assert step.received == bytes.fromhex("00000001 01 00000001 02 03")
     assert not step.closes
+
+
+@pytest.mark.parametrize("arrival", list(Arrival))
+def test_step_keeps_the_order_of_a_response_and_the_sentinels(arrival: Arrival) -> None:
+    """The sentinel's response comes first if it overtook the other one; what came after both stays last."""
+    request = sentinel_for(7)
+    exchange = Exchange(request=request, outcome=Outcome.ANSWER, payload=b"\1", arrival=arrival)
+    step = Step(connection=0, exchanges=(exchange,), sentinel=True, following=(b"\2", b"\3"))
+    order = "02 01 03" if arrival.sentinel_came_first else "01 02 03"
+    assert step.received == b"".join(
+        bytes.fromhex("00000001") + bytes([each]) for each in bytes.fromhex(order)
+    )
 
 
 @pytest.mark.parametrize(
