@@ -1,7 +1,8 @@
 """Features that one needs of a cluster, and whether every broker of it has them. Source: KIP-35 and KIP-97.
 
-A feature needs one or more APIs, each in a range of versions. It is usable if every broker lists a version of each of
-these APIs that lies in the range and is not one to avoid.
+A feature needs one or more APIs, each in a range of versions. By the text of KIP-35 it is usable if all brokers share a version of
+each of these APIs that lies in the range and is not one to avoid. A client that chooses its versions for each connection needs
+less: each broker has to list such a version, and they may differ. A verdict has both.
 """
 
 from __future__ import annotations
@@ -63,36 +64,50 @@ class Usable(StrEnum):
 class FeatureVerdict:
     """Whether one feature can be used on a cluster.
 
+    Both verdicts are unknown if every broker that answered has the feature, but not every broker answered.
+
     Attributes:
         feature: its name.
-        usable: the verdict. It is unknown if every broker that answered has the feature, but not every broker answered.
+        usable: whether all brokers share a version of each API: the text of KIP-35.
+        usable_per_broker: whether each broker lists a version of each API, which may be another one on each.
         reasons: what is missing, and on which brokers.
     """
 
     feature: str
     usable: Usable
+    usable_per_broker: Usable
     reasons: Sequence[str]
 
 
 def verdict_on(feature: str, needs: Sequence[Need], cluster: ClusterTables) -> FeatureVerdict:
     """Return whether a feature can be used on every broker of a cluster."""
-    missing = {
-        str(need): [
-            broker.node_id for broker in cluster.answered if not need.is_met_by(broker.ranges)
-        ]
-        for need in needs
-    }
-    reasons = [
-        f"{need} is missing on {_brokers(nodes)}" for need, nodes in missing.items() if nodes
-    ]
-    if reasons:
-        usable = Usable.NO
-    elif cluster.silent or not cluster.answered:
-        usable = Usable.UNKNOWN
-        reasons = [f"no answer from {_brokers([broker.node_id for broker in cluster.silent])}"]
-    else:
-        usable = Usable.YES
-    return FeatureVerdict(feature=feature, usable=usable, reasons=reasons)
+    missing: list[str] = []
+    apart: list[str] = []
+    for need in needs:
+        lacking = [each.node_id for each in cluster.answered if not need.is_met_by(each.ranges)]
+        if lacking:
+            missing.append(f"{need} is missing on {_brokers(lacking)}")
+        elif cluster.answered and not need.is_met_by(cluster.common):
+            nodes = [each.node_id for each in cluster.answered]
+            apart.append(f"{need}: {_brokers(nodes)} share no such version")
+    usable = _usable([*missing, *apart], cluster)
+    per_broker = _usable(missing, cluster)
+    silent = [broker.node_id for broker in cluster.silent]
+    unknown = (
+        [f"no answer from {_brokers(silent)}"] if Usable.UNKNOWN in (usable, per_broker) else []
+    )
+    return FeatureVerdict(
+        feature=feature,
+        usable=usable,
+        usable_per_broker=per_broker,
+        reasons=[*missing, *apart, *unknown],
+    )
+
+
+def _usable(lacks: Sequence[str], cluster: ClusterTables) -> Usable:
+    if lacks:
+        return Usable.NO
+    return Usable.UNKNOWN if cluster.silent or not cluster.answered else Usable.YES
 
 
 def _brokers(nodes: Sequence[int]) -> str:

@@ -18,7 +18,12 @@ class Range(NamedTuple):
     highest: int
 
     def __str__(self) -> str:
-        return str(self.lowest) if self.lowest == self.highest else f"{self.lowest}-{self.highest}"
+        # A hyphen next to a minus sign cannot be read
+        return self.in_words() if min(self) < 0 else self.in_words(between="-")
+
+    def in_words(self, *, between: str = " to ") -> str:
+        """Return the range as Kafka's own tool writes it, or with something else between its ends."""
+        return between.join(map(str, dict.fromkeys(self)))
 
     def common_with(self, other: Range) -> Range | None:
         """Return the versions that two ranges share; None if there is none."""

@@ -38,7 +38,7 @@ def api_lines(ranges: Ranges) -> Iterator[str]:
 
 
 def _versions(api_key: int, listed: Range) -> str:
-    text = str(listed).replace("-", " to ")
+    text = listed.in_words()
     known = known_apis().get(api_key)
     if known is None:
         return text

@@ -54,13 +54,18 @@ def show_silent(console: Console, cluster: ClusterTables) -> None:
 
 
 def show_verdicts(console: Console, verdicts: Sequence[FeatureVerdict]) -> None:
-    """Show of each feature whether it can be used, and what is missing."""
-    table = Table("feature", "verdict", "why", box=None, header_style="dim")
-    colours = {Usable.YES: "green", Usable.NO: "red", Usable.UNKNOWN: "yellow"}
+    """Show of each feature whether it can be used by a shared version and by each broker's own, and what is missing."""
+    columns = ("feature", "version shared by all", "each broker's own", "why")
+    table = Table(*columns, box=None, header_style="dim")
     for each in verdicts:
-        word = f"[{colours[each.usable]}]{each.usable.value}[/]"
-        table.add_row(printable(each.feature), word, "; ".join(each.reasons))
+        words = map(_coloured, (each.usable, each.usable_per_broker))
+        table.add_row(printable(each.feature), *words, "; ".join(each.reasons))
     console.print(table)
+
+
+def _coloured(usable: Usable) -> str:
+    colours = {Usable.YES: "green", Usable.NO: "red", Usable.UNKNOWN: "yellow"}
+    return f"[{colours[usable]}]{usable.value}[/]"
 
 
 def show_refused(console: Console, refused: Sequence[Difference], client_id: str) -> None:

@@ -77,7 +77,7 @@ WIDTH_WHEN_PIPED = 160
     "feature_file",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="say of each feature in the file whether every broker has it",
+    help="say of each feature in the file whether all brokers share the versions that it needs, and whether each has its own",
 )
 @click.option(
     "--client",
@@ -102,7 +102,7 @@ def api_versions(
 ) -> None:
     """Show which requests every broker of a cluster supports, and in which versions.
 
-    The exit status is 1 if a feature of --features cannot be used on every broker, and 10 if a broker could not be asked.
+    The exit status is 1 if a feature of --features needs an API of which all brokers share no suitable version, and 10 if a broker could not be asked.
     """
     given = [each for each in (bootstrap_server, bootstrap_controller, compare) if each]
     if len(given) != 1:
@@ -238,7 +238,12 @@ def _report(
     report: dict[str, object] = as_json(cluster)
     if verdicts:
         report["features"] = [
-            {"feature": each.feature, "usable": each.usable.value, "reasons": list(each.reasons)}
+            {
+                "feature": each.feature,
+                "usable": each.usable.value,
+                "usable_per_broker": each.usable_per_broker.value,
+                "reasons": list(each.reasons),
+            }
             for each in verdicts
         ]
     if refused is not None:

@@ -27,25 +27,57 @@ def need(lowest: int = 0, highest: int = ANY, *avoid: int) -> Need:
     return Need(api_key=FETCH, range=Range(lowest, highest), avoid=frozenset(avoid))
 
 
+YES, NO, UNKNOWN = Usable.YES, Usable.NO, Usable.UNKNOWN
+
+
 @pytest.mark.parametrize(
-    ("needed", "listed", "usable"),
+    ("needed", "listed", "usable", "per_broker"),
     [
         # KIP-35's example: version 1 has a severe bug and stays supported; documentation says to avoid it.
-        (need(0, 2, 1), [(0, 0)], Usable.YES),
-        (need(1, 2, 1), [(0, 1)], Usable.NO),
-        (need(1, 2, 1), [(0, 2)], Usable.YES),
-        (need(1, 2, 1), [(0, 2), (0, 1)], Usable.NO),
-        (need(4), [(4, 18), (0, 4)], Usable.YES),
-        (need(4), [(4, 18), (0, 3)], Usable.NO),
-        (need(0, 3), [(4, 18)], Usable.NO),
+        (need(0, 2, 1), [(0, 0)], YES, YES),
+        (need(1, 2, 1), [(0, 1)], NO, NO),
+        (need(1, 2, 1), [(0, 2)], YES, YES),
+        (need(1, 2, 1), [(0, 2), (0, 1)], NO, NO),
+        (need(4), [(4, 18), (0, 4)], YES, YES),
+        (need(4), [(4, 18), (0, 3)], NO, NO),
+        (need(0, 3), [(4, 18)], NO, NO),
+        # Each broker has a version of its own, and no version is shared, or only one that is to be avoided.
+        (need(0, 3), [(0, 1), (2, 3)], NO, YES),
+        (need(0, 3, 1), [(0, 1), (1, 3)], NO, YES),
+        (need(0, 3), [(0, 1), (1, 3)], YES, YES),
     ],
 )
-def test_every_broker_has_to_list_a_usable_version(
-    needed: Need, listed: list[tuple[int, int]], usable: Usable
+def test_brokers_have_to_share_a_usable_version(
+    needed: Need, listed: list[tuple[int, int]], usable: Usable, per_broker: Usable
 ) -> None:
-    """It is enough if each has one of its own: versions are chosen for each connection."""
+    """It is reported separately if each has one of its own, which is enough for a client that chooses for each connection."""
     brokers = [broker(node, {FETCH: range_}) for node, range_ in enumerate(listed)]
-    assert verdict_on("feature", [needed], cluster(*brokers)).usable is usable
+    verdict = verdict_on("feature", [needed], cluster(*brokers))
+    assert (verdict.usable, verdict.usable_per_broker) == (usable, per_broker)
+
+
+def test_example_of_the_text_has_its_verdicts() -> None:
+    """KIP-35's two brokers, what they share, and its two features."""
+    example = cluster(
+        broker(1, {0: (0, 3), 1: (2, 3)}), broker(2, {0: (1, 2), 1: (0, 3), 2: (0, 0)})
+    )
+    assert example.common == {0: (1, 2), 1: (2, 3)}
+    also = Need(api_key=1, range=Range(2, 3))
+    first = verdict_on("Feature1", [Need(api_key=0, range=Range(3, 3)), also], example)
+    assert (first.usable, first.usable_per_broker) == (NO, NO)
+    assert first.reasons == ["Produce(0) 3 is missing on broker 2"]
+    second = verdict_on("Feature2", [Need(api_key=0, range=Range(0, 1)), also], example)
+    assert (second.usable, second.usable_per_broker, second.reasons) == (YES, YES, [])
+
+
+def test_brokers_that_share_nothing_are_named() -> None:
+    """With what is unknown about the others."""
+    apart = (broker(1, {FETCH: (0, 1)}), broker(2, {FETCH: (2, 3)}))
+    verdict = verdict_on("f", [need(0, 3)], cluster(*apart))
+    assert verdict.reasons == ["Fetch(1) 0-3: brokers 1, 2 share no such version"]
+    verdict = verdict_on("f", [need(0, 3)], cluster(*apart, broker(3, problem="refused")))
+    assert (verdict.usable, verdict.usable_per_broker) == (NO, UNKNOWN)
+    assert verdict.reasons[1:] == ["no answer from broker 3"]
 
 
 def test_what_is_missing_is_named_with_its_brokers() -> None:
@@ -62,22 +94,26 @@ def test_a_broker_without_an_answer_leaves_it_open(
 ) -> None:
     """Unless a broker that answered lacks the feature."""
     brokers = (broker(1, answered), broker(2, problem="connection refused"))
-    assert verdict_on("f", [need()], cluster(*brokers)).usable is usable
+    verdict = verdict_on("f", [need()], cluster(*brokers))
+    assert (verdict.usable, verdict.usable_per_broker) == (usable, usable)
+    silent = verdict_on("f", [need()], cluster(brokers[1]))
+    assert (silent.usable, silent.usable_per_broker) == (UNKNOWN, UNKNOWN)
 
 
 RANGES = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda two: (min(two), max(two)))
 
 
 @given(needed=RANGES, avoid=st.frozensets(st.integers(0, 9)), listed=st.lists(RANGES, min_size=1))
-def test_usable_exactly_if_each_broker_meets_it(
+def test_usable_exactly_if_brokers_meet_it(
     needed: tuple[int, int], avoid: frozenset[int], listed: list[tuple[int, int]]
 ) -> None:
-    """KIP-35.feature-usable-on-all-brokers, version by version."""
+    """KIP-35.feature-usable-on-all-brokers in both readings, version by version."""
     wanted = set(range(needed[0], needed[1] + 1)) - avoid
-    expected = all(wanted & set(range(low, high + 1)) for low, high in listed)
+    own = [set(range(low, high + 1)) for low, high in listed]
     brokers = [broker(node, {FETCH: range_}) for node, range_ in enumerate(listed)]
     verdict = verdict_on("f", [need(*needed, *avoid)], cluster(*brokers))
-    assert verdict.usable is (Usable.YES if expected else Usable.NO)
+    assert verdict.usable is (YES if wanted.intersection(*own) else NO)
+    assert verdict.usable_per_broker is (YES if all(wanted & each for each in own) else NO)
 
 
 def test_a_file_names_apis_or_their_keys(tmp_path: Path) -> None:

@@ -63,6 +63,10 @@ def test_a_block_begins_with_the_broker(each: BrokerTable, first_line: str) -> N
     ("key", "range_", "line"),
     [
         (999, (0, 3), "UNKNOWN(999): 0 to 3"),
+        (999, (-3, -1), "UNKNOWN(999): -3 to -1"),
+        (18, (-3, 2), "ApiVersions(18): -3 to 2 [usable: 2]"),
+        (18, (-3, -3), "ApiVersions(18): -3 [unusable: node too old]"),
+        (18, (0, -1), "ApiVersions(18): 0 to -1 [unusable: node too old]"),
         (18, (0, 5), "ApiVersions(18): 0 to 5 [usable: 5]"),
         (18, (3, 3), "ApiVersions(18): 3 [usable: 3]"),
         (18, (6, 9), "ApiVersions(18): 6 to 9 [unusable: node too new]"),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
 
-from conformance.api_versions import asking
+from conformance.api_versions import asking, features
 from conformance.api_versions import stock_text as text
 from conformance.api_versions.cluster_tables import ClusterTables, Ranges
-from conformance.api_versions.features import Need
+from conformance.api_versions.features import FeatureVerdict, Need
+from conformance.api_versions.known_apis import Range
 from conformance.commands import api_versions as tool
 from tests.conformance.api_versions import test_features, test_stock_text
 from tests.conformance.commands import test_api_versions
@@ -73,6 +76,37 @@ def _is_met_by_any(need: Need, ranges: Ranges) -> bool:
     return need.api_key in ranges
 
 
+def _hyphens_in_words(range_: Range, **_: str) -> str:
+    return f"{range_.lowest}-{range_.highest}".replace("-", " to ")
+
+
+def _each_of_its_own(feature: str, needs: Any, cluster: ClusterTables) -> FeatureVerdict:
+    """Ask each broker alone, although the text asks for a version that all share."""
+    right = _verdict_on(feature, needs, cluster)
+    return replace(right, usable=right.usable_per_broker)
+
+
+def _only_shared(feature: str, needs: Any, cluster: ClusterTables) -> FeatureVerdict:
+    right = _verdict_on(feature, needs, cluster)
+    return replace(right, usable_per_broker=right.usable)
+
+
+def _without_own(*arguments: Any) -> dict[str, object]:
+    report = _report(*arguments)
+    for each in cast(list[dict[str, object]], report.get("features", [])):
+        del each["usable_per_broker"]
+    return report
+
+
+def _with_both_readings() -> None:
+    with TemporaryDirectory() as folder:
+        test_api_versions.test_features_have_both_readings(Path(folder))
+
+
+_verdict_on = features.verdict_on
+_report = tool._report
+_VERDICT = (test_features, "verdict_on")
+_EXAMPLE = test_features.test_example_of_the_text_has_its_verdicts
 _ASK = (tool, "ask_cluster")
 _LINES = (text, "api_lines")
 _MET = (Need, "is_met_by")
@@ -84,7 +118,7 @@ _STOCK = partial(
     "apache-kafka-4.4.0.txt",
 )
 _JSON = test_api_versions.test_json_has_every_broker_and_what_they_have_in_common
-_EXACTLY = test_features.test_usable_exactly_if_each_broker_meets_it
+_EXACTLY = test_features.test_usable_exactly_if_brokers_meet_it
 
 WRONG_TOOLS = tuple(
     WrongTool(name=name, breaks=breaks, replaces=replaces, wrong=wrong, noticed_by=noticed_by)
@@ -119,6 +153,34 @@ WRONG_TOOLS = tuple(
             _ASK,
             _only(lambda all_: all_.answered),
             _JSON,
+        ),
+        (
+            "writes the signs of negative versions as a range",
+            FORMAT,
+            (Range, "in_words"),
+            _hyphens_in_words,
+            partial(
+                test_stock_text.test_a_line_says_what_a_client_can_use,
+                999,
+                (-3, -1),
+                "UNKNOWN(999): -3 to -1",
+            ),
+        ),
+        (
+            "leaves one reading of a feature out of the JSON",
+            MACHINE,
+            (tool, "_report"),
+            _without_own,
+            _with_both_readings,
+        ),
+        ("asks each broker for a version of its own", USABLE, _VERDICT, _each_of_its_own, _EXACTLY),
+        ("does not say what each broker has", USABLE, _VERDICT, _only_shared, _EXACTLY),
+        (
+            "shares an API as soon as all list it",
+            USABLE,
+            _MET,
+            lambda need, ranges: ranges.get(need.api_key) is not None,
+            _EXAMPLE,
         ),
         ("looks at the API alone", USABLE, _MET, _is_met_by_any, _EXACTLY),
         (

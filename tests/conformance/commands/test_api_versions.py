@@ -42,6 +42,9 @@ OLDER = NodeScript(
 NEWER = NodeScript(
     connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 11, 13),))),)),)
 )
+WRITES_V9 = NodeScript(
+    connections=(ConnectionScript(answers=(Answer(table=Table(changed=((0, 3, 9),))),)),)
+)
 SCREEN = (120, 40)
 
 
@@ -117,6 +120,19 @@ def test_features_have_verdicts(need: str, status: int, verdict: str, tmp_path: 
     assert verdict in result.output
     (entry,) = json.loads(run(script, "--features", str(features), "--json").output)["features"]
     assert entry["feature"] == "names"
+
+
+def test_features_have_both_readings(tmp_path: Path) -> None:
+    """No version is shared, although each broker has one: not usable by the text, which the exit status follows."""
+    features = tmp_path / "features.toml"
+    features.write_text("[writing]\nProduce = { min = 9, max = 11 }\n")
+    script = Script(nodes=(NEWER, WRITES_V9))
+    result = run(script, "--features", str(features))
+    assert result.exit_code == 1
+    words = "writing  not usable             usable             Produce(0) 9-11: brokers 1, 2 share"
+    assert words in result.output
+    (entry,) = json.loads(run(script, "--features", str(features), "--json").output)["features"]
+    assert (entry["usable"], entry.get("usable_per_broker")) == ("not usable", "usable")
 
 
 def test_requests_of_a_client_that_would_be_refused() -> None:
