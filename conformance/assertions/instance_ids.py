@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from conformance.assertions.judging import MalformedAnswer, key_ranges, payload_of
-from conformance.assertions.other_apis import advertised_table
+from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
@@ -65,17 +65,23 @@ class Carrier:
 
 
 def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> bool:
-    """Return whether a target claims KIP-1313, or the part of it that is about another API."""
-    return _newest_listed(broker).get(api_key, 0) > 0
+    """Return whether a target claims KIP-1313, or the part of it that is about another API.
+
+    A target whose table does not decode claims nothing; other clauses judge that.
+
+    Raises:
+        HarnessError: the table could not be requested. This is not kept: the next property requests it again.
+    """
+    try:
+        return _newest_listed(broker).get(api_key, 0) > 0
+    except NoTableReadable:
+        return False
 
 
 @functools.lru_cache(maxsize=8)
 def _newest_listed(broker: Broker) -> dict[int, int]:
-    """Return the newest listed version of each API; none if the table cannot be read, which other clauses judge."""
-    try:
-        return {entry.api_key: entry.max_version for entry in advertised_table(broker)}
-    except HarnessError:
-        return {}
+    """Return the newest listed version of each API."""
+    return {entry.api_key: entry.max_version for entry in advertised_table(broker)}
 
 
 @functools.lru_cache(maxsize=8)

@@ -37,12 +37,17 @@ class RefusedAsUnsupported(Refusal):
         super().__init__("answered with UNSUPPORTED_VERSION, although the table lists it")
 
 
+class NoTableReadable(HarnessError):
+    """A target answers, but no version of its table decodes; other clauses judge that."""
+
+
 @functools.lru_cache(maxsize=8)
 def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
     """Return the version table that a target advertises on its listener, sorted by key; it is requested once.
 
     Raises:
-        HarnessError: the table can no longer be read, which other clauses judge.
+        NoTableReadable: no version of the table decodes any more, which other clauses judge.
+        HarnessError: it could not be requested.
     """
     try:
         table = _table(broker, broker.described_version)
@@ -51,7 +56,7 @@ def advertised_table(broker: Broker) -> tuple[ApiVersion, ...]:
         try:
             table = _table(broker, broker.readable_version)
         except MalformedAnswer as error:
-            raise HarnessError(
+            raise NoTableReadable(
                 "no version table can be read (judged by KIP-35.v0-always-served), so its entries cannot be "
                 f"requested: {error}"
             ) from error
