@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from strategies.api_versions import ORDINARY_CORRELATION_IDS
 from strategies.header_fields import plain_client_ids, unknown_tagged_fields
-from wire.api_keys import SASL_HANDSHAKE_KEY
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.codec import encode
 from wire.exchange import Request, encode_request
-from wire.headers import PLAIN_CLIENT_ID, RequestHeader
-from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS
+from wire.headers import NO_INSTANCE_ID, PLAIN_CLIENT_ID, InstanceIdHeader, RequestHeader
+from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS, SASL_AUTHENTICATE_WITH_ID
+from wire.message_schemas import Api
 from wire.primitives import TaggedField
 from wire.sasl import PLAIN
 from wire.startup_messages import SASL_HANDSHAKE
@@ -30,19 +31,21 @@ LONGEST_CLIENT_ID = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceIdRequest:
-    """A request with header v3.
+    """A request with header v3, or with an older one.
 
     Attributes:
         api: which of the APIs that the target has with that header; counted around.
         correlation_id: its correlation id.
         client_id: its client id.
         tags: unknown tagged fields of its header.
+        has_id: whether the header is v3.
     """
 
     api: int = 0
     correlation_id: int = 7
     client_id: str | None = PLAIN_CLIENT_ID
     tags: tuple[TaggedField, ...] = ()
+    has_id: bool = True
 
     def named(self, client_id: str | None) -> InstanceIdRequest:
         """Return the same request with another client id."""
@@ -58,9 +61,27 @@ def sasl_handshake() -> Request:
     return encode_request(header, body, layout=SASL_HANDSHAKE.layout(1))
 
 
-def telemetry_v0(instance_id: UUID) -> Request:
-    """Return GetTelemetrySubscriptions v0, as clients of today send it: with the id in the body."""
-    api = GET_TELEMETRY_SUBSCRIPTIONS
+def sasl_authenticate(token: bytes, version: int, instance_id: UUID = NO_INSTANCE_ID) -> Request:
+    """Return a SaslAuthenticate request; its newest version has header v3.
+
+    Args:
+        token: the token of the mechanism.
+        version: its version.
+        instance_id: the client instance id, if the header has one.
+    """
+    header = InstanceIdHeader(
+        request_api_key=SASL_AUTHENTICATE_KEY,
+        request_api_version=version,
+        correlation_id=8,
+        client_id=None,
+        client_instance_id=instance_id,
+    )
+    body = encode(SASL_AUTHENTICATE_WITH_ID.request(auth_bytes=token), version=version)
+    return encode_request(header, body, layout=SASL_AUTHENTICATE_WITH_ID.layout(version))
+
+
+def telemetry_v0(instance_id: UUID, api: Api = GET_TELEMETRY_SUBSCRIPTIONS) -> Request:
+    """Return GetTelemetrySubscriptions v0 or PushTelemetry v0, as clients of today send it: with the id in the body."""
     header = RequestHeader(request_api_key=api.api_key, request_api_version=0, correlation_id=7)
     body = encode(api.request(client_instance_id=instance_id), version=0)
     return encode_request(header, body, layout=api.layout(0))
@@ -86,3 +107,13 @@ def instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:
 def plain_instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:
     """The same with the usual client id, and no tags."""
     return st.integers(0, MOST_APIS - 1).map(lambda api: InstanceIdRequest(api=api))
+
+
+def requests_of_any_header() -> st.SearchStrategy[InstanceIdRequest]:
+    """The same with header v3 or an older one, and with the usual client id or none."""
+    return st.builds(
+        InstanceIdRequest,
+        api=st.integers(0, MOST_APIS - 1),
+        client_id=st.sampled_from([PLAIN_CLIENT_ID, None]),
+        has_id=st.booleans(),
+    )

@@ -9,18 +9,40 @@ from hypothesis import strategies as st
 from reference_model.clients.script import Answer, ConnectionScript, NodeScript, Script, Table
 from strategies.broker_scripts import SUCCESS_MS
 from strategies.cluster_scripts import OTHER_CLUSTER_ID
-from wire.instance_id_messages import CLIENT_APIS
+from wire.api_keys import SASL_AUTHENTICATE_KEY
+from wire.api_versions import NEWEST_VERSION
+from wire.instance_id_messages import (
+    API_VERSIONS_WITH_ID,
+    CLIENT_APIS,
+    SASL_AUTHENTICATE_WITH_ID,
+)
 
-ENOUGH = 14
+ENOUGH = 24
 """How many responses a client gets: enough for several connections, each with several requests."""
 CLAIMING = Table(
     changed=tuple(
-        (key, 0, api.valid_versions.last or 0) for key, api in sorted(CLIENT_APIS.items())
+        (key, 0, api.valid_versions.last or 0)
+        for key, api in sorted(
+            {**CLIENT_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}.items()
+        )
     )
 )
 """The table of a broker that lists the version with header v3 of every API in which a client may send it."""
 OLD_TELEMETRY = Table(changed=((71, 0, 0), (72, 0, 0)))
 """The table of a broker of today that takes telemetry."""
+
+
+def _node(
+    table: Table, *, newest: int = NEWEST_VERSION, closes_after: int | None = None
+) -> NodeScript:
+    connection = ConnectionScript(
+        newest_version=newest, answers=(Answer(table=table),), closes_after=closes_after
+    )
+    return NodeScript(connections=(connection,))
+
+
+def _cluster(*nodes: NodeScript, enough: int = ENOUGH) -> Script:
+    return Script(nodes=nodes, timeout_ms=SUCCESS_MS, keeps_asking=True, ends_after=enough)
 
 
 def cluster_with(
@@ -34,27 +56,56 @@ def cluster_with(
         closes_after: after how many responses a broker closes the connection; None for never.
         enough: how many responses end the play.
     """
-    connection = ConnectionScript(answers=(Answer(table=table),), closes_after=closes_after)
-    return Script(
-        nodes=(NodeScript(connections=(connection,)),) * nodes,
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=enough,
-    )
+    return _cluster(*(_node(table, closes_after=closes_after),) * nodes, enough=enough)
 
 
 def claiming_cluster(
-    *, nodes: int = 1, closes_after: int | None = None, enough: int = ENOUGH
+    *,
+    nodes: int = 1,
+    closes_after: int | None = None,
+    enough: int = ENOUGH,
+    newest: int = API_VERSIONS_WITH_ID,
 ) -> Script:
-    """Return a script of a cluster that claims the proposal."""
-    return cluster_with(CLAIMING, nodes=nodes, closes_after=closes_after, enough=enough)
+    """Return a script of a cluster that claims the proposal.
+
+    Args:
+        nodes: the number of brokers.
+        closes_after: after how many responses a broker closes the connection; None for never.
+        enough: how many responses end the play.
+        newest: the newest version of ApiVersions that its brokers support: the one with header v3, or one below it.
+    """
+    node = _node(CLAIMING, newest=newest, closes_after=closes_after)
+    return _cluster(*(node,) * nodes, enough=enough)
 
 
 def replaced_claiming_cluster() -> Script:
     """Return a script in which another such cluster takes its place, so that the client bootstraps again."""
-    before = ConnectionScript(answers=(Answer(table=CLAIMING),), closes_after=3)
+    before = ConnectionScript(
+        newest_version=API_VERSIONS_WITH_ID, answers=(Answer(table=CLAIMING),), closes_after=5
+    )
     after = dataclasses.replace(before, cluster_id=OTHER_CLUSTER_ID, closes_after=None)
-    return dataclasses.replace(claiming_cluster(), nodes=(NodeScript(connections=(before, after)),))
+    return _cluster(NodeScript(connections=(before, after)))
+
+
+def downgraded_cluster() -> Script:
+    """Return a script of a broker that loses the version of ApiVersions with header v3 after a connection that showed it."""
+    before = ConnectionScript(
+        newest_version=API_VERSIONS_WITH_ID, answers=(Answer(table=CLAIMING),), closes_after=5
+    )
+    after = ConnectionScript(answers=(Answer(table=OLD_TELEMETRY),))
+    return _cluster(NodeScript(connections=(before, before, after)))
+
+
+def mixed_cluster(*, is_old_first: bool, closes_after: int | None = None) -> Script:
+    """Return a script of one broker of today and one that claims the proposal.
+
+    Args:
+        is_old_first: whether the broker of today is the bootstrap server.
+        closes_after: after how many responses a broker closes the connection; None for never.
+    """
+    old = _node(OLD_TELEMETRY, closes_after=closes_after)
+    new = _node(CLAIMING, newest=API_VERSIONS_WITH_ID, closes_after=closes_after)
+    return _cluster(*((old, new) if is_old_first else (new, old)))
 
 
 def claiming_clusters() -> st.SearchStrategy[Script]:
@@ -62,10 +113,19 @@ def claiming_clusters() -> st.SearchStrategy[Script]:
     usual = st.builds(
         claiming_cluster,
         nodes=st.integers(1, 3),
-        closes_after=st.none() | st.integers(3, 6),
+        closes_after=st.none() | st.integers(4, 8),
         enough=st.integers(ENOUGH, 2 * ENOUGH),
+        newest=st.just(API_VERSIONS_WITH_ID) | st.integers(0, NEWEST_VERSION),
     )
     return usual | st.just(replaced_claiming_cluster())
+
+
+def mixed_clusters() -> st.SearchStrategy[Script]:
+    """Clusters of one broker of today and one that claims the proposal, or of one that is downgraded."""
+    both = st.builds(
+        mixed_cluster, is_old_first=st.booleans(), closes_after=st.none() | st.integers(5, 8)
+    )
+    return both | st.just(downgraded_cluster())
 
 
 def clusters_with_old_telemetry() -> st.SearchStrategy[Script]:

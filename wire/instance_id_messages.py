@@ -10,17 +10,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wire.api_keys import (
+    API_VERSIONS_KEY,
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
 )
+from wire.api_versions import NEWEST_VERSION
 from wire.fields import Versions
 from wire.header_versions import HEADER_VERSIONS
 from wire.headers import INSTANCE_ID_REQUEST_HEADER
 from wire.message_schemas import Api
 from wire.schema_notation import api, as_stated, field
-from wire.startup_messages import CLUSTER_APIS
+from wire.startup_messages import CLUSTER_APIS, SASL_AUTHENTICATE
 
 OFFSET_DELETE = api(
     "OffsetDelete",
@@ -157,6 +160,43 @@ CONSUMER_GROUP_HEARTBEAT = api(
 )
 
 
+_SHARE_GROUP_HEARTBEAT_OF_TODAY = api(
+    "ShareGroupHeartbeat",
+    SHARE_GROUP_HEARTBEAT_KEY,
+    "1",
+    "0+",
+    [
+        field("GroupId", "string", "0+"),
+        field("MemberId", "string", "0+"),
+        field("MemberEpoch", "int32", "0+"),
+        field("RackId", "string", "0+", nullable="0+", default="null"),
+        field("SubscribedTopicNames", "[]string", "0+", nullable="0+", default="null"),
+    ],
+    [
+        field("ThrottleTimeMs", "int32", "0+"),
+        field("ErrorCode", "int16", "0+"),
+        field("ErrorMessage", "string", "0+", nullable="0+", default="null"),
+        field("MemberId", "string", "0+", nullable="0+", default="null"),
+        field("MemberEpoch", "int32", "0+"),
+        field("HeartbeatIntervalMs", "int32", "0+"),
+        field(
+            "Assignment",
+            "Assignment",
+            "0+",
+            field(
+                "TopicPartitions",
+                "[]TopicPartitions",
+                "0+",
+                field("TopicId", "uuid", "0+"),
+                field("Partitions", "[]int32", "0+"),
+            ),
+            nullable="0+",
+            default="null",
+        ),
+    ],
+)
+
+
 def with_new_version(known: Api) -> Api:
     """Return an API with one version more, which has header v3 and the body of the version before."""
     newest = known.valid_versions.last
@@ -181,18 +221,30 @@ def _header_ranges(known: Api, newest: int) -> dict[str, int]:
     return {**ranges, f"{newest + 1}+": INSTANCE_ID_REQUEST_HEADER}
 
 
+SHARE_GROUP_HEARTBEAT = with_new_version(_SHARE_GROUP_HEARTBEAT_OF_TODAY)
+"""ShareGroupHeartbeat, with which a member of a share group says that it is alive."""
+SASL_AUTHENTICATE_WITH_ID = with_new_version(SASL_AUTHENTICATE)
+"""SaslAuthenticate with one version more; SaslHandshake before it has none."""
+
 CLIENT_APIS: Mapping[int, Api] = MappingProxyType(
     {
         **{key: with_new_version(known) for key, known in CLUSTER_APIS.items()},
         CONSUMER_GROUP_HEARTBEAT_KEY: CONSUMER_GROUP_HEARTBEAT,
+        SHARE_GROUP_HEARTBEAT_KEY: SHARE_GROUP_HEARTBEAT,
         **CHANGED_APIS,
     }
 )
-"""The APIs that a client may send with header v3, by key: those by which it learns its cluster, a group's heartbeat, and the changed ones."""
+"""The APIs that a client may send with header v3, by key: those by which it learns its cluster, heartbeats, and the changed ones.
+
+ApiVersions, which has a message class of its own, is the further one."""
+API_VERSIONS_WITH_ID = NEWEST_VERSION + 1
+"""The version of ApiVersions with header v3; its body is that of the version before."""
 
 
 def has_instance_id(api_key: int, api_version: int) -> bool:
     """Return whether a client's request has header v3."""
+    if api_key == API_VERSIONS_KEY:
+        return api_version == API_VERSIONS_WITH_ID
     known = CLIENT_APIS.get(api_key)
     return (
         known is not None

@@ -7,24 +7,33 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from conformance.assertions.judging import MalformedAnswer, key_ranges, payload_of
+from hypothesis import reject
+
+from conformance.assertions.judging import (
+    MalformedAnswer,
+    Unjudged,
+    key_ranges,
+    payload_of,
+)
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
-from strategies.instance_id_requests import InstanceIdRequest
+from strategies.instance_id_requests import InstanceIdRequest, sasl_authenticate
 from strategies.minimal_requests import minimal_body
 from wire.api_keys import (
     API_VERSIONS_KEY,
     DESCRIBE_CLUSTER_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     LIST_GROUPS_KEY,
     OFFSET_DELETE_KEY,
+    SASL_AUTHENTICATE_KEY,
     SASL_HANDSHAKE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -41,10 +50,20 @@ from wire.headers import (
 from wire.instance_id_messages import CHANGED_APIS
 from wire.layouts import Layout
 from wire.message_schemas import error_codes_in
+from wire.sasl import plain_token
+from wire.startup_messages import SASL_AUTHENTICATE
 
 READING_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
 """Further APIs that are requested in their new version: they only read, and their bodies are taken to be unchanged."""
 OLD_VERSIONS = tuple(range(NEWEST_VERSION + 1))
+OLD_APIS = (OFFSET_DELETE_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
+"""Further APIs that are requested with an older header. PushTelemetry is refused without an id in its body, whatever the header."""
+NEWEST_WITHOUT_ID: Mapping[int, int] = {
+    **dict.fromkeys(CHANGED_APIS, 0),
+    API_VERSIONS_KEY: NEWEST_VERSION,
+    SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE.valid_versions.last or 0,
+}
+"""The newest version of today, of each API whose version with header v3 a property asks about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +92,7 @@ def claims_instance_ids(broker: Broker, api_key: int = OFFSET_DELETE_KEY) -> boo
         HarnessError: the table could not be requested. This is not kept: the next property requests it again.
     """
     try:
-        return _newest_listed(broker).get(api_key, 0) > 0
+        return _newest_listed(broker).get(api_key, 0) > NEWEST_WITHOUT_ID[api_key]
     except NoTableReadable:
         return False
 
@@ -150,16 +169,46 @@ def with_id(
 
 def without_id(drawn: InstanceIdRequest) -> Request:
     """Return a request with an older header: ApiVersions in a version of today, or the v0 of an API with a new version."""
-    number = drawn.api % (len(OLD_VERSIONS) + len(CHANGED_APIS))
+    number = drawn.api % (len(OLD_VERSIONS) + len(OLD_APIS))
     if number < len(OLD_VERSIONS):
         version = OLD_VERSIONS[number]
-        return build_request(version=version, correlation_id=drawn.correlation_id)
-    chosen = list(CHANGED_APIS)[number - len(OLD_VERSIONS)]
+        return build_request(
+            version=version, correlation_id=drawn.correlation_id, client_id=drawn.client_id
+        )
+    chosen = OLD_APIS[number - len(OLD_VERSIONS)]
     api = CHANGED_APIS[chosen]
     header = InstanceIdHeader(
-        request_api_key=chosen, request_api_version=0, correlation_id=drawn.correlation_id
+        request_api_key=chosen,
+        request_api_version=0,
+        correlation_id=drawn.correlation_id,
+        client_id=drawn.client_id,
     )
     return encode_request(header, minimal_body(api, 0), layout=api.layout(0))
+
+
+def in_allowed_order(
+    first: InstanceIdRequest, later: Iterable[InstanceIdRequest]
+) -> list[InstanceIdRequest]:
+    """Return later requests of a connection so that none lacks an id after one that has it, which would be refused."""
+    if first.has_id:
+        return [dataclasses.replace(each, has_id=True) for each in later]
+    return sorted(later, key=lambda each: each.has_id)
+
+
+def token_request(broker: Broker, instance_id: UUID | None) -> Request:
+    """Return SaslAuthenticate with the token of PLAIN.
+
+    Args:
+        broker: the target, which has a listener with SASL.
+        instance_id: the client instance id in header v3; None for the newest version with an older header.
+    """
+    access = broker.running.sasl
+    assert access is not None
+    token = plain_token(access.username, access.password)
+    newest = NEWEST_WITHOUT_ID[SASL_AUTHENTICATE_KEY]
+    if instance_id is None:
+        return sasl_authenticate(token, newest)
+    return sasl_authenticate(token, newest + 1, instance_id)
 
 
 def error_in(exchange: Exchange) -> ErrorCode:
@@ -217,6 +266,28 @@ def assert_served(exchanges: Iterable[Exchange]) -> None:
         assert error is not ErrorCode.INVALID_REQUEST, (
             f"{_name(exchange)} is refused with {error!r}"
         )
+
+
+def assume_served(drawn: Sequence[InstanceIdRequest], exchanges: Sequence[Exchange]) -> None:
+    """Reject an example unless every request is served, which other clauses judge.
+
+    Args:
+        drawn: the requests of a connection as they were drawn.
+        exchanges: their exchanges, up to the first without a response.
+
+    Raises:
+        Unjudged: the text does not say what a broker does with header v3 if the first request had an older one.
+        UnsatisfiedAssumption: another request is not served.
+    """
+    for each, exchange in zip(drawn, exchanges, strict=False):
+        if exchange.payload is not None and error_in(exchange) is not ErrorCode.INVALID_REQUEST:
+            continue
+        if each.has_id and not drawn[0].has_id:
+            raise Unjudged(
+                f"{_name(exchange)} with header v3 is not served after a first request with an older header: "
+                "the text of the proposal does not say whether it is"
+            )
+        reject()
 
 
 def assert_refused(exchange: Exchange, why: str) -> None:

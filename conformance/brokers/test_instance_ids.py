@@ -14,15 +14,18 @@ from conformance.assertions.instance_ids import (
     apis_without_instance_id,
     assert_refused,
     assert_served,
+    assume_served,
     error_in,
     id_in,
+    in_allowed_order,
     message_in,
     newest_api_versions,
+    token_request,
     with_id,
     without_id,
 )
 from conformance.assertions.judging import Unjudged, assert_error, decode_answer
-from conformance.brokers.test_software_metrics import MAX_EXAMPLES_SLOW, SLOWEST_LOG_S, fresh_name
+from conformance.brokers.test_software_metrics import SLOWEST_LOG_S, fresh_name
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request
@@ -33,10 +36,12 @@ from strategies.instance_id_requests import (
     instance_id_requests,
     instance_ids,
     plain_instance_id_requests,
+    requests_of_any_header,
     sasl_handshake,
     telemetry_v0,
 )
 from wire.api_keys import (
+    API_VERSIONS_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY_KEY,
@@ -44,11 +49,17 @@ from wire.api_keys import (
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.headers import NO_INSTANCE_ID
+from wire.instance_id_messages import PUSH_TELEMETRY
 from wire.primitives import INT16_MAX, TaggedField
 
 FIRST, SECOND = InstanceIdRequest(), InstanceIdRequest(api=1)
 TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
+NULL = FIRST.named(None)
+OLD = InstanceIdRequest(has_id=False)
 MOST_BEYOND = 20
+MAX_EXAMPLES_OF_SASL = 10
+MAX_EXAMPLES_OF_LOG = 8
+"""More than of other properties that read the log: the headers and client ids of several requests vary together."""
 LATER_S = 0.1
 """How much later than the entry of a later request that of an earlier one may be written."""
 OLD_OFFSET_DELETE = len(OLD_VERSIONS)
@@ -136,47 +147,116 @@ def test_later_request_has_no_older_header(
 @pytest.mark.clause("KIP-1313.old-headers-still-served")
 @given(drawn=st.lists(plain_instance_id_requests(), min_size=1, max_size=4))
 @example(drawn=[InstanceIdRequest(api=each) for each in range(4)])
-@example(drawn=[InstanceIdRequest(api=each) for each in range(4, 9)])
+@example(drawn=[InstanceIdRequest(api=each) for each in range(4, 8)])
 def test_connection_without_ids_is_served(broker: Broker, drawn: list[InstanceIdRequest]) -> None:
     """Requests with older headers are served on a connection that never used header v3."""
     assert_served(broker.converse_in_turn([without_id(each) for each in drawn]))
 
 
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.malformed
+@pytest.mark.needs("instance_ids", "sasl_ids")
+@pytest.mark.clause("KIP-1313.id-constant-on-connection")
+@settings(max_examples=MAX_EXAMPLES_OF_SASL)
+@given(
+    drawn=plain_instance_id_requests(), other=st.none() | instance_ids() | st.just(NO_INSTANCE_ID)
+)
+@example(drawn=FIRST, other=ANOTHER_ID)
+@example(drawn=FIRST, other=NO_INSTANCE_ID)
+@example(drawn=SECOND, other=None)
+def test_authentication_keeps_the_id(
+    broker: Broker, drawn: InstanceIdRequest, other: UUID | None
+) -> None:
+    """Authentication that begins with header v3 needs the same id in each request but SaslHandshake, and after it as well."""
+    assume(other != AN_ID)
+    begin = [with_id(broker, FIRST, AN_ID, api_key=API_VERSIONS_KEY), sasl_handshake()]
+    later = [token_request(broker, AN_ID), with_id(broker, drawn, AN_ID)]
+    with broker.connect(authenticate=False) as connection:
+        served = connection.converse_in_turn([*begin, *later])
+    assert_served(served)
+    accepted = error_in(served[len(begin)])
+    assert accepted is ErrorCode.NONE, f"SaslAuthenticate with the right password gets {accepted!r}"
+    with broker.connect(authenticate=False) as connection:
+        *served_before, refused = connection.converse_in_turn(
+            [*begin, token_request(broker, other)]
+        )
+    assert_served(served_before)
+    assert_refused(refused, "has another id than the connection, or none")
+
+
+@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.needs("instance_ids", "sasl_ids")
+@pytest.mark.clause("KIP-1313.old-headers-still-served")
+@settings(max_examples=MAX_EXAMPLES_OF_SASL)
+@given(version=st.sampled_from(OLD_VERSIONS), drawn=plain_instance_id_requests())
+@example(version=0, drawn=FIRST)
+@example(version=NEWEST_VERSION, drawn=SECOND)
+def test_authentication_without_ids_is_served(
+    broker: Broker, version: int, drawn: InstanceIdRequest
+) -> None:
+    """A client that never uses header v3 authenticates, and is served."""
+    steps = [
+        build_request(version=version),
+        sasl_handshake(),
+        token_request(broker, None),
+        without_id(drawn),
+    ]
+    with broker.connect(authenticate=False) as connection:
+        exchanges = connection.converse_in_turn(steps)
+    assert_served(exchanges)
+    accepted = error_in(exchanges[2])
+    assert accepted is ErrorCode.NONE, f"SaslAuthenticate with the right password gets {accepted!r}"
+
+
 @pytest.mark.listeners("plaintext")
 @pytest.mark.needs("instance_ids", "request_log")
 @pytest.mark.clause("KIP-1313.client-id-from-first-request")
-@settings(max_examples=MAX_EXAMPLES_SLOW)
+@settings(max_examples=MAX_EXAMPLES_OF_LOG)
 @given(
-    first=plain_instance_id_requests(),
-    later=st.lists(plain_instance_id_requests(), min_size=1, max_size=3),
-    is_null=st.booleans(),
+    first=requests_of_any_header(),
+    later=st.lists(requests_of_any_header(), min_size=2, max_size=4),
 )
-@example(first=FIRST, later=[FIRST], is_null=True)
-@example(first=FIRST, later=[FIRST, SECOND], is_null=False)
+@example(first=FIRST, later=[NULL])
+@example(first=FIRST, later=[FIRST, SECOND])
+@example(first=OLD, later=[NULL, FIRST])
+@example(first=OLD, later=[OLD.named(None), OLD, FIRST])
+@example(first=InstanceIdRequest(api=5, has_id=False), later=[FIRST, NULL])
+@example(first=NULL, later=[FIRST, NULL])
+@example(first=OLD.named(None), later=[FIRST, NULL])
 def test_first_client_id_counts(
-    broker: Broker, first: InstanceIdRequest, later: list[InstanceIdRequest], is_null: bool
+    broker: Broker, first: InstanceIdRequest, later: list[InstanceIdRequest]
 ) -> None:
-    """The request log has the client id of the connection's first request for each of them, and no later one."""
-    client_id, other = fresh_name(), fresh_name()
-    requests = [
-        with_id(broker, first.named(client_id), AN_ID),
-        *(with_id(broker, each.named(None if is_null else other), AN_ID) for each in later),
+    """The request log has the client id of the connection's first request for each of them, and no later one, whatever their headers."""
+    in_order = [first, *in_allowed_order(first, later)]
+    own, other = fresh_name(), fresh_name()
+    named = [
+        each.named(each.client_id and (other if place else own))
+        for place, each in enumerate(in_order)
     ]
+    mine, others = (
+        sum(each.client_id == own for each in named),
+        sum(each.client_id == other for each in named),
+    )
+    assume(mine or others)
+    requests = [with_id(broker, each, AN_ID) if each.has_id else without_id(each) for each in named]
+    of_first = len(requests) if mine else 0
     path, administration = broker.running.request_log, broker.running.administration
     assert path is not None
     assert administration is not None
     with administration.log_requests():
-        assert_served(broker.converse_in_turn(requests))
+        assume_served(named, broker.converse_in_turn(requests))
         # Requests are logged in about their order, so these are there soon after a later one.
         last = fresh_name()
         broker.converse([build_request(version=0, client_id=last)])
         poll_until(lambda: _count(path, last), 1, limit_s=SLOWEST_LOG_S)
-        logged = poll_until(lambda: _count(path, client_id), len(requests), limit_s=LATER_S)
-        others = _count(path, other)
-    if logged == 1 and others == (0 if is_null else len(later)):
+        found = poll_until(
+            lambda: (_count(path, own), _count(path, other)), (of_first, 0), limit_s=LATER_S
+        )
+    if found == (mine, others) != (of_first, 0):
         raise Unjudged("each request's own client id counts: the other reading of the proposal")
-    assert (logged, others) == (len(requests), 0), (
-        f"of {len(requests)} requests the log has {logged} under the first client id, and {others} under a later one"
+    assert found == (of_first, 0), (
+        f"of {len(requests)} requests the log has {found[0]} under the first client id, which counts for {of_first}, "
+        f"and {found[1]} under a later one"
     )
 
 
@@ -244,10 +324,14 @@ def test_broker_makes_ids_for_old_clients_alone(broker: Broker, instance_id: UUI
     made = id_in(first)
     assert made != NO_INSTANCE_ID, "the broker makes no id for a client that has none"
     for given_id in (made, instance_id):
-        (later,) = broker.converse([telemetry_v0(given_id)])
+        later, pushed = broker.converse_in_turn(
+            [telemetry_v0(given_id), telemetry_v0(given_id, PUSH_TELEMETRY)]
+        )
         assert id_in(later) == NO_INSTANCE_ID, (
             f"the broker makes the id {id_in(later)} for a client that has one"
         )
+        message_in(pushed)
+        assert_served([pushed])
     (new,) = broker.converse(
         [with_id(broker, FIRST, instance_id, api_key=GET_TELEMETRY_SUBSCRIPTIONS_KEY)]
     )

@@ -11,9 +11,12 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
 )
-from reference_model.clients.instance_id_rules import sends_instance_ids
+from reference_model.clients.instance_id_rules import (
+    MEMBER_KEYS,
+    TELEMETRY_KEYS,
+    sends_instance_ids,
+)
 from strategies.instance_id_scripts import claiming_cluster
-from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
 
@@ -37,9 +40,9 @@ def _has_option(name: str, client: ClientUnderTest) -> bool:
     return name in client.client.options
 
 
-def _sends_api(api_key: int, client: ClientUnderTest) -> bool:
+def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:
     recording = client.play(claiming_cluster()).recording
-    return any(each.api_key == api_key for each in recording.requests)
+    return any(each.api_key in api_keys for each in recording.requests)
 
 
 def _sends_from(version: int) -> ClientNeed:
@@ -70,11 +73,11 @@ NEEDS: Mapping[str, ClientNeed] = {
         "the client sends no request with header v3 (KIP-1313, a proposal), even to a broker that lists them",
     ),
     "member_ids": ClientNeed(
-        lambda client: _sends_api(CONSUMER_GROUP_HEARTBEAT_KEY, client),
-        "the client joins no group of KIP-848's protocol",
+        lambda client: _sends_api(MEMBER_KEYS, client),
+        "the client joins no group whose protocol has heartbeats with an id of the client (KIP-848, KIP-932)",
     ),
     "telemetry_ids": ClientNeed(
-        lambda client: _sends_api(GET_TELEMETRY_SUBSCRIPTIONS_KEY, client),
+        lambda client: _sends_api(TELEMETRY_KEYS, client),
         "the client asks for no telemetry subscriptions",
     ),
     "sends_v1": _sends_from(1),

@@ -12,7 +12,12 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from reference_model.listeners import PLAINTEXT, UPSTREAM
 from reference_model.scram import SCRAM
-from wire.api_keys import GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY
+from wire.api_keys import (
+    API_VERSIONS_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    PUSH_TELEMETRY_KEY,
+    SASL_AUTHENTICATE_KEY,
+)
 
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
@@ -77,6 +82,15 @@ NEEDS: Mapping[str, Need] = {
             and claims_instance_ids(broker, PUSH_TELEMETRY_KEY)
         ),
         "the target lists no v1 of GetTelemetrySubscriptions and PushTelemetry, which KIP-1313, a proposal, adds",
+    ),
+    "sasl_ids": Need(
+        lambda broker: (
+            broker.running.sasl is not None
+            and claims_instance_ids(broker, API_VERSIONS_KEY)
+            and claims_instance_ids(broker, SASL_AUTHENTICATE_KEY)
+        ),
+        "the target lists no version of ApiVersions and SaslAuthenticate with header v3, or has no user that the suite "
+        "may authenticate as",
     ),
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),

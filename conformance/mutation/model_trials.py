@@ -19,6 +19,8 @@ from conformance.mutation.properties import (
     holds,
 )
 from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 
 
@@ -96,7 +98,7 @@ def _first_failures(
     def take(values: Values) -> None:
         nonlocal number, alive
         # What a property rejects does not count, whichever model is judged.
-        holds(judged, subject.with_fault(""), values)
+        holds(judged, _model(subject, judged, ""), values)
         number += 1
         first.update(
             (fault, number) for fault in alive if _catches(subject, judged, fault, values, problems)
@@ -109,12 +111,20 @@ def _first_failures(
     return first
 
 
+def _model(subject: Subject, judged: Property, fault: str) -> Broker | ClientUnderTest:
+    """Return the model with a fault; of a broker, the first listener that the property runs on."""
+    model = subject.with_fault(fault)
+    if not isinstance(model, Broker) or model.listener in (judged.listeners or (model.listener,)):
+        return model
+    return model.sibling(judged.listeners_of(model)[0])
+
+
 def _catches(
     subject: Subject, judged: Property, fault: str, values: Values, problems: dict[str, str]
 ) -> bool:
     """Return whether a fault violates the clause on an example; a rejected example does not count."""
     try:
-        return not holds(judged, subject.with_fault(fault), values)
+        return not holds(judged, _model(subject, judged, fault), values)
     except UnsatisfiedAssumption:
         return False
     except HarnessError as error:

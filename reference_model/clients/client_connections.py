@@ -56,7 +56,6 @@ class Link:
         node: the node that it is meant for; None while the client bootstraps.
         table: the ranges of the broker at its other end, by API key; None before that broker was asked.
         last_correlation_id: the correlation id of the latest request.
-        has_sent_id: whether a request had the client instance id of KIP-1313, a proposal.
         reader: splits received bytes into frames.
     """
 
@@ -66,7 +65,6 @@ class Link:
     node: Node | None = None
     table: Mapping[int, Range] | None = None
     last_correlation_id: int = -1
-    has_sent_id: bool = False
     reader: FrameReader = field(
         default_factory=lambda: FrameReader(max_frame_bytes=MAX_FRAME_BYTES)
     )
@@ -148,7 +146,6 @@ class ClientConnections:
         )
         try:
             link.stream.send(encode_frame(self.header_bytes(header, header_version) + body))
-            link.has_sent_id |= header_version == INSTANCE_ID_REQUEST_HEADER
             response = self.next_frame(link)
         except Unreachable as error:
             raise ConnectionLost("the broker closed the connection") from error
@@ -159,9 +156,9 @@ class ClientConnections:
         return response
 
     def client_id_for(self, link: Link, header_version: int) -> str | None:
-        """Return the client id of a request: none if an earlier one with header v3 had it on the same connection."""
-        is_known = link.has_sent_id and header_version == INSTANCE_ID_REQUEST_HEADER
-        return None if is_known else CLIENT_ID
+        """Return the client id of a request: a later one with header v3 has none, because the first one has it in any header."""
+        is_later = link.last_correlation_id > 0
+        return None if is_later and header_version == INSTANCE_ID_REQUEST_HEADER else CLIENT_ID
 
     def instance_id_for(self, link: Link) -> UUID:
         """Return the client instance id that a request has on a connection."""

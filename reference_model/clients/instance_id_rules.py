@@ -1,4 +1,4 @@
-"""What KIP-1313, a proposal, asks of clients: read from the requests with header v3 that a recording has.
+"""What KIP-1313, a proposal, asks of clients: read from the requests that a recording has.
 
 Each function returns one sentence per fault, in the order of the requests.
 """
@@ -10,9 +10,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from reference_model.clients.moves import api_name
+from reference_model.clients.moves import History, api_name
 from reference_model.clients.recording import Recording, SeenRequest
-from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
+from wire.api_keys import (
+    CONSUMER_GROUP_HEARTBEAT_KEY,
+    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
+    PUSH_TELEMETRY_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
+)
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError
 from wire.frames import SIZE_BYTES
@@ -22,6 +28,11 @@ from wire.headers import (
     InstanceIdHeader,
 )
 from wire.instance_id_messages import CLIENT_APIS, has_instance_id
+from wire.sasl import BARE_TOKEN
+
+MEMBER_KEYS = (CONSUMER_GROUP_HEARTBEAT_KEY, SHARE_GROUP_HEARTBEAT_KEY)
+"""The APIs whose requests have the id of a client as a member of a group."""
+TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
 
 
 class Decoded(NamedTuple):
@@ -40,21 +51,31 @@ def _name(request: SeenRequest) -> str:
 
 
 def sends_instance_ids(recording: Recording) -> bool:
-    """Return whether a client sent a request in a version that has header v3."""
-    return any(has_instance_id(each.api_key, each.api_version) for each in recording.requests)
+    """Return whether a client sent a request in a version that has header v3.
+
+    ApiVersions does not count: a client sends its newest version before it knows whether the broker claims the proposal.
+    """
+    return any(
+        has_instance_id(each.api_key, each.api_version) and not each.is_about_versions
+        for each in recording.requests
+    )
 
 
 def _decoded(request: SeenRequest) -> Decoded:
-    """Return a request of an API that a client may send with header v3.
+    """Return a request of ApiVersions with header v3, or of an API that a client may send with it.
 
     Raises:
         DecodeError: it does not decode.
     """
-    api, payload = CLIENT_APIS[request.api_key], request.data[SIZE_BYTES:]
-    version = api.request_header_version(request.api_version)
+    payload = request.data[SIZE_BYTES:]
+    if request.is_about_versions:
+        message, layout, version = ApiVersionsRequest, NEWEST_VERSION, INSTANCE_ID_REQUEST_HEADER
+    else:
+        api = CLIENT_APIS[request.api_key]
+        message, layout = api.request, request.api_version
+        version = api.request_header_version(request.api_version)
     header, body_at = decode_prefix(InstanceIdHeader, payload, version=version)
-    body = decode(api.request, payload[body_at:], version=request.api_version)
-    return Decoded(request, header, body)
+    return Decoded(request, header, decode(message, payload[body_at:], version=layout))
 
 
 def _with_ids(recording: Recording) -> Iterator[Decoded]:
@@ -94,36 +115,66 @@ def wrong_ids(recording: Recording) -> Iterator[str]:
             yield f"{each} has another id than the client's first request"
 
 
-def repeated_client_ids(recording: Recording) -> Iterator[str]:
-    """Yield the requests that repeat the client id after one with header v3 on the same connection, or lack it before."""
+def _with_client_ids(recording: Recording) -> list[SeenRequest]:
+    """Return the requests that can have a client id: all but tokens without a header."""
+    return [each for each in recording.requests if each.api_version != BARE_TOKEN]
+
+
+def wrong_client_ids(recording: Recording) -> Iterator[str]:
+    """Yield the requests that lack the client id, or repeat it.
+
+    A connection's first request has it, whatever its header. Later ones have it with an older header, and do not with header v3.
+    """
     connections: set[int] = set()
-    for each in _with_ids(recording):
-        connection = each.request.connection
-        if connection in connections and each.header.client_id is not None:
-            yield f"{each} repeats the client id"
-        elif connection not in connections and each.header.client_id is None:
-            yield f"{each} has no client id, but is the first with header v{INSTANCE_ID_REQUEST_HEADER}"
-        connections.add(connection)
+    for each in _with_client_ids(recording):
+        is_first = each.connection not in connections
+        connections.add(each.connection)
+        has_v3 = has_instance_id(each.api_key, each.api_version)
+        if is_first and each.client_id is None:
+            yield f"{_name(each)} has no client id, but is the first request of its connection"
+        elif not is_first and has_v3 and each.client_id is not None:
+            yield f"{_name(each)} repeats the client id"
+        elif not is_first and not has_v3 and each.client_id is None:
+            yield f"{_name(each)} has no client id, but an older header than v{INSTANCE_ID_REQUEST_HEADER}"
+
+
+def has_client_id_everywhere(recording: Recording) -> bool:
+    """Return whether each request has the client id, as the rejected alternatives of the proposal have it."""
+    return all(each.client_id is not None for each in _with_client_ids(recording))
 
 
 def wrong_member_ids(recording: Recording) -> Iterator[str]:
     """Yield the heartbeats whose member id is not the client instance id."""
     for each in _with_ids(recording):
-        if each.request.api_key == CONSUMER_GROUP_HEARTBEAT_KEY:
+        if each.request.api_key in MEMBER_KEYS:
             given = each.header.client_instance_id
-            if each.body.member_id not in (str(given), _as_kafka_writes_it(given)):
+            if not stands_for(each.body.member_id, given):
                 yield f"{each} has the member id {each.body.member_id!r}, and the id {given}"
 
 
-def _as_kafka_writes_it(instance_id: UUID) -> str:
-    return base64.urlsafe_b64encode(instance_id.bytes).decode().rstrip("=")
+def stands_for(text: str, instance_id: UUID) -> bool:
+    """Return whether a text is an id in any usual form: hexadecimal digits, or one of the alphabets of base64 and base32."""
+    digits = text.lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
+    if digits == instance_id.hex:
+        return True
+    bare = text.rstrip("=")
+    in_base64 = base64.b64encode(instance_id.bytes).decode().rstrip("=")
+    in_base32 = base64.b32encode(instance_id.bytes).decode().rstrip("=")
+    return bare.translate(_STANDARD_ALPHABET) == in_base64 or bare.upper() == in_base32
+
+
+_STANDARD_ALPHABET = str.maketrans("-_", "+/")
+"""Kafka's Uuid uses the alphabet of base64 that is safe in a URL."""
 
 
 def wrong_telemetry(recording: Recording) -> Iterator[str]:
-    """Yield the requests for telemetry subscriptions that leave the id to an older broker, or change it."""
-    first: UUID | None = None
-    for request in recording.requests:
-        if request.api_key != GET_TELEMETRY_SUBSCRIPTIONS_KEY:
+    """Yield the requests about telemetry that leave the id to an older broker, change it, or use v0 with a newer broker."""
+    of_headers = instance_ids_in(recording) - {NO_INSTANCE_ID}
+    # Whether the headers agree with each other is judged by itself.
+    own = next(iter(of_headers)) if len(of_headers) == 1 else None
+    for move in History(recording).moves:
+        request = move.request
+        if request.api_key not in TELEMETRY_KEYS:
             continue
         try:
             decoded = _decoded(request)
@@ -133,8 +184,10 @@ def wrong_telemetry(recording: Recording) -> Iterator[str]:
         if request.api_version > 0:
             continue
         given = decoded.body.client_instance_id
-        first = given if first is None else first
+        own = given if own is None else own
+        if move.table is not None and move.table.lists(request.api_key, 1):
+            yield f"{decoded} is sent to a broker that lists v1"
         if given == NO_INSTANCE_ID:
             yield f"{decoded} leaves it to the broker to make an id"
-        elif given != first:
-            yield f"{decoded} has another id than the first one"
+        elif given != own:
+            yield f"{decoded} has another id than the client's other requests"

@@ -21,6 +21,8 @@ from wire.api_keys import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
+    PUSH_TELEMETRY_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.codec import decode_prefix, encode
 from wire.errors import DecodeError
@@ -29,6 +31,8 @@ from wire.instance_id_messages import (
     CLIENT_APIS,
     CONSUMER_GROUP_HEARTBEAT,
     GET_TELEMETRY_SUBSCRIPTIONS,
+    PUSH_TELEMETRY,
+    SHARE_GROUP_HEARTBEAT,
 )
 
 METADATA = CLIENT_APIS[METADATA_KEY]
@@ -121,10 +125,12 @@ class ModelClient(Negotiation):
     # What KIP-1313, a proposal, adds for brokers that list it.
 
     def tell_who_it_is(self, link: Link) -> None:
-        """Ask for telemetry subscriptions and send a group's heartbeat, each if the broker lists it in a version of this client."""
+        """Ask for telemetry subscriptions, push metrics and send heartbeats, each if the broker lists it in a version of this client."""
         for api_key, body_in in (
             (GET_TELEMETRY_SUBSCRIPTIONS_KEY, self.telemetry_body),
+            (PUSH_TELEMETRY_KEY, self.push_body),
             (CONSUMER_GROUP_HEARTBEAT_KEY, self.heartbeat_body),
+            (SHARE_GROUP_HEARTBEAT_KEY, self.share_heartbeat_body),
         ):
             if not self.may_send(link, api_key):
                 continue
@@ -142,6 +148,12 @@ class ModelClient(Negotiation):
         message = request() if version > 0 else request(client_instance_id=self.instance_id)
         return encode(message, version=version)
 
+    def push_body(self, link: Link, version: int) -> bytes:
+        """Return the body of PushTelemetry without metrics; v0 has the client's own id, which v1 has in its header."""
+        request = PUSH_TELEMETRY.request
+        message = request() if version > 0 else request(client_instance_id=self.instance_id)
+        return encode(message, version=version)
+
     def heartbeat_body(self, link: Link, version: int) -> bytes:
         """Return the body of a heartbeat that joins a group."""
         message = CONSUMER_GROUP_HEARTBEAT.request(
@@ -149,8 +161,19 @@ class ModelClient(Negotiation):
         )
         return encode(message, version=version)
 
+    def share_heartbeat_body(self, link: Link, version: int) -> bytes:
+        """Return the body of a heartbeat that joins a share group."""
+        message = SHARE_GROUP_HEARTBEAT.request(
+            group_id=GROUP_ID, member_id=self.share_member_id(link), subscribed_topic_names=()
+        )
+        return encode(message, version=version)
+
     def member_id(self, link: Link) -> str:
         """Return the id of the client as a member of a group."""
+        return str(self.instance_id)
+
+    def share_member_id(self, link: Link) -> str:
+        """Return the id of the client as a member of a share group."""
         return str(self.instance_id)
 
     # What happens after a failure.

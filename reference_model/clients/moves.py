@@ -45,6 +45,8 @@ _NAMES: Mapping[int, str] = {
     33: "AlterConfigs",
     44: "IncrementalAlterConfigs",
     68: "ConsumerGroupHeartbeat",
+    71: "GetTelemetrySubscriptions",
+    72: "PushTelemetry",
     76: "ShareGroupHeartbeat",
     78: "ShareFetch",
     79: "ShareAcknowledge",

@@ -19,6 +19,8 @@ from wire.api_keys import (
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
     OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import decode_prefix, encode
@@ -27,9 +29,11 @@ from wire.errors import DecodeError
 from wire.headers import (
     CORRELATION_ID_BYTES,
     ERROR_CODE_BYTES,
+    INSTANCE_ID_REQUEST_HEADER,
     read_error_code,
     request_header_version,
 )
+from wire.instance_id_messages import API_VERSIONS_WITH_ID
 from wire.primitives import write_int16
 
 WITHOUT_CLUSTER_CHECK = "without_cluster_check"
@@ -46,13 +50,16 @@ OWN_RANGES: Mapping[int, Range] = {
     API_VERSIONS_KEY: (0, NEWEST_VERSION),
     METADATA_KEY: (0, 13),
     GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 0),
+    PUSH_TELEMETRY_KEY: (0, 0),
 }
 """The versions that the client can speak, by API key."""
 PROPOSED_RANGES: Mapping[int, Range] = {
     **OWN_RANGES,
     METADATA_KEY: (0, 14),
     GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 1),
+    PUSH_TELEMETRY_KEY: (0, 1),
     CONSUMER_GROUP_HEARTBEAT_KEY: (2, 2),
+    SHARE_GROUP_HEARTBEAT_KEY: (2, 2),
     OFFSET_DELETE_KEY: (1, 1),
 }
 """The same with a broker that claims KIP-1313, a proposal, by listing OffsetDelete v1."""
@@ -70,6 +77,7 @@ class Negotiation(ClientConnections):
     def __init__(self, network: Network, bootstrap: Address, options: Iterable[str] = ()) -> None:
         super().__init__(network, bootstrap, options)
         self._version_to_go_on_with: dict[Address, int] = {}
+        self._takes_ids: set[Address] = set()
 
     def table_for(self, link: Link) -> Mapping[int, Range]:
         """Return the table of the broker at the other end of a connection; ask for it once per connection."""
@@ -88,6 +96,7 @@ class Negotiation(ClientConnections):
             error_code = self.error_code_of(link, version, response)
             if error_code != ErrorCode.UNSUPPORTED_VERSION:
                 break
+            self._takes_ids.discard(link.address)
             version = self.version_after_refusal(link, version, response)
             self._version_to_go_on_with[link.address] = version
         self.raise_error(link, error_code)
@@ -98,18 +107,26 @@ class Negotiation(ClientConnections):
             raise Nonsense(f"ApiVersions v{version}: {error}") from error
         if decoded.throttle_time_ms > 0:
             self.network.wait(min(decoded.throttle_time_ms, self.left_ms))
-        return self.ranges_in(link, decoded)
+        ranges = self.ranges_in(link, decoded)
+        if ranges.get(API_VERSIONS_KEY, (0, 0))[1] >= API_VERSIONS_WITH_ID:
+            self._takes_ids.add(link.address)
+        return ranges
 
     def first_version(self, link: Link) -> int:
         """Return the version of ApiVersions that the client begins with on a connection.
 
-        It is the newest one, unless the last connection to this address was lost right after a version was refused there.
+        It is the newest one of today, and the one with header v3 only if a broker at this address has listed it, because
+        older ones cannot read that header. If the last connection to this address was lost right after a version was
+        refused there, it is the next one.
         """
-        return self._version_to_go_on_with.pop(link.address, NEWEST_VERSION)
+        newest = API_VERSIONS_WITH_ID if link.address in self._takes_ids else NEWEST_VERSION
+        return self._version_to_go_on_with.pop(link.address, newest)
 
     def api_versions_response(self, link: Link, version: int) -> bytes:
         """Ask for the table in a version; return the response, header included."""
         header_version = request_header_version(API_VERSIONS_KEY, version)
+        if version == API_VERSIONS_WITH_ID:
+            header_version = INSTANCE_ID_REQUEST_HEADER
         body = self.api_versions_body(link, version)
         return self.exchange(link, API_VERSIONS_KEY, version, body, header_version)
 

@@ -11,11 +11,14 @@ from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError
 from wire.frames import encode_frame
 from wire.headers import (
+    INSTANCE_ID_REQUEST_HEADER,
     PLAIN_REQUEST_HEADER,
+    InstanceIdHeader,
     RequestHeader,
     read_request_start,
     request_header_version,
 )
+from wire.instance_id_messages import has_instance_id
 
 SHORTEST_REQUEST_BYTES = 8
 """API key, version and correlation id; a shorter frame is no request."""
@@ -55,11 +58,14 @@ def _client_id(payload: bytes) -> str | None:
 def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
     """Return an ApiVersions request with its body, or with the reason why it cannot be read."""
     version = request.api_version
-    if not 0 <= version <= NEWEST_VERSION:
+    has_id = has_instance_id(API_VERSIONS_KEY, version)
+    if not (0 <= version <= NEWEST_VERSION or has_id):
         return request
-    header_version = request_header_version(API_VERSIONS_KEY, version)
+    header_version = (
+        INSTANCE_ID_REQUEST_HEADER if has_id else request_header_version(API_VERSIONS_KEY, version)
+    )
     try:
-        _, body_at = decode_prefix(RequestHeader, payload, version=header_version)
+        _, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
         body = decode(ApiVersionsRequest, payload[body_at:], version=version)
     except DecodeError as error:
         return dataclasses.replace(request, problem=str(error))

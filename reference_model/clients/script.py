@@ -177,7 +177,8 @@ class ConnectionScript(_ShortRepr):
 
     Attributes:
         on_open: "serve"; "close": the connection is closed as soon as it is open; "silence": nothing is ever answered.
-        newest_version: the newest version of ApiVersions that the broker supports. It refuses a higher one as a correct
+        newest_version: the newest version of ApiVersions that the broker supports: at most the one with the header v3 of
+            KIP-1313, a proposal. It refuses a higher one as a correct
             broker does: UNSUPPORTED_VERSION in the layout of v0, with its range of ApiVersions. Such a request gets none
             of the `answers`.
         refusal: what a version above the newest one gets instead; None for the refusal of a correct broker.

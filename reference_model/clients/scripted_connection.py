@@ -28,7 +28,11 @@ from wire.headers import (
     InstanceIdHeader,
     ResponseHeader,
 )
-from wire.instance_id_messages import CLIENT_APIS
+from wire.instance_id_messages import (
+    API_VERSIONS_WITH_ID,
+    CLIENT_APIS,
+    SASL_AUTHENTICATE_WITH_ID,
+)
 from wire.message_schemas import Api
 from wire.sasl import BARE_TOKEN, PLAIN
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
@@ -38,6 +42,8 @@ Address = tuple[str, int]
 LARGEST_REQUEST_BYTES = 1 << 20
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
 MOST_UNREADABLE_BYTES = 64
+STEPS_OF_SASL = {**SASL_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}
+"""The APIs of SASL; a table that claims KIP-1313, a proposal, lists one version more of SaslAuthenticate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +117,7 @@ class ScriptedConnection:
         self._script = script
         self._addresses = addresses
         self._see = see
-        self._newest_version = min(script.newest_version, NEWEST_VERSION)
+        self._newest_version = min(script.newest_version, API_VERSIONS_WITH_ID)
         self._reader = FrameReader(max_frame_bytes=LARGEST_REQUEST_BYTES)
         self._table: Table | None = None
         self._answers = 0
@@ -290,7 +296,7 @@ class ScriptedConnection:
 
     def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
-        api = (CLIENT_APIS if self._is_authenticated else SASL_APIS).get(request.api_key)
+        api = (CLIENT_APIS if self._is_authenticated else STEPS_OF_SASL).get(request.api_key)
         is_known = api is not None and request.api_version in api.valid_versions
         return api if is_known and self._lists(request) else None
 

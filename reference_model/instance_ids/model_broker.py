@@ -35,7 +35,9 @@ from wire.headers import (
     CORRELATION_ID_BYTES,
     INSTANCE_ID_REQUEST_HEADER,
     NO_INSTANCE_ID,
+    PLAIN_REQUEST_HEADER,
     InstanceIdHeader,
+    RequestHeader,
     ResponseHeader,
     correlation_id_bytes,
     read_error_code,
@@ -132,8 +134,14 @@ class InstanceIdBroker:
         """
         return given != NO_INSTANCE_ID
 
-    def accepts_later_id(self, first: UUID, given: UUID) -> bool:
-        """Return whether a later request may have an id."""
+    def accepts_later_id(self, first: UUID, given: UUID, api_key: int) -> bool:
+        """Return whether a later request may have an id.
+
+        Args:
+            first: the id of the connection.
+            given: that of the request.
+            api_key: the API of the request.
+        """
         return given == first
 
     def accepts_no_id(self, first: UUID | None, api_key: int, api_version: int) -> bool:
@@ -146,13 +154,25 @@ class InstanceIdBroker:
         """
         return first is None or api_key == SASL_HANDSHAKE_KEY
 
-    def client_id_of(self, first: str | None, given: str | None, api_key: int) -> str | None:
+    def kept_client_id(self, given: str | None, *, has_id: bool) -> tuple[str | None] | None:
+        """Return what is kept of a connection's first request: its client id, which may be null; None for nothing.
+
+        Args:
+            given: the client id of the request.
+            has_id: whether the request has header v3.
+        """
+        return (given,)
+
+    def client_id_of(
+        self, first: str | None, given: str | None, api_key: int, *, has_id: bool
+    ) -> str | None:
         """Return the client id that counts for a request that is not the first one of its connection.
 
         Args:
             first: that of the first request.
             given: its own.
             api_key: the API of the request.
+            has_id: whether the request has header v3.
         """
         return first if self.first_client_id_counts else given
 
@@ -277,17 +297,16 @@ class InstanceIdConnection:
         if self.instance_id is None:
             is_accepted = broker.accepts_first_id(given, api_key)
         else:
-            is_accepted = broker.accepts_later_id(self.instance_id, given)
+            is_accepted = broker.accepts_later_id(self.instance_id, given, api_key)
         if not is_accepted:
             self._refuse(request, api_key, api_version)
             return
         self.instance_id = self.instance_id or given
-        if self._first_client_id is None:
-            self._first_client_id = (header.client_id,)
-        else:
-            client_id = broker.client_id_of(self._first_client_id[0], header.client_id, api_key)
-            header = dataclasses.replace(header, client_id=client_id)
-        old = dataclasses.replace(header, request_api_version=broker.old_version(api_key))
+        old = dataclasses.replace(
+            header,
+            request_api_version=broker.old_version(api_key),
+            client_id=self._client_id_of(header.client_id, api_key, has_id=True),
+        )
         flexible = encode(old, version=OLD_FLEXIBLE_HEADER)
         self._answer(request, api_key, api_version, body_at, flexible + request[body_at:])
 
@@ -298,7 +317,26 @@ class InstanceIdConnection:
             with contextlib.suppress(DecodeError):
                 version = api.request_header_version(api_version)
                 _, body_at = decode_prefix(InstanceIdHeader, request, version=version)
-        self._answer(request, api_key, api_version, body_at, request)
+        old = self._with_counting_client_id(request, api_key)
+        self._answer(request, api_key, api_version, body_at, old)
+
+    def _client_id_of(self, given: str | None, api_key: int, *, has_id: bool) -> str | None:
+        """Return the client id that counts for a request, and keep that of the connection's first one."""
+        kept = self._first_client_id
+        if kept is None:
+            self._first_client_id = self._broker.kept_client_id(given, has_id=has_id)
+            return given
+        return self._broker.client_id_of(kept[0], given, api_key, has_id=has_id)
+
+    def _with_counting_client_id(self, request: bytes, api_key: int) -> bytes:
+        """Return a request with an older header, whose client id has the same place in all of them, with the one that counts."""
+        try:
+            header, after = decode_prefix(RequestHeader, request, version=PLAIN_REQUEST_HEADER)
+        except DecodeError:
+            return request
+        client_id = self._client_id_of(header.client_id, api_key, has_id=False)
+        counting = dataclasses.replace(header, client_id=client_id)
+        return encode(counting, version=PLAIN_REQUEST_HEADER) + request[after:]
 
     def _answer(
         self, request: bytes, api_key: int, api_version: int, body_at: int, old: bytes

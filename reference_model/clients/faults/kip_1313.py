@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 from reference_model.clients.client_connections import CLIENT_ID, Link
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import ModelClient
-from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY
+from wire.api_keys import CONSUMER_GROUP_HEARTBEAT_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY
 from wire.codec import encode
 from wire.headers import INSTANCE_ID_REQUEST_HEADER, NO_INSTANCE_ID, InstanceIdHeader
-from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS
+from wire.instance_id_messages import GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY
 
 LAYOUT = "KIP-1313.header-v3-layout"
 SAME = "KIP-1313.id-same-on-all-connections"
@@ -23,6 +23,7 @@ SHARED_ID = UUID(int=0xC0FFEE)
 HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
 IdFor = Callable[[Link], UUID]
 Body = Callable[[Link, int], bytes]
+ClientIdFor = Callable[[Link, int], str | None]
 
 
 def _is_new(version: int) -> bool:
@@ -71,7 +72,7 @@ def id_changes_on_a_connection(client: ModelClient, decide: IdFor, link: Link) -
     return uuid4()
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER)
+@fault(ModelClient.instance_id_for, SAME, MEMBER, TELEMETRY)
 def each_connection_has_an_id(client: ModelClient, decide: IdFor, link: Link) -> UUID:
     """Makes an id for each connection but the first one."""
     if link.number == 0:
@@ -93,24 +94,53 @@ def id_is_new_after_a_rebootstrap(client: ModelClient, decide: IdFor, link: Link
     return made if again else decide(link)
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER)
+@fault(ModelClient.instance_id_for, SAME, MEMBER, TELEMETRY)
 def all_clients_share_an_id(client: ModelClient, decide: IdFor, link: Link) -> UUID:
     """Has an id that was written into the program."""
     return SHARED_ID
 
 
 @fault(ModelClient.client_id_for, ONLY_FIRST)
-def client_id_is_sent_again(
-    client: ModelClient, decide: Callable[[Link, int], str | None], link: Link, header_version: int
+def client_id_waits_for_the_new_header(
+    client: ModelClient, decide: ClientIdFor, link: Link, header_version: int
 ) -> str | None:
-    """Sends the client id with every request, as clients of today do."""
+    """Sends the client id again in the first request with header v3, if an older one came before."""
+    if not _is_new(header_version) or client.notes.get("named") == link.number:
+        return decide(link, header_version)
+    client.notes["named"] = link.number
     return CLIENT_ID
+
+
+@fault(ModelClient.client_id_for, ONLY_FIRST)
+def older_headers_have_no_client_id(
+    client: ModelClient, decide: ClientIdFor, link: Link, header_version: int
+) -> str | None:
+    """Sends the client id in a connection's first request alone, also to brokers of today."""
+    return CLIENT_ID if link.last_correlation_id == 0 else None
+
+
+@fault(ModelClient.client_id_for, ONLY_FIRST)
+def first_request_has_no_client_id(
+    client: ModelClient, decide: ClientIdFor, link: Link, header_version: int
+) -> str | None:
+    """Leaves the client id out of ApiVersions with header v3, because no broker needs it there."""
+    is_first = link.last_correlation_id == 0 and _is_new(header_version)
+    return None if is_first else decide(link, header_version)
 
 
 @fault(ModelClient.member_id, MEMBER)
 def member_id_is_another_one(client: ModelClient, decide: Callable[[Link], str], link: Link) -> str:
     """Makes an id of its own for the group."""
     made: str = client.notes.setdefault("member", str(uuid4()))
+    return made
+
+
+@fault(ModelClient.share_member_id, MEMBER)
+def member_id_of_a_share_group_is_another_one(
+    client: ModelClient, decide: Callable[[Link], str], link: Link
+) -> str:
+    """Makes an id of its own for the share group."""
+    made: str = client.notes.setdefault("share member", uuid4().hex)
     return made
 
 
@@ -129,6 +159,32 @@ def each_broker_gets_another_telemetry_id(
     made: UUID = client.notes.setdefault(("telemetry", link.number), uuid4())
     request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
     return encode(request, version=version) if version == 0 else decide(link, version)
+
+
+@fault(ModelClient.telemetry_body, TELEMETRY)
+def old_brokers_get_another_id_than_new_ones(
+    client: ModelClient, decide: Body, link: Link, version: int
+) -> bytes:
+    """Keeps a second id, for the telemetry of brokers of today."""
+    made: UUID = client.notes.setdefault("old brokers", uuid4())
+    request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=made)
+    return encode(request, version=version) if version == 0 else decide(link, version)
+
+
+@fault(ModelClient.push_body, TELEMETRY)
+def metrics_have_another_id(client: ModelClient, decide: Body, link: Link, version: int) -> bytes:
+    """Pushes metrics to brokers of today under another id than it asked for subscriptions with."""
+    made: UUID = client.notes.setdefault("metrics", uuid4())
+    request = PUSH_TELEMETRY.request(client_instance_id=made)
+    return encode(request, version=version) if version == 0 else decide(link, version)
+
+
+@fault(ModelClient.version_of, TELEMETRY)
+def new_brokers_get_old_telemetry(
+    client: ModelClient, decide: Callable[[Link, int], int], link: Link, api_key: int
+) -> int:
+    """Uses GetTelemetrySubscriptions v0 with every broker."""
+    return 0 if api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY else decide(link, api_key)
 
 
 @fault(ModelClient.telemetry_body, TELEMETRY, LAYOUT)

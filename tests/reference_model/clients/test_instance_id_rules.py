@@ -10,25 +10,34 @@ from uuid import UUID
 import pytest
 
 from reference_model.clients.instance_id_rules import (
+    has_client_id_everywhere,
     instance_ids_in,
-    repeated_client_ids,
     sends_instance_ids,
+    stands_for,
+    wrong_client_ids,
     wrong_ids,
     wrong_layouts,
     wrong_member_ids,
     wrong_telemetry,
 )
 from reference_model.clients.recording import Recording, SeenRequest
-from tests.reference_model.clients.recordings import recorded
+from reference_model.clients.script import Answer, Table
+from tests.reference_model.clients.recordings import asked, recorded
 from wire.api_keys import (
+    API_VERSIONS_KEY,
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
+    PUSH_TELEMETRY_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SHARE_GROUP_HEARTBEAT_KEY,
 )
+from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import encode
 from wire.frames import encode_frame
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader
 from wire.instance_id_messages import CLIENT_APIS
+from wire.sasl import BARE_TOKEN
 
 ID, OTHER_ID = UUID(int=7), UUID(int=8)
 Rule = Callable[[Recording], Iterator[str]]
@@ -76,6 +85,41 @@ def telemetry(version: int, **others: Any) -> SeenRequest:
     return sent(GET_TELEMETRY_SUBSCRIPTIONS_KEY, version, **others)
 
 
+def versions_with_id(**others: Any) -> SeenRequest:
+    """Return ApiVersions in the version that has header v3."""
+    header = InstanceIdHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=NEWEST_VERSION + 1,
+        correlation_id=1,
+        client_id="client",
+        client_instance_id=ID,
+    )
+    body = encode(ApiVersionsRequest(client_software_name="a"), version=NEWEST_VERSION)
+    data = encode_frame(encode(header, version=3) + body)
+    seen = {"connection": 0, "client_id": "client", **others}
+    return SeenRequest(
+        at_ms=1,
+        data=data,
+        api_key=API_VERSIONS_KEY,
+        api_version=NEWEST_VERSION + 1,
+        correlation_id=1,
+        **seen,
+    )
+
+
+def token(connection: int = 0) -> SeenRequest:
+    """Return a token without a header, as it follows SaslHandshake v0."""
+    return SeenRequest(
+        connection=connection,
+        at_ms=1,
+        data=encode_frame(b"token"),
+        api_key=SASL_AUTHENTICATE_KEY,
+        api_version=BARE_TOKEN,
+        correlation_id=0,
+    )
+
+
+BOTH = Table(changed=((GET_TELEMETRY_SUBSCRIPTIONS_KEY, 0, 1),))
 BROKEN = sent(more=b"\0")
 OLD_BROKEN = telemetry(0, client_instance_id=ID, more=b"\0")
 AS_KAFKA = base64.urlsafe_b64encode(ID.bytes).decode().rstrip("=")
@@ -92,8 +136,55 @@ AS_KAFKA = base64.urlsafe_b64encode(ID.bytes).decode().rstrip("=")
             "Metadata v14 on connection 1 has another id",
             id="changed",
         ),
-        pytest.param(repeated_client_ids, [sent(), sent()], "repeats the client id", id="repeated"),
-        pytest.param(repeated_client_ids, [sent(client_id=None)], "has no client id", id="missing"),
+        pytest.param(wrong_client_ids, [sent(), sent()], "repeats the client id", id="repeated"),
+        pytest.param(
+            wrong_client_ids,
+            [sent(version=13), sent()],
+            "Metadata v14 on connection 0 repeats the client id",
+            id="repeated-after-an-older-header",
+        ),
+        pytest.param(
+            wrong_client_ids,
+            [sent(client_id=None)],
+            "has no client id, but is the first request of its connection",
+            id="missing",
+        ),
+        pytest.param(
+            wrong_client_ids,
+            [sent(version=13, client_id=None)],
+            "has no client id, but is the first request of its connection",
+            id="missing-in-an-older-header",
+        ),
+        pytest.param(
+            wrong_client_ids,
+            [sent(), sent(version=13, client_id=None)],
+            "Metadata v13 on connection 0 has no client id, but an older header than v3",
+            id="missing-later",
+        ),
+        pytest.param(
+            wrong_member_ids,
+            [sent(SHARE_GROUP_HEARTBEAT_KEY, 2, member_id=str(OTHER_ID))],
+            "ShareGroupHeartbeat v2 on connection 0 has the member id",
+            id="member-of-a-share-group",
+        ),
+        pytest.param(
+            wrong_telemetry,
+            [sent(), telemetry(0, client_instance_id=OTHER_ID)],
+            "has another id than the client's other requests",
+            id="telemetry-differs-from-the-header",
+        ),
+        pytest.param(
+            wrong_telemetry,
+            [sent(), sent(PUSH_TELEMETRY_KEY, 0)],
+            "PushTelemetry v0 on connection 0 leaves it to the broker to make an id",
+            id="push-without-an-id",
+        ),
+        pytest.param(
+            wrong_telemetry,
+            [asked(5, Answer(table=BOTH)), telemetry(0, client_instance_id=ID)],
+            "is sent to a broker that lists v1",
+            id="telemetry-v0-with-a-new-broker",
+        ),
         pytest.param(wrong_member_ids, [heartbeat("me")], "has the member id 'me'", id="member"),
         pytest.param(
             wrong_telemetry,
@@ -104,7 +195,7 @@ AS_KAFKA = base64.urlsafe_b64encode(ID.bytes).decode().rstrip("=")
         pytest.param(
             wrong_telemetry,
             [telemetry(0, client_instance_id=ID), telemetry(0, client_instance_id=OTHER_ID)],
-            "another id than the first one",
+            "another id than the client's other requests",
             id="telemetry-changed",
         ),
         pytest.param(wrong_telemetry, [OLD_BROKEN], "does not decode", id="telemetry-layout"),
@@ -119,22 +210,75 @@ def test_fault_is_found(rule: Rule, requests: list[SeenRequest], what: str) -> N
 def test_right_client_has_no_fault() -> None:
     """Also one that writes its member id as Kafka does, or does not decode, which the layout alone is about."""
     right = recorded(
-        sent(),
+        sent(version=13),
         sent(client_id=None),
         heartbeat(str(ID), client_id=None),
         heartbeat(AS_KAFKA, client_id=None),
         telemetry(1, client_id=None),
         telemetry(0, client_instance_id=ID),
+        sent(PUSH_TELEMETRY_KEY, 0, client_instance_id=ID),
         sent(version=13),
         sent(connection=1),
+        versions_with_id(connection=2),
+        versions_with_id(connection=2, client_id=None),
+        token(connection=2),
     )
-    for rule in (wrong_layouts, wrong_ids, repeated_client_ids, wrong_member_ids, wrong_telemetry):
+    for rule in (wrong_layouts, wrong_ids, wrong_client_ids, wrong_member_ids, wrong_telemetry):
         assert list(rule(right)) == []
     assert list(wrong_ids(recorded(BROKEN))) == []
     assert instance_ids_in(right) == {ID}
 
 
+@pytest.mark.parametrize(
+    ("client_ids", "everywhere"), [(("c", "c"), True), (("c", None), False), ((None, "c"), False)]
+)
+def test_other_reading_of_the_client_id_has_it_in_every_request(
+    client_ids: tuple[str | None, ...], everywhere: bool
+) -> None:
+    """A client that leaves it out of any request follows neither reading, or the right one."""
+    recording = recorded(*(sent(client_id=each) for each in client_ids), token())
+    assert has_client_id_everywhere(recording) is everywhere
+
+
+def test_telemetry_is_not_compared_with_headers_that_differ() -> None:
+    """That these differ is judged by itself."""
+    changing = recorded(sent(), sent(instance_id=OTHER_ID), telemetry(0, client_instance_id=ID))
+    assert list(wrong_telemetry(changing)) == []
+
+
+SOME_ID = UUID(int=0xFBEF_BEFB_EFBE_F0AB_CDEF_0123_4567_89AB)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        str(SOME_ID),
+        str(SOME_ID).upper(),
+        SOME_ID.hex,
+        SOME_ID.hex.upper(),
+        f"{{{SOME_ID}}}",
+        SOME_ID.urn,
+        base64.b64encode(SOME_ID.bytes).decode(),
+        base64.b64encode(SOME_ID.bytes).decode().rstrip("="),
+        base64.urlsafe_b64encode(SOME_ID.bytes).decode(),
+        base64.urlsafe_b64encode(SOME_ID.bytes).decode().rstrip("="),
+        base64.b32encode(SOME_ID.bytes).decode(),
+        base64.b32encode(SOME_ID.bytes).decode().rstrip("=").lower(),
+    ],
+)
+def test_every_usual_form_of_an_id_stands_for_it(text: str) -> None:
+    """And for no other one."""
+    assert stands_for(text, SOME_ID)
+    assert not stands_for(text, ID)
+
+
+@pytest.mark.parametrize("text", ["", "consumer-1", SOME_ID.hex[:-1], f"x{SOME_ID}", "é"])
+def test_other_texts_stand_for_no_id(text: str) -> None:
+    """They are none of its forms."""
+    assert not stands_for(text, SOME_ID)
+
+
 def test_client_of_today_sends_no_ids() -> None:
     """Its requests have older headers."""
-    assert not sends_instance_ids(recorded(sent(version=13)))
+    assert not sends_instance_ids(recorded(sent(version=13), versions_with_id()))
     assert sends_instance_ids(recorded(sent()))

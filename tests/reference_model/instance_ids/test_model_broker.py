@@ -29,9 +29,13 @@ from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
 from wire.frames import FrameReader, encode_frame
 from wire.headers import NO_INSTANCE_ID, InstanceIdHeader, ResponseHeader, read_error_code
-from wire.instance_id_messages import CHANGED_APIS, GET_TELEMETRY_SUBSCRIPTIONS
+from wire.instance_id_messages import (
+    CHANGED_APIS,
+    GET_TELEMETRY_SUBSCRIPTIONS,
+    SASL_AUTHENTICATE_WITH_ID,
+)
 from wire.primitives import TaggedField
-from wire.sasl import PLAIN, handshake_request
+from wire.sasl import PLAIN, handshake_request, plain_token
 
 ID, OTHER_ID = UUID(int=1), UUID(int=2)
 OWN_VERSION = NEWEST_VERSION + 1
@@ -216,6 +220,38 @@ def test_both_readings_of_the_client_id(first_counts: bool) -> None:
     assert (connection.pause is None) is first_counts
 
 
+def named(*client_ids: str | None, versions: tuple[int, ...]) -> list[str | None]:
+    """Return the client ids that the log has for ApiVersions requests in these versions, on one connection."""
+    log: list[Any] = []
+    connection = connected(log=log)
+    for client_id, version in zip(client_ids, versions, strict=True):
+        header_version = 3 if version == OWN_VERSION else 1 + (version >= 3)
+        body = LISTING if version == OWN_VERSION else b"\2a\2b\0" if version >= 3 else b""
+        ask(
+            connection,
+            frame(
+                API_VERSIONS_KEY, version, body, header_version=header_version, client_id=client_id
+            ),
+        )
+    return [entry["requestHeader"]["clientId"] for entry in log]
+
+
+@pytest.mark.parametrize(
+    ("client_ids", "versions", "counting"),
+    [
+        pytest.param(("a", None), (0, OWN_VERSION), ["a", "a"], id="older-header-first"),
+        pytest.param(("a", "b", None), (3, 0, OWN_VERSION), ["a", "a", "a"], id="older-in-between"),
+        pytest.param((None, "b"), (OWN_VERSION, OWN_VERSION), [None, None], id="null-first"),
+        pytest.param((None, "b"), (0, OWN_VERSION), [None, None], id="null-in-an-older-header"),
+    ],
+)
+def test_client_id_of_the_first_request_counts(
+    client_ids: tuple[str | None, ...], versions: tuple[int, ...], counting: list[str | None]
+) -> None:
+    """Whatever its header version; also if it is null."""
+    assert named(*client_ids, versions=versions) == counting
+
+
 def test_fault_that_closes_sends_nothing() -> None:
     """An empty response stands for the end of the connection."""
     connection = connected(fault="closes-on-the-version-after-the-newest")
@@ -241,6 +277,46 @@ def with_tags() -> bytes:
     return encode_frame(encode(header, version=3) + LISTING)
 
 
+def token(version: int, **others: Any) -> bytes:
+    """Return SaslAuthenticate with the right password."""
+    api = SASL_AUTHENTICATE_WITH_ID
+    password = plain_token(CREDENTIALS.username, CREDENTIALS.password)
+    body = encode(api.request(auth_bytes=password), version=version)
+    header_version = api.request_header_version(version)
+    return frame(api.api_key, version, body, header_version=header_version, **others)
+
+
+HANDSHAKE = handshake_request(version=1).data
+AUTHENTICATIONS: list[list[bytes]] = [
+    [own_versions(), HANDSHAKE, token(3), offset_delete()],
+    [own_versions(), HANDSHAKE, token(3, instance_id=OTHER_ID)],
+    [own_versions(), HANDSHAKE, token(2)],
+    [frame(API_VERSIONS_KEY, 0, header_version=1), HANDSHAKE, token(2)],
+]
+
+
+@pytest.mark.parametrize(
+    ("frames", "errors"),
+    [
+        (AUTHENTICATIONS[0], [ErrorCode.NONE] * 4),
+        (AUTHENTICATIONS[1], [ErrorCode.NONE] * 2 + [ErrorCode.INVALID_REQUEST]),
+        (AUTHENTICATIONS[2], [ErrorCode.NONE] * 2 + [ErrorCode.INVALID_REQUEST]),
+        (AUTHENTICATIONS[3], [ErrorCode.NONE] * 3),
+    ],
+    ids=["same-id", "another-id", "no-id", "never-an-id"],
+)
+def test_authentication_needs_the_id_of_the_connection(
+    frames: list[bytes], errors: list[ErrorCode]
+) -> None:
+    """Its first request decides; SaslHandshake has none in any case."""
+    got = ask(connected(SASL_PLAINTEXT), *frames)
+    flexible = [len(frames) > 2 and place >= 2 for place in range(len(got))]
+    assert [
+        error_after(each, 5 if is_flexible else 4)
+        for each, is_flexible in zip(got, flexible, strict=True)
+    ] == errors
+
+
 CONVERSATIONS: list[list[bytes]] = [
     [own_versions(), own_versions(client_id=None)],
     [with_tags()],
@@ -262,7 +338,11 @@ CONVERSATIONS: list[list[bytes]] = [
     [offset_delete(version=0), offset_delete()],
     [telemetry(GET_TELEMETRY_SUBSCRIPTIONS_KEY, 0, client_instance_id=ID)],
     [telemetry(GET_TELEMETRY_SUBSCRIPTIONS_KEY, 0), telemetry(GET_TELEMETRY_SUBSCRIPTIONS_KEY, 1)],
-    [telemetry(PUSH_TELEMETRY_KEY, 0), telemetry(PUSH_TELEMETRY_KEY, 1)],
+    [telemetry(PUSH_TELEMETRY_KEY, 0, client_instance_id=ID), telemetry(PUSH_TELEMETRY_KEY, 1)],
+    [frame(API_VERSIONS_KEY, 0, header_version=1), own_versions(client_id="throttled")],
+    [own_versions(client_id=None), own_versions(client_id="throttled")],
+    [frame(API_VERSIONS_KEY, 0, header_version=1, client_id="throttled"), own_versions()],
+    [own_versions(), frame(API_VERSIONS_KEY, 0, header_version=1)],
     [
         own_versions(client_id="throttled"),
         offset_delete(client_id="other"),
@@ -274,9 +354,13 @@ CONVERSATIONS: list[list[bytes]] = [
 def outcomes(fault: str = "") -> list[Any]:
     """Return what each conversation got, the state of its connection, whether the broker pauses, and what it logs."""
     found = []
-    for frames in CONVERSATIONS:
+    conversations = [
+        *((PLAINTEXT, frames) for frames in CONVERSATIONS),
+        *((SASL_PLAINTEXT, frames) for frames in AUTHENTICATIONS),
+    ]
+    for listener, frames in conversations:
         log: list[Any] = []
-        connection = connected(fault=fault, log=log)
+        connection = connected(listener, fault=fault, log=log)
         pauses = False
         got: list[bytes] = []
         for each in frames:

@@ -1,232 +1,40 @@
-"""Planted faults of the broker that follows KIP-1313: each breaks exactly the clauses that it names."""
+"""Faults of a broker in its table, in the APIs that KIP-1313 changes, and in refusals of versions that it does not know."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
 
-from reference_model.instance_ids.model_broker import InstanceIdBroker
-from reference_model.planted import Fault, planting
+from reference_model.instance_ids.faults.registry import fault
+from reference_model.instance_ids.model_broker import GIVEN_ID, InstanceIdBroker
 from wire.api_keys import (
-    API_VERSIONS_KEY,
     DESCRIBE_CLUSTER_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
     METADATA_KEY,
     OFFSET_DELETE_KEY,
+    PUSH_TELEMETRY_KEY,
     SASL_HANDSHAKE_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode
-from wire.errors import DecodeError
 from wire.headers import (
     CORRELATION_ID_BYTES,
     NO_INSTANCE_ID,
-    InstanceIdHeader,
     correlation_id_bytes,
     read_request_start,
 )
 from wire.message_schemas import Api
 
-FAULTS: dict[str, Fault] = {}
-"""Every planted fault, by name."""
-fault = functools.partial(planting, FAULTS)
-
-LAYOUT = "KIP-1313.header-v3-layout"
-FIRST_ID = "KIP-1313.first-id-not-zero"
-CONSTANT = "KIP-1313.id-constant-on-connection"
-OLD_HEADERS = "KIP-1313.old-headers-still-served"
-CLIENT_ID = "KIP-1313.client-id-from-first-request"
 EVERY_API = "KIP-1313.every-api-but-sasl-handshake"
 OFFSET_DELETE = "KIP-1313.offset-delete-v1"
 TELEMETRY = "KIP-1313.telemetry-v1"
 OLD_AND_NEW = "KIP-1313.telemetry-old-and-new"
 DISCOVERY = "KIP-1313.discovery-survives"
-LONGEST_ONE_BYTE_LENGTH = 127
 
-Read = Callable[[bytes], tuple[InstanceIdHeader, int]]
 Respond = Callable[[Api, int, Any], Any]
-AcceptsNoId = Callable[[UUID | None, int, int], bool]
-ClientIdOf = Callable[[str | None, str | None, int], str | None]
 Encode = Callable[[Api, int, int, Any], bytes]
-
-
-def _unreadable(why: str) -> DecodeError:
-    return DecodeError(why, start=0, end=0)
-
-
-@fault(InstanceIdBroker.read_header, LAYOUT)
-def closes_on_tags_in_the_header(
-    broker: InstanceIdBroker, decide: Read, payload: bytes
-) -> tuple[InstanceIdHeader, int]:
-    """It expects the body right after the id, and closes on a tagged field."""
-    header, body_at = decide(payload)
-    if header.unknown_tagged_fields:
-        raise _unreadable("tags")
-    return header, body_at
-
-
-@fault(InstanceIdBroker.read_header, LAYOUT)
-def reads_a_compact_client_id(
-    broker: InstanceIdBroker, decide: Read, payload: bytes
-) -> tuple[InstanceIdHeader, int]:
-    """It takes the client id's length for a varint, and closes on a long one."""
-    header, body_at = decide(payload)
-    if len((header.client_id or "").encode()) > LONGEST_ONE_BYTE_LENGTH:
-        raise _unreadable("client id")
-    return header, body_at
-
-
-@fault(InstanceIdBroker.read_header, LAYOUT)
-def closes_on_an_empty_client_id(
-    broker: InstanceIdBroker, decide: Read, payload: bytes
-) -> tuple[InstanceIdHeader, int]:
-    """It takes a length of zero for the end of the header, and closes."""
-    header, body_at = decide(payload)
-    if header.client_id == "":
-        raise _unreadable("client id")
-    return header, body_at
-
-
-@fault(InstanceIdBroker.accepts_first_id, FIRST_ID)
-def accepts_the_zero_id(
-    broker: InstanceIdBroker, decide: Callable[[UUID, int], bool], given: UUID, api_key: int
-) -> bool:
-    """It looks at no id at all on a new connection."""
-    return True
-
-
-@fault(InstanceIdBroker.accepts_first_id, FIRST_ID)
-def accepts_the_zero_id_in_offset_delete(
-    broker: InstanceIdBroker, decide: Callable[[UUID, int], bool], given: UUID, api_key: int
-) -> bool:
-    """It forgot the check in the first API that got header v3."""
-    return api_key == OFFSET_DELETE_KEY or decide(given, api_key)
-
-
-@fault(InstanceIdBroker.accepts_first_id, FIRST_ID)
-def accepts_the_zero_id_in_telemetry(
-    broker: InstanceIdBroker, decide: Callable[[UUID, int], bool], given: UUID, api_key: int
-) -> bool:
-    """It takes the zero id for the wish to get one, as telemetry did before."""
-    return api_key == GET_TELEMETRY_SUBSCRIPTIONS_KEY or decide(given, api_key)
-
-
-@fault(InstanceIdBroker.accepts_later_id, CONSTANT)
-def accepts_any_later_id(
-    broker: InstanceIdBroker, decide: Callable[[UUID, UUID], bool], first: UUID, given: UUID
-) -> bool:
-    """It checks the id of the first request alone."""
-    return True
-
-
-@fault(InstanceIdBroker.accepts_later_id, CONSTANT)
-def accepts_a_later_zero_id(
-    broker: InstanceIdBroker, decide: Callable[[UUID, UUID], bool], first: UUID, given: UUID
-) -> bool:
-    """It takes the zero id for "as before"."""
-    return given == NO_INSTANCE_ID or decide(first, given)
-
-
-@fault(InstanceIdBroker.accepts_no_id, CONSTANT)
-def accepts_older_headers_at_any_time(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
-    """It serves requests without an id on a connection that has one."""
-    return True
-
-
-@fault(InstanceIdBroker.accepts_no_id, CONSTANT)
-def refuses_sasl_handshake_without_id(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
-    """It makes no exception for SaslHandshake."""
-    return decide(first, api_key, api_version) and (first is None or api_key != SASL_HANDSHAKE_KEY)
-
-
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS, OFFSET_DELETE)
-def refuses_offset_delete_without_id(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
-    """It serves OffsetDelete in its new version alone."""
-    return decide(first, api_key, api_version) and api_key != OFFSET_DELETE_KEY
-
-
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
-def refuses_one_version_of_api_versions(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
-    """It takes ApiVersions v2 for a request that needs an id."""
-    is_that = (api_key, api_version) == (API_VERSIONS_KEY, 2)
-    return decide(first, api_key, api_version) and not is_that
-
-
-@fault(InstanceIdBroker.accepts_no_id, OLD_HEADERS)
-def refuses_a_flexible_version_of_api_versions(
-    broker: InstanceIdBroker,
-    decide: AcceptsNoId,
-    first: UUID | None,
-    api_key: int,
-    api_version: int,
-) -> bool:
-    """It takes ApiVersions v4 for a request that needs an id."""
-    is_that = (api_key, api_version) == (API_VERSIONS_KEY, 4)
-    return decide(first, api_key, api_version) and not is_that
-
-
-@fault(InstanceIdBroker.client_id_of, CLIENT_ID)
-def forgets_the_client_id(
-    broker: InstanceIdBroker,
-    decide: ClientIdOf,
-    first: str | None,
-    given: str | None,
-    api_key: int,
-) -> str | None:
-    """Later requests have no client id at all."""
-    return None
-
-
-@fault(InstanceIdBroker.client_id_of, CLIENT_ID)
-def takes_the_client_id_of_some_apis(
-    broker: InstanceIdBroker,
-    decide: ClientIdOf,
-    first: str | None,
-    given: str | None,
-    api_key: int,
-) -> str | None:
-    """OffsetDelete keeps the client id of its own."""
-    return given if api_key == OFFSET_DELETE_KEY else decide(first, given, api_key)
-
-
-@fault(InstanceIdBroker.client_id_of, CLIENT_ID)
-def cuts_off_the_client_id(
-    broker: InstanceIdBroker,
-    decide: ClientIdOf,
-    first: str | None,
-    given: str | None,
-    api_key: int,
-) -> str | None:
-    """It keeps eight characters of the first client id."""
-    return (decide(first, given, api_key) or "")[:8]
 
 
 @fault(InstanceIdBroker.listed, EVERY_API)
@@ -356,6 +164,17 @@ def returns_the_id_that_it_got(
     if _is_old_telemetry(api, api_version) and message.client_instance_id != NO_INSTANCE_ID:
         return dataclasses.replace(response, client_instance_id=message.client_instance_id)
     return response
+
+
+@fault(InstanceIdBroker.response_of, OLD_AND_NEW)
+def refuses_metrics_under_an_id_of_the_client(
+    broker: InstanceIdBroker, decide: Respond, api: Api, api_version: int, message: Any
+) -> Any:
+    """It takes metrics in PushTelemetry v0 only under an id that it made itself."""
+    is_push = api.api_key == PUSH_TELEMETRY_KEY and api_version == 0
+    if is_push and message.client_instance_id != GIVEN_ID:
+        return api.response(error_code=ErrorCode.INVALID_REQUEST)
+    return decide(api, api_version, message)
 
 
 @fault(InstanceIdBroker.refusal_of_version, DISCOVERY)

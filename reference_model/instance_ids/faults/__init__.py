@@ -1,0 +1,9 @@
+"""Planted faults of the broker that follows KIP-1313: each breaks exactly the clauses that it names.
+
+There is one module per subject. `registry.py` defines what a fault is.
+"""
+
+from reference_model.instance_ids.faults import client_ids, headers, messages
+from reference_model.instance_ids.faults.registry import FAULTS
+
+__all__ = ["FAULTS", "client_ids", "headers", "messages"]
