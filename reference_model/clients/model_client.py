@@ -1,7 +1,7 @@
 """A correct client of Kafka: it asks each broker for its versions, then fetches metadata in a version that both support.
 
 Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
-of this class or of those below it (`negotiation.py`, `client_connections.py`), so that a planted fault can replace exactly one.
+of this class or of those below it (`introduction.py`, `negotiation.py`, `client_connections.py`), so that a planted fault can replace exactly one.
 """
 
 from __future__ import annotations
@@ -15,33 +15,21 @@ from reference_model.clients.client_errors import (
     RebootstrapRequired,
     RequestRefused,
 )
-from reference_model.clients.negotiation import WITHOUT_REBOOTSTRAP, Negotiation, own_ranges
+from reference_model.clients.introduction import Introduction
+from reference_model.clients.negotiation import WITHOUT_REBOOTSTRAP
 from reference_model.clients.network import Address, Network
-from wire.api_keys import (
-    CONSUMER_GROUP_HEARTBEAT_KEY,
-    GET_TELEMETRY_SUBSCRIPTIONS_KEY,
-    METADATA_KEY,
-    PUSH_TELEMETRY_KEY,
-    SHARE_GROUP_HEARTBEAT_KEY,
-)
+from wire.api_keys import METADATA_KEY
 from wire.codec import decode_prefix, encode
 from wire.errors import DecodeError
 from wire.headers import ResponseHeader
-from wire.instance_id_messages import (
-    CLIENT_APIS,
-    CONSUMER_GROUP_HEARTBEAT,
-    GET_TELEMETRY_SUBSCRIPTIONS,
-    PUSH_TELEMETRY,
-    SHARE_GROUP_HEARTBEAT,
-)
+from wire.instance_id_messages import CLIENT_APIS
 
 METADATA = CLIENT_APIS[METADATA_KEY]
-GROUP_ID = "model-group"
 FIRST_BACKOFF_MS = 100
 LONGEST_BACKOFF_MS = 1000
 
 
-class ModelClient(Negotiation):
+class ModelClient(Introduction):
     """A client with one bootstrap server that fetches metadata again and again, as its application asks."""
 
     def __init__(self, network: Network, bootstrap: Address, options: Iterable[str] = ()) -> None:
@@ -121,60 +109,6 @@ class ModelClient(Negotiation):
                 Node(each.node_id, Address(each.host, each.port)) for each in metadata.brokers
             ),
         )
-
-    # What KIP-1313, a proposal, adds for brokers that list it.
-
-    def tell_who_it_is(self, link: Link) -> None:
-        """Ask for telemetry subscriptions, push metrics and send heartbeats, each if the broker lists it in a version of this client."""
-        for api_key, body_in in (
-            (GET_TELEMETRY_SUBSCRIPTIONS_KEY, self.telemetry_body),
-            (PUSH_TELEMETRY_KEY, self.push_body),
-            (CONSUMER_GROUP_HEARTBEAT_KEY, self.heartbeat_body),
-            (SHARE_GROUP_HEARTBEAT_KEY, self.share_heartbeat_body),
-        ):
-            if not self.may_send(link, api_key):
-                continue
-            version = self.version_of(link, api_key)
-            header_version = CLIENT_APIS[api_key].request_header_version(version)
-            self.exchange(link, api_key, version, body_in(link, version), header_version)
-
-    def may_send(self, link: Link, api_key: int) -> bool:
-        """Return whether both sides know an API that the client can do without."""
-        return link.table is not None and api_key in link.table and api_key in own_ranges(link)
-
-    def telemetry_body(self, link: Link, version: int) -> bytes:
-        """Return the body of GetTelemetrySubscriptions; v0 has the client's own id, which v1 has in its header."""
-        request = GET_TELEMETRY_SUBSCRIPTIONS.request
-        message = request() if version > 0 else request(client_instance_id=self.instance_id)
-        return encode(message, version=version)
-
-    def push_body(self, link: Link, version: int) -> bytes:
-        """Return the body of PushTelemetry without metrics; v0 has the client's own id, which v1 has in its header."""
-        request = PUSH_TELEMETRY.request
-        message = request() if version > 0 else request(client_instance_id=self.instance_id)
-        return encode(message, version=version)
-
-    def heartbeat_body(self, link: Link, version: int) -> bytes:
-        """Return the body of a heartbeat that joins a group."""
-        message = CONSUMER_GROUP_HEARTBEAT.request(
-            group_id=GROUP_ID, member_id=self.member_id(link), subscribed_topic_names=()
-        )
-        return encode(message, version=version)
-
-    def share_heartbeat_body(self, link: Link, version: int) -> bytes:
-        """Return the body of a heartbeat that joins a share group."""
-        message = SHARE_GROUP_HEARTBEAT.request(
-            group_id=GROUP_ID, member_id=self.share_member_id(link), subscribed_topic_names=()
-        )
-        return encode(message, version=version)
-
-    def member_id(self, link: Link) -> str:
-        """Return the id of the client as a member of a group."""
-        return str(self.instance_id)
-
-    def share_member_id(self, link: Link) -> str:
-        """Return the id of the client as a member of a share group."""
-        return str(self.instance_id)
 
     # What happens after a failure.
 
