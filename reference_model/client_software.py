@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reference_model.profile import Traits
@@ -29,14 +29,36 @@ class ClientSoftware:
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """The key of one metric `connections`: its listener and client software."""
+    """The name of one metric `connections`; a key whose value is empty is left out of it.
+
+    Attributes:
+        listener: the listener's name.
+        software: the client software.
+        network_processor: the number of the network thread.
+        type: the kind of metric.
+    """
 
     listener: str
     software: ClientSoftware
+    network_processor: str = "0"
+    type: str = "socket-server-metrics"
 
 
 Counts = dict[Gauge, int]
 """Number of open connections by listener and software; entries of zero are omitted."""
+
+
+@dataclass(slots=True)
+class ClientMetric:
+    """The metric `connections` while it is queried.
+
+    Attributes:
+        counts: what is shown.
+        unused: the gauges whose last connection closed a while ago, which are not shown.
+    """
+
+    counts: Counts = field(default_factory=dict)
+    unused: list[Gauge] = field(default_factory=list)
 
 
 def software_named(payload: bytes, header: ParsedHeader, traits: Traits) -> ClientSoftware | None:

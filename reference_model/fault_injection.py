@@ -128,7 +128,7 @@ class Stage(enum.Enum):
     - `READ`: the list of all response frames of one read.
     - `SIZE` and `END`: the `StreamEnd` after a refused size, or after the end of the client's stream.
     - `TLS`: the `TlsOpening` of a connection.
-    - `METRIC`: the `Counts` of the metric, each time it is queried.
+    - `METRIC`: the `ClientMetric`, each time it is queried.
     - `LOG`: an entry (a dict) of the request log before it is written.
     """
 

@@ -19,13 +19,14 @@ _NOT_FOUND = "javax.management.InstanceNotFoundException"
 
 
 def _properties(gauge: Gauge) -> dict[str, str]:
-    return {
+    keys = {
         "clientSoftwareName": gauge.software.name,
         "clientSoftwareVersion": gauge.software.version,
         "listener": gauge.listener.upper(),
-        "networkProcessor": "0",
-        "type": "socket-server-metrics",
+        "networkProcessor": gauge.network_processor,
+        "type": gauge.type,
     }
+    return {key: value for key, value in keys.items() if value}
 
 
 def _asked_for(pattern: str, gauge: Gauge) -> bool:

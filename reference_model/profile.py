@@ -65,6 +65,7 @@ class Traits:
     early_end_loses_answers: bool
     early_end_may_hang: bool
     answer_precedes_pause: bool
+    unused_metrics_removed: bool
     sasl_frame_bytes_max: int
     sasl_versions_once: bool
     sasl_handshake_max: int

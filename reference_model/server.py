@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reference_model.client_software import Counts
+from reference_model.client_software import ClientMetric, Counts
 from reference_model.defects import DEFECTS
 from reference_model.instance_ids import PROPOSALS, InstanceIdBroker, InstanceIdConnection
 from reference_model.jolokia import serve_metrics
@@ -187,11 +187,12 @@ async def serve(listeners: Mapping[str, _Listener], *, host: str, port: int) -> 
 
 
 def _counts(listeners: Mapping[str, _Listener]) -> Counts:
-    counts: Counts = {}
+    metric = ClientMetric()
     for listener in listeners.values():
-        counts |= listener.broker.counts()
-    listeners[PLAINTEXT].broker.tamper(Stage.METRIC, counts)
-    return counts
+        metric.counts |= listener.broker.counts()
+        metric.unused += listener.broker.unused_gauges()
+    listeners[PLAINTEXT].broker.tamper(Stage.METRIC, metric)
+    return metric.counts
 
 
 def _contexts(options: argparse.Namespace) -> Contexts:

@@ -6,6 +6,7 @@ uses no clock: when a client is throttled, the connection pauses until `resume` 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from reference_model.client_software import (
     ClientSoftware,
     Counts,
+    Gauge,
     count,
     log_entry,
     software_named,
@@ -87,6 +89,8 @@ __all__ = [
 THROTTLED_CLIENT_IDS = "throttled"
 """Prefix of client ids that the broker treats as having exhausted their request quota."""
 THROTTLE_TIME_MS = 150
+RECENT_MOST = 100
+"""Of how many client programs Kafka keeps a metric at zero; a planted defect does so as well."""
 HANDSHAKES = (ConnectionEvent.HANDSHAKE_V0, ConnectionEvent.HANDSHAKE_V1)
 MECHANISMS = (PLAIN, SCRAM)
 """The mechanisms that the reference broker enables on a SASL listener."""
@@ -103,6 +107,7 @@ class ReferenceBroker:
         authentication: accepted credentials and mechanisms, for a SASL listener.
         log: called with each entry of the request log; None if there is no log.
         connections: the open connections.
+        recent: the software that was named last, whether or not a connection of it is open.
     """
 
     profile: Profile
@@ -111,6 +116,7 @@ class ReferenceBroker:
     authentication: Authentication = NOBODY
     log: Callable[[dict[str, Any]], None] | None = None
     connections: list[BrokerConnection] = field(default_factory=list)
+    recent: deque[ClientSoftware] = field(default_factory=lambda: deque(maxlen=RECENT_MOST))
 
     def connect(self) -> BrokerConnection:
         """Open a new connection."""
@@ -146,6 +152,12 @@ class ReferenceBroker:
     def counts(self) -> Counts:
         """Count the open connections by client software, without the planted defect."""
         return count(self.profile.listener, (each.software for each in self.connections))
+
+    def unused_gauges(self) -> list[Gauge]:
+        """Return the gauges of the software that was named lately, but has no open connection."""
+        counted = self.counts()
+        named = (Gauge(self.profile.listener, each) for each in self.recent)
+        return [gauge for gauge in named if gauge not in counted]
 
     def tamper(self, stage: Stage, subject: object) -> None:
         """Let the planted defect act, if there is one for this stage."""
@@ -324,7 +336,10 @@ class BrokerConnection:
                 broker.tamper(Stage.LOG, entry)
                 broker.log(entry)
             announced = software_named(context.payload, header, broker.profile.traits)
-            self.software = self.software if announced is None else announced
+            if announced is not None:
+                self.software = announced
+                if announced not in broker.recent:
+                    broker.recent.append(announced)
 
     def _answer_api_versions(self, context: RequestContext) -> None:
         response = response_for(context.reaction, self._broker.profile)

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import itertools
 import time
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assert_error, violation_context
+from conformance.assertions.client_software import bean_problem, entry_problem, reading_request
+from conformance.assertions.judging import violation_context
 from fixtures.client.connection import Connection
-from fixtures.kafka_setup.connection_metrics import Counts, connections_of
+from fixtures.errors import HarnessError
+from fixtures.kafka_setup.connection_metrics import Counts, Gauge, counts_of, gauges_of
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
+from reference_model.agreement import summary_of
+from reference_model.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.software_names import Software
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
-from wire.error_codes import ErrorCode
-from wire.exchange import Request
+from wire.exchange import Outcome, Request
 
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 SLOWEST_LOG_S = 5.0
@@ -35,9 +40,10 @@ UNKNOWN = Software("unknown", "unknown")
 WHILE_OPEN = "while its connections are open"
 ONCE_CLOSED = "after its connections are closed"
 AFTER_FIRST_NAME = "after the first name"
+AFTER_EARLY_NAME = "after a name before authentication"
+STILL_THERE = "the metric is still there"
 IN_THE_LOG = "the request log"
-NO_ENTRY = "it has no entry for the request"
-SOFTWARE_NOT_NAMED = "its entry for the request does not name the software"
+SERVED = "KIP-35.every-advertised-version-served"
 
 
 def fresh_name() -> str:
@@ -45,34 +51,57 @@ def fresh_name() -> str:
     return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
-def assert_counted(broker: Broker, software: Software, count: int, *, when: str) -> None:
-    """Compare the metric of a client software with the connections that it has on the listener.
+def gauges(broker: Broker, name: str) -> tuple[Gauge, ...]:
+    """Return the metric's beans of a client software."""
+    assert broker.running.metrics_url is not None
+    return gauges_of(broker.running.metrics_url, name)
 
-    Args:
-        broker: the target.
-        software: the client software.
-        count: how many of its connections are open.
-        when: what happened before, for the reader of a failure.
-    """
-    url = broker.running.metrics_url
-    assert url is not None
+
+def miscount(broker: Broker, software: Software, count: int) -> Callable[[], str]:
+    """Return a function that returns what is wrong with the metric's count of a client software."""
     expected = {(broker.listener, software.version): count} if count else {}
-    counted = poll_until(lambda: connections_of(url, software.name), expected)
-    with violation_context(when, f"software {software.name}, version {software.version}"):
-        assert counted == expected, miscount(counted, expected)
+
+    def problem() -> str:
+        counted = counts_of(gauges(broker, software.name), listener=broker.listener)
+        return "" if counted == expected else wrong_count(counted, expected)
+
+    return problem
 
 
-def miscount(counted: Counts, expected: Counts) -> str:
+def wrong_count(counted: Counts, expected: Counts) -> str:
     """Say that the metric has other counts than there are connections."""
     return f"the metric counts {counted}, but {expected} are open"
+
+
+def remaining_gauge(broker: Broker, software: Software) -> str:
+    """Return what is wrong with a metric that has to be gone, by the text of the KIP."""
+    return STILL_THERE if gauges(broker, software.name) else ""
+
+
+def misnamed_bean(broker: Broker, software: Software) -> str:
+    """Return what is wrong with the names of the metric's beans."""
+    problems = (bean_problem(each, broker.listener) for each in gauges(broker, software.name))
+    return next(filter(None, problems), "")
+
+
+def assert_soon(read: Callable[[], str], *, software: Software, when: str) -> None:
+    """Wait until nothing is wrong with the metric of a client software.
+
+    Args:
+        read: returns what is wrong; empty if nothing is.
+        software: the client software.
+        when: what happened before, for the reader of a failure.
+    """
+    problem = poll_until(read, "")
+    with violation_context(when, f"software {software.name}, version {software.version}"):
+        assert not problem, problem
 
 
 def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> bool:
     """Return whether a connection that continues without a name adds one to the count of unknown software."""
 
     def unknown() -> int:
-        assert broker.running.metrics_url is not None
-        counts = connections_of(broker.running.metrics_url, UNKNOWN.name)
+        counts = counts_of(gauges(broker, UNKNOWN.name), listener=broker.listener)
         return counts.get((broker.listener, UNKNOWN.version), 0)
 
     connection.converse([named])
@@ -81,16 +110,25 @@ def becomes_unknown(broker: Broker, connection: Connection, named: Request) -> b
     return poll_until(unknown, expected) == expected
 
 
+@contextmanager
+def named_connection(broker: Broker, named: Request, *, early: bool) -> Iterator[Connection]:
+    """Open a connection and name its software; `early` does so before SASL authentication, where there is one."""
+    is_early = early and broker.asks_for_authentication
+    with broker.connect(authenticate=not is_early) as connection:
+        connection.converse([named])
+        if is_early:
+            assert broker.running.sasl is not None
+            connection.authenticate(broker.running.sasl)
+        yield connection
+
+
 def log_problem(broker: Broker, path: Path, client_id: str, software: Software) -> str:
     """Return what is wrong with the log entry of a request once the time is up; empty as soon as nothing is."""
 
     def read() -> str:
         broker.check_alive()
         lines = path.read_text("utf-8", "replace").splitlines() if path.exists() else []
-        entries = [line for line in lines if client_id in line]
-        if not entries:
-            return NO_ENTRY
-        return "" if any(software.name in entry for entry in entries) else SOFTWARE_NOT_NAMED
+        return entry_problem([line for line in lines if client_id in line], software)
 
     return poll_until(read, "", limit_s=SLOWEST_LOG_S)
 
@@ -102,15 +140,21 @@ def log_problem(broker: Broker, path: Path, client_id: str, software: Software) 
 @example(versions=[3])
 @example(versions=[3, 3, 3])
 def test_open_connections_are_counted_by_software(broker: Broker, versions: list[int]) -> None:
-    """The metric counts the open connections of a client software, and is gone after the last one closes."""
+    """The metric counts the open connections of a client software under the KIP's name, and none after the last one closes."""
     software = Software(fresh_name(), "1.0")
     with ExitStack() as opened:
         for version in versions:
             connection = opened.enter_context(broker.connect())
             served = min(version, broker.max_version)
             connection.converse([build_request(version=served, software=software)])
-        assert_counted(broker, software, len(versions), when=WHILE_OPEN)
-    assert_counted(broker, software, 0, when=ONCE_CLOSED)
+        counted = miscount(broker, software, len(versions))
+        assert_soon(counted, software=software, when=WHILE_OPEN)
+        named = partial(misnamed_bean, broker, software)
+        assert_soon(named, software=software, when=WHILE_OPEN)
+    assert_soon(miscount(broker, software, 0), software=software, when=ONCE_CLOSED)
+    if broker.profile.traits.unused_metrics_removed:
+        gone = partial(remaining_gauge, broker, software)
+        assert_soon(gone, software=software, when=ONCE_CLOSED)
 
 
 @pytest.mark.malformed
@@ -119,51 +163,80 @@ def test_open_connections_are_counted_by_software(broker: Broker, versions: list
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     version=FLEXIBLE_VERSIONS,
-    later=st.sampled_from(("another name", "an illegal name", "no name")),
+    later=st.sampled_from(("another name", "another version", "an illegal name", "no name")),
 )
 @example(version=3, later="another name")
+@example(version=3, later="another version")
 @example(version=3, later="an illegal name")
 @example(version=3, later="no name")
 def test_last_name_counts_for_the_connection(broker: Broker, version: int, later: str) -> None:
     """A connection counts under its last name; a refused one changes nothing, a nameless version makes it unknown."""
     assume(version <= broker.max_version)
     first, second = Software(fresh_name(), "1.0"), Software(fresh_name(), "2.0")
+    if later == "another version":
+        second = Software(first.name, "2.0")
     sent, first_count, second_count = {
         "another name": (build_request(version=version, software=second), 0, 1),
+        "another version": (build_request(version=version, software=second), 0, 1),
         "an illegal name": (build_request(version=version, software=ILLEGAL), 1, 0),
         "no name": (NAMELESS, 0, 0),
     }[later]
     named = build_request(version=version, software=first)
     with broker.connect() as connection:
         connection.converse([named])
-        assert_counted(broker, first, 1, when=AFTER_FIRST_NAME)
+        assert_soon(miscount(broker, first, 1), software=first, when=AFTER_FIRST_NAME)
         connection.converse([sent])
-        assert_counted(broker, first, first_count, when=f"the first name, after {later}")
-        assert_counted(broker, second, second_count, when=f"the second name, after {later}")
+        if second.name != first.name:
+            when = f"the first name, after {later}"
+            assert_soon(miscount(broker, first, first_count), software=first, when=when)
+        when = f"the second name, after {later}"
+        assert_soon(miscount(broker, second, second_count), software=second, when=when)
         if sent is NAMELESS:
             # During the first attempt, a connection that closed a moment ago may still be counted.
             counted = any(becomes_unknown(broker, connection, named) for _ in range(2))
             assert counted, f"after {later}: the connection is not counted as unknown"
 
 
-@pytest.mark.needs("request_log")
-@pytest.mark.clause("KIP-511.request-log")
+@pytest.mark.needs("metrics")
+@pytest.mark.listeners(*SASL_LISTENERS)
+@pytest.mark.clause("KIP-511.name-attached-to-connection")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(version=FLEXIBLE_VERSIONS)
 @example(version=3)
-def test_request_log_names_the_software(broker: Broker, version: int) -> None:
-    """The request log names a connection's software for requests after the one that named it."""
+def test_name_given_before_authentication_counts_after_it(broker: Broker, version: int) -> None:
+    """A connection that names its software before SASL authentication counts under that name after it."""
+    assume(version <= broker.max_version)
+    software = Software(fresh_name(), "1.0")
+    named = build_request(version=version, software=software)
+    with named_connection(broker, named, early=True):
+        assert_soon(miscount(broker, software, 1), software=software, when=AFTER_EARLY_NAME)
+
+
+@pytest.mark.needs("request_log")
+@pytest.mark.clause("KIP-511.request-log")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(version=FLEXIBLE_VERSIONS, early=st.booleans(), choice=st.integers(0, 3))
+@example(version=3, early=False, choice=0)
+@example(version=3, early=True, choice=1)
+def test_request_log_names_the_software(
+    broker: Broker, version: int, early: bool, choice: int
+) -> None:
+    """The request log has the name and version of a connection's software for the other APIs that it requests."""
     assume(version <= broker.max_version)
     running = broker.running
     assert running.administration is not None
     assert running.request_log is not None
-    software, client_id = Software(fresh_name(), "1.0"), fresh_name()
+    software, client_id = Software(fresh_name(), fresh_name()), fresh_name()
+    named = build_request(version=version, software=software)
+    # ApiVersions would have the software in its own body, or make the connection's software unknown.
+    other = reading_request(broker, client_id, choice)
     with running.administration.log_requests():
-        with broker.connect() as connection:
-            connection.converse([build_request(version=version, software=software)])
-            # The request that names the software has the name in its body; this one does not contain it.
-            (following,) = connection.converse([build_request(version=0, client_id=client_id)])
-        assert_error(following, ErrorCode.NONE)
+        with named_connection(broker, named, early=early) as connection:
+            (following,) = connection.converse([other])
+        if following.outcome is not Outcome.ANSWER:
+            raise HarnessError(
+                f"a request of another API is not answered (judged by {SERVED}): {summary_of(following)}"
+            )
         problem = log_problem(broker, running.request_log, client_id, software)
     with violation_context(IN_THE_LOG, f"software {software.name}, client id {client_id}"):
         assert not problem, problem

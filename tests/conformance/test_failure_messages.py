@@ -8,6 +8,12 @@ from typing import Any, cast
 
 import pytest
 
+from conformance.assertions.client_software import (
+    NO_ENTRY,
+    NOT_IN_THE_FIELD,
+    OTHER_SOFTWARE,
+    SOFTWARE_NOT_NAMED,
+)
 from conformance.assertions.judging import Unjudged, violation_context
 from conformance.brokers import test_software_metrics as metrics
 from conformance.mutation.properties import all_properties
@@ -19,6 +25,14 @@ from strategies.odd_requests import build_with_client_id_bytes, build_with_tags
 from strategies.software_names import Software
 
 NAMED = Software("c.1", "1.0")
+AS_TEXT = (
+    "Completed request:RequestHeader(apiKey=METADATA, clientId=client-1) -- {{}},"
+    "clientInformation:ClientInformation(softwareName={}, softwareVersion={})\n"
+)
+AS_JSON = (
+    'Completed request:{{"requestHeader":{{"clientId":"client-1"}},'
+    '"clientInformation":{{"softwareName":"{}","softwareVersion":"{}"}}}}\n'
+)
 OUT_OF_ORDER = build_with_tags(3, "header", (101, 100))
 NOT_UTF_8 = build_with_client_id_bytes(0, b"\x00\x02\xffa")
 
@@ -105,10 +119,14 @@ class _Alive:
 @pytest.mark.parametrize(
     ("log", "problem"),
     [
-        ("", metrics.NO_ENTRY),
-        ("a request of somebody else, c.1\n", metrics.NO_ENTRY),
-        ("a request of client-1\n", metrics.SOFTWARE_NOT_NAMED),
-        ("a request of client-1 with c.1\n", ""),
+        ("", NO_ENTRY),
+        ("a request of somebody else, c.1\n", NO_ENTRY),
+        ("a request of client-1\n", SOFTWARE_NOT_NAMED),
+        ("a request of client-1 with c.1\n", NOT_IN_THE_FIELD),
+        (AS_TEXT.format("c.1", "1.0"), ""),
+        (AS_JSON.format("c.1", "1.0"), ""),
+        (AS_TEXT.format("c.1", "unknown"), OTHER_SOFTWARE),
+        (AS_JSON.format("c.10", "1.0"), OTHER_SOFTWARE),
     ],
 )
 def test_a_missing_log_entry_is_another_failure(
@@ -119,4 +137,5 @@ def test_a_missing_log_entry_is_another_failure(
     path = tmp_path / "requests.log"
     path.write_text(log)
     broker = cast("Broker", _Alive())
-    assert metrics.log_problem(broker, path, "client-1", NAMED) == problem
+    found = metrics.log_problem(broker, path, "client-1", NAMED)
+    assert found.partition("\n")[0] == problem

@@ -73,6 +73,9 @@ def test_open_connections_are_counted_by_software() -> None:
     for connection in (first, second, third):
         connection.drop()
     assert served.counts() == {}
+    assert served.unused_gauges() == [gauge]
+    served.connect().receive_data(NAMED)
+    assert served.unused_gauges() == []
 
 
 def test_log_has_the_software_known_so_far() -> None:
@@ -141,6 +144,14 @@ def test_metric_is_read_by_pattern(path: str, found: dict[str, float]) -> None:
     document = answer(path, COUNTS)
     assert document["status"] == 200
     assert document["value"] == {bean: {"connections": count} for bean, count in found.items()}
+
+
+def test_key_without_a_value_is_left_out() -> None:
+    """A bean's name has only the keys that have a value."""
+    gauge = Gauge("", ClientSoftware("a.b", "3"), network_processor="", type="other")
+    document = answer("/jolokia/read/kafka.server:clientSoftwareName=a.b,*/connections", {gauge: 0})
+    bean = "kafka.server:clientSoftwareName=a.b,clientSoftwareVersion=3,type=other"
+    assert document["value"] == {bean: {"connections": 0.0}}
 
 
 @pytest.mark.parametrize(

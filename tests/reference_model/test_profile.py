@@ -51,6 +51,7 @@ NEWEST = {
     "early_end_loses_answers": False,
     "early_end_may_hang": False,
     "answer_precedes_pause": True,
+    "unused_metrics_removed": False,
     "sasl_frame_bytes_max": 524288,
     "sasl_versions_once": True,
     "sasl_handshake_max": 1,
@@ -151,11 +152,12 @@ def test_zookeeper_brokers_list_an_api_that_they_refuse() -> None:
 
 
 def test_kip_text_differs_where_its_file_says() -> None:
-    """By the text, ids are checked everywhere and listed APIs are served; the rest is as in the release."""
+    """By the text, ids are checked everywhere, listed APIs are served and unused metrics removed; the rest is as in the release."""
     text = {
         "ids_checked": True,
         "ids_checked_before_authentication": True,
         "refused_listed": (),
+        "unused_metrics_removed": True,
     }
     for listener in ("plaintext", "controller"):
         expected = asdict(traits_of("4.4.0", listener=listener)) | text

@@ -15,7 +15,7 @@ import pytest
 
 from fixtures.client.running_broker import TlsFiles
 from fixtures.kafka_setup.certificates import write_certificates
-from fixtures.kafka_setup.connection_metrics import connections_of
+from fixtures.kafka_setup.connection_metrics import counts_of, gauges_of
 from fixtures.launchers.built_in import certificate_options
 from fixtures.polling import poll_until
 from reference_model.profile import profile_of
@@ -188,8 +188,9 @@ def test_metric_counts_connections(certificates: TlsFiles) -> None:
         with connect(ports["plaintext"]) as client:
             client.sendall(build_request(version=3, software=Software("counted", "7")).data)
             read(client, 10)
-            assert connections_of(url, "counted") == {("plaintext", "7"): 1}
-        assert poll_until(lambda: len(connections_of(url, "counted")), 0) == 0
+            counted = counts_of(gauges_of(url, "counted"), listener="ssl")
+            assert counted == {("plaintext", "7"): 1}
+        assert poll_until(lambda: len(gauges_of(url, "counted")), 0) == 0
 
 
 def test_throttled_connection_is_answered_before_it_waits() -> None:

@@ -1,0 +1,113 @@
+"""Where a client's software appears: what is wrong with the metric's beans, and with an entry of the request log."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from conformance.assertions.other_apis import advertised_table
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.errors import HarnessError
+from fixtures.kafka_setup.connection_metrics import Gauge
+from fixtures.under_test.broker import Broker
+from strategies.minimal_requests import minimal_request
+from strategies.software_names import Software
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    DESCRIBE_QUORUM_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+)
+from wire.exchange import Request
+
+READING_KEYS = (METADATA_KEY, LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY, DESCRIBE_QUORUM_KEY)
+"""APIs whose requests only read; each listener serves one of them."""
+BEAN_KEYS = {
+    "clientSoftwareName",
+    "clientSoftwareVersion",
+    "listener",
+    "networkProcessor",
+    "type",
+}
+BEAN_TYPE = "socket-server-metrics"
+OTHER_KEYS = "a bean of the metric has other keys than the KIP's"
+OTHER_LISTENER = "a bean of the metric names another listener"
+NO_PROCESSOR = "the networkProcessor of a bean of the metric is not a number"
+OTHER_TYPE = f"the type of a bean of the metric is not {BEAN_TYPE}"
+NO_ENTRY = "it has no entry for the request"
+SOFTWARE_NOT_NAMED = "its entry for the request does not name the software"
+NOT_IN_THE_FIELD = "its entry for the request names the software, but not in clientInformation"
+OTHER_SOFTWARE = "the clientInformation of its entry for the request has another name or version"
+_IN_TEXT = re.compile(r"clientInformation:\w+\(softwareName=(.*?), softwareVersion=(.*?)\)")
+"""How Kafka writes the field up to 2.7; since then an entry is JSON."""
+
+
+def bean_problem(gauge: Gauge, listener: str) -> str:
+    """Return what is wrong with the name of a bean of the metric; empty if nothing is.
+
+    Args:
+        gauge: the bean.
+        listener: the listener that its connections belong to.
+    """
+    keys = gauge.keys
+    problems = {
+        OTHER_KEYS: keys.keys() != BEAN_KEYS,
+        OTHER_LISTENER: keys.get("listener", "").lower() != listener,
+        NO_PROCESSOR: not keys.get("networkProcessor", "").isdecimal(),
+        OTHER_TYPE: keys.get("type") != BEAN_TYPE,
+    }
+    found = next((problem for problem, holds in problems.items() if holds), "")
+    return f"{found}\n{gauge.bean}" if found else ""
+
+
+def reading_request(broker: Broker, client_id: str, choice: int) -> Request:
+    """Return a request of an API other than ApiVersions that the target lists, and that only reads.
+
+    Args:
+        broker: the target.
+        client_id: the request's client id.
+        choice: which of these APIs; any number.
+
+    Raises:
+        HarnessError: the target lists none of them, or its table cannot be read.
+    """
+    newest = {entry.api_key: entry.max_version for entry in advertised_table(broker)}
+    found = (api_catalogue().nearest(key, newest[key]) for key in READING_KEYS if key in newest)
+    there = [each for each in found if each is not None]
+    if not there:
+        raise HarnessError("the table lists no API that only reads, so no other request is logged")
+    api, version = there[choice % len(there)]
+    return minimal_request(api, version, client_id=client_id)
+
+
+def entry_problem(entries: Iterable[str], software: Software) -> str:
+    """Return what is wrong with the log's entries for one request; empty if one of them is right."""
+    problem = NO_ENTRY
+    for entry in entries:
+        problem = _problem_of_entry(entry, software)
+        if not problem:
+            break
+    return problem
+
+
+def _problem_of_entry(entry: str, software: Software) -> str:
+    if software.name not in entry:
+        return SOFTWARE_NOT_NAMED
+    logged = software_in(entry)
+    if logged is None:
+        return NOT_IN_THE_FIELD
+    return "" if logged == software else f"{OTHER_SOFTWARE}\n{logged}"
+
+
+def software_in(entry: str) -> Software | None:
+    """Return the software in the field clientInformation of a log entry; None if it has no such field."""
+    written = _IN_TEXT.search(entry)
+    if written is not None:
+        return Software(written[1], written[2])
+    with suppress(ValueError, KeyError, TypeError):
+        field: Mapping[str, Any] = json.loads(entry[entry.index("{") :])["clientInformation"]
+        return Software(str(field["softwareName"]), str(field["softwareVersion"]))
+    return None
