@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from reference_model.clients.script import (
     Answer,
     ConnectionScript,
-    NodeScript,
     Range,
     Script,
     Table,
@@ -22,7 +21,6 @@ from reference_model.clients.script import (
     healthy_ranges,
     one_node,
 )
-from reference_model.listeners import PLAINTEXT, SASL_LISTENERS
 from strategies.weights import as_one
 from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
@@ -80,8 +78,13 @@ def old_versions() -> st.SearchStrategy[int]:
 
 
 def brokers_that_name_their_range() -> st.SearchStrategy[Script]:
-    """Brokers up to v0, v1 or v2 that refuse a newer version with their range."""
-    return old_versions().map(broker_up_to)
+    """Brokers up to any version but the newest, which refuse a newer one with their range."""
+    return st.integers(0, NEWEST_VERSION - 1).map(broker_up_to)
+
+
+def brokers_that_name_flexible_versions() -> st.SearchStrategy[Script]:
+    """Brokers that refuse the newest version and support an older one that has the client's name."""
+    return st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION - 1).map(broker_up_to)
 
 
 def brokers_before_named_ranges() -> st.SearchStrategy[Script]:
@@ -225,10 +228,31 @@ def listed_metadata(script: Script) -> str:
     return " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version of it"
 
 
-def brokers_with_lower_metadata() -> st.SearchStrategy[Script]:
-    """Brokers that support Metadata from v0 up to some version."""
+def broker_with_older_apis(low: int, high: int, newest: int) -> Script:
+    """Return a script of a broker that supports a range of Metadata, and other APIs up to a version.
+
+    Args:
+        low: the lowest version of Metadata.
+        high: its highest version.
+        newest: the highest version of every other API, if the healthy broker supports a higher one.
+    """
+    others = (
+        (key, lowest, min(highest, max(lowest, newest)))
+        for key, lowest, highest in healthy_ranges()
+        if key not in (METADATA_KEY, API_VERSIONS_KEY)
+    )
+    return broker_with(Table(changed=((METADATA_KEY, low, high), *others)))
+
+
+def brokers_with_older_apis() -> st.SearchStrategy[Script]:
+    """Brokers that support a part of the versions of Metadata, from v0 or later on, and few versions of other APIs."""
     highs = st.integers(0, NEWEST_METADATA)
-    return highs.map(lambda high: broker_with(metadata_ranges(0, high)))
+    ranges = highs.flatmap(lambda high: st.tuples(st.integers(0, high), st.just(high)))
+    return st.builds(
+        lambda ends, newest: broker_with_older_apis(ends[0], ends[1], newest),
+        ranges,
+        st.integers(0, 8),
+    )
 
 
 def tables_without_overlap() -> st.SearchStrategy[Table]:
@@ -293,67 +317,3 @@ def brokers_of_the_future() -> st.SearchStrategy[Script]:
         throttle_time_ms=st.sampled_from((0, 1)),
     )
     return answers.map(lambda answer: one_node(answer, timeout_ms=SUCCESS_MS))
-
-
-# Several connections and several nodes.
-
-
-def changing_table(
-    later: Table, *, listener: str = PLAINTEXT, options: tuple[str, ...] = ()
-) -> Script:
-    """Return a script whose broker closes its first connection after two responses, and then has another table.
-
-    Args:
-        later: the other table.
-        listener: the security of the connections.
-        options: the client's options.
-    """
-    return all_connections(
-        ConnectionScript(closes_after=4 if listener in SASL_LISTENERS else 2),
-        ConnectionScript(answers=(Answer(table=later),)),
-        listener=listener,
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=ENOUGH_RESPONSES,
-        options=options,
-    )
-
-
-def two_nodes_with(table: Table) -> Script:
-    """Return a script of two brokers, of which the second has another table; each closes after two responses."""
-    first = ConnectionScript(closes_after=2)
-    second = ConnectionScript(answers=(Answer(table=table),), closes_after=2)
-    return Script(
-        nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=ENOUGH_RESPONSES + 2,
-    )
-
-
-def lower_tables() -> st.SearchStrategy[Table]:
-    """Tables with fewer versions of Metadata than the healthy one."""
-    highs = st.integers(0, NEWEST_METADATA - 1)
-    return highs.map(lambda high: metadata_ranges(0, high)) | st.sampled_from(
-        (Table(base="0.10.0.1"), Table(base="2.8.2"))
-    )
-
-
-def brokers_that_change() -> st.SearchStrategy[Script]:
-    """Brokers whose table changes between two connections or two nodes."""
-    return lower_tables().map(changing_table) | lower_tables().map(two_nodes_with)
-
-
-def brokers_that_close() -> st.SearchStrategy[Script]:
-    """Healthy brokers that close each connection after some responses, so that the client connects again."""
-    return st.integers(1, 3).map(closing_broker)
-
-
-def closing_broker(closes_after: int) -> Script:
-    """Return a script of a healthy broker that closes each connection after some responses."""
-    return all_connections(
-        ConnectionScript(closes_after=closes_after),
-        timeout_ms=SUCCESS_MS,
-        keeps_asking=True,
-        ends_after=closes_after + ENOUGH_RESPONSES,
-    )

@@ -16,7 +16,11 @@ from reference_model.clients.script import (
 )
 from strategies.broker_scripts import ENOUGH_RESPONSES, SUCCESS_MS
 from strategies.nonsense_scripts import healing_connections
-from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK, NEWEST_VERSION
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_CLUSTER_CHECK,
+    NEWEST_VERSION,
+)
 from wire.error_codes import ErrorCode
 
 ENOUGH_WITHOUT_THE_CHECK = 20
@@ -61,16 +65,18 @@ def cluster_ids() -> st.SearchStrategy[str]:
 
 
 def healthy_clusters(*options: str) -> st.SearchStrategy[Script]:
-    """Healthy clusters of one to three brokers.
+    """Healthy clusters of one to three brokers; if the client has options, some of them are so old that they have no ids.
 
     Args:
         options: the client's options.
     """
+    old = range(FIRST_FLEXIBLE_VERSION if options else 0)
     return st.builds(
         healthy_cluster,
         nodes=st.integers(1, 3),
         cluster_id=cluster_ids(),
         options=st.just(options),
+        newest=st.sampled_from((NEWEST_VERSION, *old)),
     )
 
 

@@ -22,9 +22,12 @@ from conformance.assertions.play_summary import (
 )
 from fixtures.errors import HarnessError
 from reference_model.clients.limits import left_open, loop_in
-from reference_model.clients.moves import History
+from reference_model.clients.moves import SASL_KEYS, History, api_name
 from reference_model.clients.oracle import begins_below, forbidden_moves
 from reference_model.clients.script import Script
+from reference_model.clients.software_rules import software_named_in
+from wire.api_keys import METADATA_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
 NOT_STARTED = (126, 127)
@@ -49,6 +52,10 @@ class RegisteredClient(Protocol):
     @property
     def can_ask_again(self) -> bool:
         """Whether it can be told to ask again and again."""
+
+    @property
+    def version(self) -> str:
+        """The version of its library; empty for a foreign command."""
 
     @property
     def cluster_check(self) -> bool:
@@ -108,6 +115,17 @@ def newest_api_versions(play: Play) -> int:
     return max(play.recording.versions_of_api_versions, default=-1)
 
 
+def got_flexible_table(play: Play) -> bool:
+    """Return whether a client was sent a response to a flexible version of ApiVersions that its broker supports."""
+    return any(
+        each.is_about_versions
+        and each.api_version >= FIRST_FLEXIBLE_VERSION
+        and each.is_served
+        and each.response
+        for each in play.recording.requests
+    )
+
+
 def assert_allowed(play: Play, *clauses: str) -> None:
     """Fail if a client made a move that one of the clauses forbids."""
     moves = [move for move in forbidden_moves(play.recording) if move.clause in clauses]
@@ -144,6 +162,51 @@ def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
     newest = newest_metadata(play)
     assert newest == expected, (
         f"the client sends Metadata up to v{newest}, and not up to v{expected}, {why}"
+    )
+
+
+def assert_newest_of_other_apis(play: Play, healthy: Play) -> None:
+    """Fail unless the client sends the newest common version of each API other than Metadata and those of SASL.
+
+    Versions outside the range of the broker's table do not count: another clause judges them.
+
+    Args:
+        play: a play in which the broker has one table.
+        healthy: the play that shows the newest version of each API that the client knows.
+    """
+    table = next(iter(play.recording.script.answers)).table
+    for api_key, usual in newest_versions(healthy).items():
+        ranges = table.ranges_of(api_key)
+        sent = newest_versions(play).get(api_key)
+        if sent is None or not ranges or api_key == METADATA_KEY:
+            continue
+        common = min(ranges[0][1], usual)
+        assert not ranges[0][0] <= sent < common, (
+            f"the client sends {api_name(api_key)} up to v{sent}, and not up to v{common}, which both sides know"
+        )
+
+
+def newest_versions(play: Play) -> dict[int, int]:
+    """Return the newest version of each API that a client sent, other than ApiVersions and those of SASL, by key."""
+    newest: dict[int, int] = {}
+    for each in play.recording.requests:
+        if not each.is_about_versions and each.api_key not in SASL_KEYS:
+            newest[each.api_key] = max(each.api_version, newest.get(each.api_key, 0))
+    return newest
+
+
+def assert_names_version(play: Play, version: str) -> None:
+    """Fail unless the software version that the client sends contains the version of its library.
+
+    A library on top of another one may name both.
+
+    Args:
+        play: the play.
+        version: the library's version; empty if it is not known.
+    """
+    software = software_named_in(play.recording)
+    assert software is None or version in software[1], (
+        f"the client names its version {software[1]!r}, but version {version} is installed"
     )
 
 

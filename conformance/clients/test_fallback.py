@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
@@ -12,6 +12,7 @@ from conformance.assertions.client_moves import (
     assert_ends_by_itself,
     assert_newest_metadata,
     assert_works,
+    got_flexible_table,
     newest_metadata,
     played,
 )
@@ -20,6 +21,7 @@ from strategies.broker_scripts import (
     REFUSAL_WITHOUT_RANGE,
     broker_up_to,
     brokers_before_named_ranges,
+    brokers_that_name_flexible_versions,
     brokers_that_name_their_range,
     brokers_with_odd_ranges,
     brokers_with_useless_ranges,
@@ -68,12 +70,28 @@ def test_useless_range_is_no_reason_to_repeat(client: ClientUnderTest, script: S
 @given(script=brokers_that_name_their_range())
 @example(script=broker_up_to(0))
 @example(script=broker_up_to(2))
+@example(script=broker_up_to(3))
+@example(script=broker_up_to(4))
 def test_client_uses_the_named_range(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker that refuses its version and names an older range."""
     with played(client, script) as play:
         assert_bounded(play)
         assert_allowed(play, "KIP-511.client-uses-named-range")
-        assert_works(play)
+        # Whether a client can read a table in a flexible version is another clause.
+        if not got_flexible_table(play):
+            assert_works(play)
+
+
+@pytest.mark.needs("sends_v4")
+@pytest.mark.clause("KIP-511.client-uses-newest-named-version")
+@given(script=brokers_that_name_flexible_versions())
+@settings(max_examples=2)
+@example(script=broker_up_to(3))
+@example(script=broker_up_to(4))
+def test_client_keeps_its_name_in_an_older_version(client: ClientUnderTest, script: Script) -> None:
+    """A client continues with the newest version that a refusal names, if that one has the client's name."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-511.client-uses-newest-named-version")
 
 
 @pytest.mark.malformed

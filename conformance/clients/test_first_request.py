@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
     assert_allowed,
     assert_begins_with_newest,
+    assert_names_version,
     assert_works,
+    got_flexible_table,
     newest_api_versions,
     played,
 )
 from reference_model.clients.script import Answer, Script, one_node
-from strategies.broker_scripts import (
-    SUCCESS_MS,
-    broker_up_to,
+from strategies.broker_scripts import SUCCESS_MS, broker_up_to, flexible_brokers
+from strategies.connection_scripts import (
     brokers_that_close,
+    brokers_up_to_any_version,
     closing_broker,
-    flexible_brokers,
+    two_old_nodes,
 )
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 
 @pytest.mark.needs("asks_versions")
@@ -47,6 +48,33 @@ def test_client_names_itself_legally(client: ClientUnderTest, script: Script) ->
 
 
 @pytest.mark.needs("sends_v3")
+@pytest.mark.clause("KIP-511.client-names-itself-truly")
+@given(script=brokers_that_close())
+@settings(max_examples=2)
+@example(script=closing_broker(1))
+@example(script=broker_up_to(3))
+def test_client_names_itself_truly(client: ClientUnderTest, script: Script) -> None:
+    """A client names the installed version of its library, and the same software on all connections."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-511.client-names-itself-truly")
+        assert_names_version(play, client.client.version)
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-requests-decode")
+@given(script=brokers_up_to_any_version())
+@example(script=broker_up_to(5))
+@example(script=broker_up_to(3))
+@example(script=broker_up_to(0))
+@example(script=two_old_nodes(2))
+@example(script=two_old_nodes(4))
+def test_request_has_the_layout_of_its_version(client: ClientUnderTest, script: Script) -> None:
+    """Header and body of each ApiVersions request decode; versions 0 to 2 have no body."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-requests-decode")
+
+
+@pytest.mark.needs("sends_v3")
 @pytest.mark.clause("KIP-511.client-reads-fixed-header")
 @given(script=flexible_brokers())
 @example(script=broker_up_to(5))
@@ -56,12 +84,5 @@ def test_client_names_itself_legally(client: ClientUnderTest, script: Script) ->
 def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Script) -> None:
     """A client that got a table in a flexible version, with a response header without tags, works."""
     with played(client, script) as play:
-        got_flexible_table = any(
-            each.is_about_versions
-            and each.api_version >= FIRST_FLEXIBLE_VERSION
-            and each.is_served
-            and each.response
-            for each in play.recording.requests
-        )
-        if got_flexible_table:
+        if got_flexible_table(play):
             assert_works(play)

@@ -10,6 +10,7 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
     assert_newest_metadata,
+    assert_newest_of_other_apis,
     assert_reports_error,
     assert_sends_no_metadata,
     assert_works,
@@ -22,16 +23,20 @@ from strategies.broker_scripts import (
     FAILURE_MS,
     SUCCESS_MS,
     broker_with,
+    broker_with_older_apis,
     brokers_of_the_future,
-    brokers_that_change,
-    brokers_with_lower_metadata,
     brokers_with_metadata_ranges,
+    brokers_with_older_apis,
     brokers_without_overlap,
-    changing_table,
     listed_metadata,
-    lower_tables,
     metadata_ranges,
     range_of_metadata,
+)
+from strategies.connection_scripts import (
+    brokers_that_change,
+    changing_table,
+    downgraded_broker,
+    lower_tables,
     two_nodes_with,
 )
 
@@ -73,11 +78,12 @@ def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None
 
 @pytest.mark.needs("asks_versions", "asks_metadata")
 @pytest.mark.clause("KIP-35.client-prefers-newest")
-@given(script=brokers_with_lower_metadata())
+@given(script=brokers_with_older_apis())
 @example(script=broker_with(metadata_ranges(0, 4)))
 @example(script=broker_with(metadata_ranges(0, 5)))
+@example(script=broker_with_older_apis(2, 6, 0))
 def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) -> None:
-    """A client sends the broker's newest version of Metadata if that is below its own newest."""
+    """A client sends the broker's newest version of each API if that is below its own newest."""
     with played(client, script) as play:
         usual = newest_metadata(client.healthy)
         assert usual is not None
@@ -85,6 +91,7 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
         # Another clause judges versions outside the range.
         if newest is not None and newest <= high:
             assert_newest_metadata(play, min(high, usual), "which both sides know")
+        assert_newest_of_other_apis(play, client.healthy)
 
 
 @pytest.mark.needs("asks_versions")
@@ -92,6 +99,7 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @given(script=brokers_that_change())
 @example(script=changing_table(metadata_ranges(0, 4)))
 @example(script=two_nodes_with(metadata_ranges(0, 4)))
+@example(script=downgraded_broker(2))
 @example(script=changing_table(Table(base="2.8.2")))
 def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection, and uses no other table there."""

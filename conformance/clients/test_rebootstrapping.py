@@ -104,6 +104,7 @@ def test_misrouted_client_recovers(client: ClientUnderTest, script: Script) -> N
 @given(script=healthy_clusters("without_cluster_check"))
 @example(script=healthy_cluster(options=("without_cluster_check",)))
 @example(script=healthy_cluster(nodes=2, options=("without_cluster_check",)))
+@example(script=healthy_cluster(newest=2, options=("without_cluster_check",)))
 def test_client_that_may_not_compare_ids_sends_none(
     client: ClientUnderTest, script: Script
 ) -> None:
@@ -117,6 +118,7 @@ def test_client_that_may_not_compare_ids_sends_none(
 @pytest.mark.clause("KIP-1242.check-can-be-disabled")
 @given(script=healthy_clusters("without_rebootstrap"))
 @example(script=healthy_cluster(options=("without_rebootstrap",)))
+@example(script=healthy_cluster(newest=0, options=("without_rebootstrap",)))
 def test_client_that_cannot_rebootstrap_sends_no_ids(
     client: ClientUnderTest, script: Script
 ) -> None:

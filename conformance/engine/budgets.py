@@ -23,11 +23,17 @@ def examples_on(listener: str, listeners: tuple[str, ...], max_examples: int) ->
 
 
 CLIENT_EXAMPLES = 6
-DEEP_CLIENT_EXAMPLES = 60
 """Examples that a property draws for a client. Each starts a process and may wait for seconds, so there are few; the
 pinned examples have the main cases of every clause."""
+MORE_IN_DEEP_RUNS = 10
 
 
-def client_examples(tier: str) -> int:
-    """Return how many examples are drawn for a client in a tier, not counting the pinned ones."""
-    return DEEP_CLIENT_EXAMPLES if tier == "deep" else CLIENT_EXAMPLES
+def client_examples(max_examples: int, tier: str = "standard") -> int:
+    """Return how many examples are drawn for a client in a tier, not counting the pinned ones.
+
+    Args:
+        max_examples: the property's own number of examples, which may be lower than the usual one.
+        tier: the tier.
+    """
+    usual = min(max_examples, CLIENT_EXAMPLES)
+    return usual * MORE_IN_DEEP_RUNS if tier == "deep" else usual

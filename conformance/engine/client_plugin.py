@@ -77,7 +77,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     JUDGE.set(judge)
     JUDGE_EXAMPLE.set(judge.judge)
     try:
-        with max_examples_changed(test, lambda _: client_examples(tier_of(item.config))):
+        with max_examples_changed(test, partial(client_examples, tier=tier_of(item.config))):
             result = yield
         INTERRUPTS.check()
         judge.raise_first()

@@ -82,6 +82,7 @@ NEEDS: Mapping[str, ClientNeed] = {
     ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
+    "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),
     "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),
     "cluster_check": ClientNeed(
         lambda client: client.client.cluster_check,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ def scripts_of(
     try:
         for item in items:
             test = item.obj  # type: ignore[attr-defined]
-            with max_examples_changed(test, lambda _: client_examples(tier)):
+            with max_examples_changed(test, partial(client_examples, tier=tier)):
                 test(client=client)
     finally:
         JUDGE_EXAMPLE.reset(token)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from conformance.engine.budgets import CLIENT_EXAMPLES
+from conformance.engine.budgets import client_examples
 from conformance.engine.client_prerequisites import why_not_applicable
 from conformance.mutation.properties import (
     Property,
@@ -86,7 +86,7 @@ SUBJECTS: Mapping[str, Subject] = {
         properties=client_properties,
         with_fault=_client,
         applies=lambda judged: why_not_applicable(judged.needs, _client("")) is None,
-        examples_of=lambda _: CLIENT_EXAMPLES,
+        examples_of=lambda judged: client_examples(judged.max_examples),
     ),
     MODEL_PROXY: _of_broker(MODEL_PROXY, PROXY_FAULTS, proxy_properties, in_memory_proxy),
     MODEL_INSTANCE_IDS: _of_broker(

@@ -6,21 +6,19 @@ Where the sources are silent, every move is allowed. Rules that need the client'
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from reference_model.clients.id_rules import ID_RULES
 from reference_model.clients.moves import SASL_KEYS, Forbidden, History, Move
 from reference_model.clients.recording import Recording
+from reference_model.clients.software_rules import SOFTWARE_RULES
 from reference_model.clients.told import Tells, Told
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
 HIGHEST_VERSION_OF_ANY_API = 1000
 """Far above the version of any API: a client that sends more has copied the broker's maximum."""
-_NAME = re.compile(r"[a-zA-Z0-9.\-]+")
-"""What either reading of KIP-511 allows: only Apache Kafka's expression refuses a dot or hyphen at an edge."""
 
 _ENDING_CLAUSES = {
     ErrorCode.INVALID_REQUEST: "KIP-511.client-errors-on-42",
@@ -89,6 +87,11 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     if seen.api_version > HIGHEST_VERSION_OF_ANY_API:
         yield "KIP-35.client-uses-overlap", "has a version that no client knows"
     table = move.table
+    if table is None and _replaces_refused_table(move, history):
+        yield (
+            "KIP-35.client-asks-per-connection",
+            "was sent by the table of another connection, after the request for that of its own was refused",
+        )
     is_sasl = seen.api_key in SASL_KEYS and table is not None and seen.api_key not in table.ranges
     if table is None or is_sasl or table.lists(seen.api_key, seen.api_version):
         return
@@ -100,6 +103,20 @@ def _stays_in_range(move: Move, history: History) -> Forbidden:
     yield (
         clause,
         f"was sent although the table of that connection lists {_listed(table, seen.api_key)}",
+    )
+
+
+def _replaces_refused_table(move: Move, history: History) -> bool:
+    """Whether the latest request for the table was refused, and another connection's table lists what was sent.
+
+    A client that takes the broker for one older than ApiVersions sends the lowest version. SASL needs no table.
+    """
+    is_refused = move.latest is not None and move.latest.tells is Tells.REFUSAL
+    return (
+        is_refused
+        and move.request.api_version > 0
+        and move.request.api_key not in SASL_KEYS
+        and _was_right_elsewhere(move, history)
     )
 
 
@@ -163,6 +180,22 @@ def _goes_down(move: Move, history: History) -> Forbidden:
         )
 
 
+def _keeps_newest_named(move: Move, history: History) -> Forbidden:
+    """The version after a refusal is the newest one that the refusal names, if that one has the client's name.
+
+    Versions 0 to 2 have no fields, so nothing is lost among them.
+    """
+    refused = _refusal_before(move, history) if move.request.is_about_versions else None
+    if refused is None or refused.told is None:
+        return
+    named = refused.told.lower_versions(refused.request.api_version)
+    if named and named[-1] >= FIRST_FLEXIBLE_VERSION and move.request.api_version < named[-1]:
+        yield (
+            "KIP-511.client-uses-newest-named-version",
+            f"was sent although the refusal of v{refused.request.api_version} names v{named[-1]}",
+        )
+
+
 def _refusal_before(move: Move, history: History) -> Move | None:
     """Return the refusal that an ApiVersions request follows.
 
@@ -191,21 +224,10 @@ def _leaves_connection(move: Move, history: History) -> Forbidden:
         yield _ENDING_CLAUSES[error], f"was sent after ApiVersions got {error.name} there"
 
 
-def _names_software(move: Move, history: History) -> Forbidden:
-    """Name and version of the software are legal."""
-    seen = move.request
-    if not seen.is_about_versions or seen.api_version < FIRST_FLEXIBLE_VERSION:
-        return
-    if seen.body is None:
-        yield "KIP-511.client-name-valid", f"has a body that cannot be read: {seen.problem}"
-        return
-    names = {
-        "name": seen.body.client_software_name,
-        "version": seen.body.client_software_version,
-    }
-    for what, text in names.items():
-        if not _NAME.fullmatch(text):
-            yield "KIP-511.client-name-valid", f"has an illegal software {what}: {text!r}"
+def _decodes(move: Move, history: History) -> Forbidden:
+    """An ApiVersions request has the header and the body of its version."""
+    if move.request.problem and move.request.is_about_versions:
+        yield "KIP-35.client-requests-decode", f"cannot be decoded: {move.request.problem}"
 
 
 _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
@@ -213,8 +235,10 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _stays_in_range,
     _ignores_table_of_refusal,
     _goes_down,
+    _keeps_newest_named,
     _leaves_connection,
-    _names_software,
+    _decodes,
+    *SOFTWARE_RULES,
     *ID_RULES,
 )
 

@@ -54,6 +54,7 @@ class FakeEntry:
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cluster_check: bool = True
     can_ask_again: bool = True
+    version: str = "1.0"
 
 
 HEALTHY = FakePlay(recording=recorded(asked(4), sent(12)))

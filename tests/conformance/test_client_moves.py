@@ -14,6 +14,8 @@ from conformance.assertions.client_moves import (
     assert_ends_by_itself,
     assert_gives_no_ids,
     assert_keeps_working,
+    assert_names_version,
+    assert_newest_of_other_apis,
     assert_recovers,
     assert_reports_error,
     assert_works,
@@ -26,7 +28,14 @@ from conformance.assertions.play_summary import recovered_after_ms, summary
 from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
 from fixtures.errors import HarnessError
 from reference_model.clients.recording import Recording
-from reference_model.clients.script import EMPTY, HEALTHY_SCRIPT, Answer, Script
+from reference_model.clients.script import (
+    EMPTY,
+    HEALTHY_SCRIPT,
+    Answer,
+    Script,
+    Table,
+    one_node,
+)
 from tests.conformance.client_plays import (
     ABORTED,
     FAILED,
@@ -50,6 +59,16 @@ CLOSED_BY_BROKER = replace(
     CUT_SHORT, connections=(opened(closed_ms=5, closed_by="broker"), opened())
 )
 HEALS = Script(heals_after_ms=700)
+OLD_APIS = one_node(Answer(table=Table(changed=((3, 0, 6), (60, 0, 1), (10, 0, 9)))))
+OLD_TABLE_IS_USED = recorded(
+    asked(4), sent(2), sent(1, api_key=60), sent(0, api_key=17), script=OLD_APIS
+)
+NEWEST_OF_OTHERS = partial(
+    assert_newest_of_other_apis,
+    healthy=FakePlay(
+        recording=recorded(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17))
+    ),
+)
 SILENT_CLIENT = FakeClient(
     healthy=FakePlay(recording=HEALTHY.recording, result=FakeResult(outcome=None))
 )
@@ -94,6 +113,24 @@ def seen(recording: Recording) -> FakePlay:
         ),
         pytest.param(assert_reports_error, ending(outcome=None, exit_status=3), id="exit-status-3"),
         pytest.param(assert_bounded, HEALTHY, id="two-requests"),
+        pytest.param(partial(assert_names_version, version="1.0"), HEALTHY, id="own-version"),
+        pytest.param(
+            partial(assert_names_version, version="2"), seen(recorded(asked(2))), id="no-software"
+        ),
+        pytest.param(
+            partial(assert_names_version, version="2.16.1"),
+            seen(recorded(asked(3, software=("a", "2.16.1-rdkafka-2.16.0")))),
+            id="version-of-another-library-too",
+        ),
+        pytest.param(NEWEST_OF_OTHERS, seen(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
+        pytest.param(
+            NEWEST_OF_OTHERS,
+            seen(recorded(asked(4), sent(3, api_key=60), script=OLD_APIS)),
+            id="outside-the-range",
+        ),
+        pytest.param(
+            NEWEST_OF_OTHERS, seen(recorded(asked(4), sent(1), script=OLD_APIS)), id="only-metadata"
+        ),
         pytest.param(assert_allowed, seen(WRONG_VERSION), id="no-clause"),
         pytest.param(
             lambda play: assert_allowed(play, "KIP-511.client-name-valid"),
@@ -149,6 +186,18 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             ending(outcome=None, signal="SIGKILL", killed_for="memory", peak_rss_mb=4812.3),
             "the client's process uses more memory than it may: 4,812 MB",
             id="memory",
+        ),
+        pytest.param(
+            partial(assert_names_version, version="1.1"),
+            HEALTHY,
+            "the client names its version '1.0', but version 1.1 is installed",
+            id="another-version",
+        ),
+        pytest.param(
+            NEWEST_OF_OTHERS,
+            seen(recorded(asked(4), sent(0, api_key=60), script=OLD_APIS)),
+            "the client sends DescribeCluster up to v0, and not up to v1, which both sides know",
+            id="older-version-of-another-api",
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),

@@ -20,12 +20,12 @@ from reference_model.clients.script import EMPTY, Answer, Script
 from strategies.broker_scripts import (
     broker_up_to,
     broker_with,
-    closing_broker,
     metadata_ranges,
     refusal_with_metadata,
     table_in_every_refusal,
 )
 from strategies.cluster_scripts import healthy_cluster, rebootstrapping, replaced_cluster
+from strategies.connection_scripts import closing_broker
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.nonsense_scripts import healing, refused_for_name, talking_nonsense, without_answer
 from tests.conformance.client_plays import (

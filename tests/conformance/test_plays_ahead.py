@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import example, given, seed, settings
 
-from conformance.engine.budgets import client_examples
+from conformance.engine.budgets import CLIENT_EXAMPLES, client_examples
 from conformance.engine.overlapping import JUDGE_EXAMPLE
 from conformance.engine.plays_ahead import scripts_of
 from conformance.engine.plugin import _judged
@@ -48,10 +48,10 @@ def test_same_scripts_are_drawn_when_they_are_judged() -> None:
     judged: dict[Script, None] = {}
     before = JUDGE_EXAMPLE.set(lambda _, values: judged.update({values["script"]: None}))
     try:
-        with max_examples_changed(property_, lambda _: client_examples(tier)):
+        with max_examples_changed(property_, client_examples):
             property_(client=client)
     finally:
         JUDGE_EXAMPLE.reset(before)
     assert tuple(judged) == ahead
     assert ahead[0] == PINNED
-    assert 2 < len(ahead) <= 1 + client_examples(tier)
+    assert 2 < len(ahead) <= 1 + CLIENT_EXAMPLES

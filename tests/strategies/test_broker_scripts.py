@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -25,18 +26,16 @@ from strategies.broker_scripts import (
     SUCCESS_MS,
     broker_up_to,
     broker_with,
+    broker_with_older_apis,
     brokers_before_named_ranges,
     brokers_of_the_future,
-    brokers_that_change,
-    brokers_that_close,
+    brokers_that_name_flexible_versions,
     brokers_that_name_their_range,
-    brokers_with_lower_metadata,
     brokers_with_metadata_ranges,
     brokers_with_odd_ranges,
+    brokers_with_older_apis,
     brokers_with_useless_ranges,
     brokers_without_overlap,
-    changing_table,
-    closing_broker,
     descending_refusals,
     flexible_brokers,
     listed_metadata,
@@ -58,6 +57,15 @@ from strategies.cluster_scripts import (
     rebootstrapping,
     replaced_cluster,
     swapped_nodes,
+)
+from strategies.connection_scripts import (
+    brokers_that_change,
+    brokers_that_close,
+    brokers_up_to_any_version,
+    changing_table,
+    closing_broker,
+    downgraded_broker,
+    two_old_nodes,
 )
 from strategies.nonsense_scripts import (
     RECOVERY_MS,
@@ -83,7 +91,9 @@ PLAINEST = {
     tables_in_refusals: refusal_with_metadata(0, 0),
     flexible_brokers: broker_up_to(3),
     brokers_with_metadata_ranges: broker_with(metadata_ranges(0, 0)),
-    brokers_with_lower_metadata: broker_with(metadata_ranges(0, 0)),
+    brokers_with_older_apis: broker_with_older_apis(0, 0, 0),
+    brokers_that_name_flexible_versions: broker_up_to(3),
+    brokers_up_to_any_version: broker_up_to(0),
     brokers_without_overlap: None,
     brokers_of_the_future: broker_with(Table()),
     brokers_that_change: changing_table(metadata_ranges(0, 0)),
@@ -163,6 +173,11 @@ def first(script: Script) -> Answer:
     ("strategy", "extreme"),
     [
         (brokers_that_name_their_range, lambda s: s == broker_up_to(2)),
+        (brokers_that_name_their_range, lambda s: s == broker_up_to(4)),
+        (brokers_that_name_flexible_versions, lambda s: s == broker_up_to(4)),
+        (brokers_up_to_any_version, lambda s: s == two_old_nodes(5)),
+        (brokers_with_older_apis, lambda s: range_of_metadata(s) == (3, 9)),
+        (brokers_with_older_apis, lambda s: first(s).table.ranges_of(60) == ((0, 1),)),
         (brokers_before_named_ranges, lambda s: refusals(s)[0].pieces == 3),
         (brokers_with_useless_ranges, lambda s: refusals(s)[0] == REFUSAL_WITHOUT_RANGE),
         (brokers_with_useless_ranges, lambda s: refusals(s)[0] == refusal((-32768, -1))),
@@ -190,6 +205,7 @@ def first(script: Script) -> Answer:
         (brokers_of_the_future, lambda s: any(len(d) > 127 for _, d in first(s).unknown_tags)),
         (brokers_of_the_future, lambda s: first(s).finalized_features_epoch > 2**32),
         (brokers_that_change, lambda s: len(s.nodes) == 2),
+        (brokers_that_change, lambda s: s == downgraded_broker(1)),
         (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
         (brokers_before_api_versions, lambda s: first(s).action == "silence"),
         (brokers_before_api_versions, lambda s: first(s).action == "reset"),
@@ -199,6 +215,10 @@ def first(script: Script) -> Answer:
         (brokers_that_heal, lambda s: first(s) == Answer(then="reset")),
         (brokers_that_heal, lambda s: s.nodes[0].connections[0].on_open == "close"),
         (healthy_clusters, lambda s: len(s.nodes) == 3),
+        (
+            partial(healthy_clusters, "without_rebootstrap"),
+            lambda s: s.nodes[0].connections[0].newest_version == 1,
+        ),
         (healthy_clusters, lambda s: len(s.nodes[0].connections[0].cluster_id) == 1),
         (clusters_without_the_check, lambda s: s.nodes[0].connections[0].newest_version == 4),
         (misrouted_clusters, lambda s: s == swapped_nodes(3)),

@@ -19,9 +19,10 @@ from reference_model.clients.model_client import ModelClient
 from reference_model.clients.negotiation import OWN_RANGES, own_ranges
 from reference_model.clients.network import Address
 from reference_model.clients.script import healthy_ranges
-from wire.api_keys import METADATA_KEY
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
+from wire.headers import InstanceIdHeader
 
 FIRST_UNKNOWN_KEY = max(key for key, _, _ in healthy_ranges()) + 1
 FIRST_PRIVATE_KEY = 10000
@@ -29,6 +30,8 @@ NO_ERROR = bytes(2)
 
 AfterRefusal = Callable[[Link, int, bytes], int]
 Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
+ApiVersionsBody = Callable[[Link, int], bytes]
+HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
 RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
 TableFor = Callable[[Link], Mapping[int, Range]]
 VersionOf = Callable[[Link, int], int]
@@ -82,6 +85,39 @@ def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api
     return version + 1 if begins_later and version < own_ranges(link)[api_key][1] else version
 
 
+# KIP-35.client-requests-decode
+
+UNREADABLE_REQUESTS = ("KIP-35.client-requests-decode", "KIP-1242.older-broker-unaffected")
+"""What requests break that have the layout of another version."""
+
+
+@fault(ModelClient.api_versions_body, *UNREADABLE_REQUESTS)
+def name_is_sent_in_versions_without_one(
+    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
+) -> bytes:
+    """Sends the body of v3 on its first connection if it falls back to v0, whose request is empty."""
+    is_wrong = version == 0 and link.number == 0
+    return decide(link, FIRST_FLEXIBLE_VERSION if is_wrong else version)
+
+
+@fault(ModelClient.header_bytes, *UNREADABLE_REQUESTS)
+def older_requests_have_a_flexible_header(
+    client: ModelClient, decide: HeaderBytes, header: InstanceIdHeader, version: int
+) -> bytes:
+    """Writes the tag section of newer headers in all versions of ApiVersions."""
+    is_older = header.request_api_version < FIRST_FLEXIBLE_VERSION
+    return decide(header, 2 if is_older and header.request_api_key == API_VERSIONS_KEY else version)
+
+
+@fault(ModelClient.api_versions_body, *UNREADABLE_REQUESTS)
+def tag_section_is_left_out(
+    client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
+) -> bytes:
+    """Ends the body of v3 before its tag section, which is not empty but a zero."""
+    body = decide(link, version)
+    return body[:-1] if version == FIRST_FLEXIBLE_VERSION else body
+
+
 # KIP-35.client-prefers-newest
 
 
@@ -93,6 +129,15 @@ def newest_common_version_is_avoided(
     newest, offered = decide(link, api_key), _offered(link, api_key)
     assert offered is not None
     return max(newest - 1, offered[0], 0)
+
+
+@fault(ModelClient.version_of, "KIP-35.client-prefers-newest")
+def lowest_of_a_later_range_is_used(
+    client: ModelClient, decide: VersionOf, link: Link, api_key: int
+) -> int:
+    """Uses the lowest version of a range that does not begin with v0."""
+    newest, offered = decide(link, api_key), _offered(link, api_key)
+    return newest if offered is None or offered[0] <= 0 else offered[0]
 
 
 # KIP-35.client-asks-per-connection
@@ -131,6 +176,20 @@ def table_is_kept_for_the_next_connection(
     if _is_usable(table):
         tables[link.node] = table
     return table
+
+
+@fault(
+    ModelClient.version_after_refusal, "KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster"
+)
+def earlier_table_takes_the_place_of_a_refused_one(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Sends Metadata by the table of an earlier connection if the broker refuses the version with which that one got it."""
+    if link.number > 0:
+        link.table = OWN_RANGES
+        client.metadata_in(link, client.version_of(link, METADATA_KEY))
+        link.table = None
+    return decide(link, refused, response)
 
 
 @fault(ModelClient.table_for, "KIP-35.client-asks-per-connection")

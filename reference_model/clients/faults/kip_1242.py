@@ -165,6 +165,17 @@ def disabled_check_leaves_the_node_id(client: ModelClient, decide: ExpectedIds, 
     return (None, node_id) if WITHOUT_CLUSTER_CHECK in client.options else (cluster_id, node_id)
 
 
+@fault(ModelClient.metadata_from, "KIP-1242.check-can-be-disabled")
+def disabled_check_needs_a_newer_broker(
+    client: ModelClient, decide: MetadataFrom, link: Link
+) -> KnownCluster:
+    """Does not use a broker that knows no ids if the check is disabled."""
+    known = decide(link)
+    if client.options and _cannot_check(link):
+        raise RequestRefused("the broker cannot check the cluster")
+    return known
+
+
 # KIP-1242.older-broker-unaffected
 
 
@@ -180,12 +191,16 @@ def several_nodes_without_the_check_are_refused(
 ) -> KnownCluster:
     """Does not use a cluster of several nodes that cannot check ids."""
     known = decide(link)
-    if len(known.nodes) > 1 and _cannot_check(link):
+    if len(known.nodes) > 1 and _cannot_check(link) and not client.options:
         raise RequestRefused("the broker cannot check the cluster")
     return known
 
 
-@fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
+@fault(
+    ModelClient.api_versions_body,
+    "KIP-1242.older-broker-unaffected",
+    "KIP-35.client-requests-decode",
+)
 def node_id_is_appended_to_requests_without_a_body(
     client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
 ) -> bytes:
@@ -194,7 +209,11 @@ def node_id_is_appended_to_requests_without_a_body(
     return body if body or link.node is None else write_int32(link.node.node_id)
 
 
-@fault(ModelClient.api_versions_body, "KIP-1242.older-broker-unaffected")
+@fault(
+    ModelClient.api_versions_body,
+    "KIP-1242.older-broker-unaffected",
+    "KIP-35.client-requests-decode",
+)
 def node_id_is_appended_to_older_requests(
     client: ModelClient, decide: ApiVersionsBody, link: Link, version: int
 ) -> bytes:

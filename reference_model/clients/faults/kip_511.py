@@ -10,13 +10,14 @@ from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import ModelClient
 from reference_model.clients.negotiation import SOFTWARE_NAME, SOFTWARE_VERSION
 from wire.api_keys import METADATA_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
 from wire.headers import ResponseHeader
 
 AfterRefusal = Callable[[Link, int, bytes], int]
 Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
+NamedRange = Callable[[Link, bytes], Range | None]
 BodyOf = Callable[[Link, int, bytes], bytes]
 ErrorCodeOf = Callable[[Link, int, bytes], int]
 RaiseError = Callable[[Link, int], None]
@@ -63,6 +64,26 @@ def second_refusal_begins_from_the_top(
     if refused < NEWEST_VERSION and _names_a_lower_version(client, link, refused, response):
         return NEWEST_VERSION
     return decide(link, refused, response)
+
+
+# KIP-511.client-uses-newest-named-version
+
+
+@fault(ModelClient.named_range, "KIP-511.client-uses-newest-named-version")
+def named_range_is_not_read(
+    client: ModelClient, decide: NamedRange, link: Link, response: bytes
+) -> Range | None:
+    """Continues with v0 after every refusal, as clients did before KIP-511."""
+    return None
+
+
+@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-newest-named-version")
+def oldest_version_with_a_name_is_used(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Continues with v3 although the broker names v4."""
+    version = decide(link, refused, response)
+    return min(version, FIRST_FLEXIBLE_VERSION)
 
 
 # KIP-511.client-ignores-table-of-35
@@ -156,7 +177,7 @@ def software_name_has_a_space(client: ModelClient, decide: Software, link: Link)
     return "Conformance Model", SOFTWARE_VERSION
 
 
-@fault(ModelClient.software, "KIP-511.client-name-valid")
+@fault(ModelClient.software, "KIP-511.client-name-valid", "KIP-511.client-names-itself-truly")
 def software_version_is_in_parentheses(
     client: ModelClient, decide: Software, link: Link
 ) -> tuple[str, str]:
@@ -164,12 +185,32 @@ def software_version_is_in_parentheses(
     return SOFTWARE_NAME, "(devel)"
 
 
-@fault(ModelClient.software, "KIP-511.client-name-valid")
+@fault(ModelClient.software, "KIP-511.client-name-valid", "KIP-511.client-names-itself-truly")
 def software_version_is_empty_for_nodes(
     client: ModelClient, decide: Software, link: Link
 ) -> tuple[str, str]:
     """Sends an empty version on connections to discovered nodes."""
     return SOFTWARE_NAME, SOFTWARE_VERSION if link.node is None else ""
+
+
+# KIP-511.client-names-itself-truly
+
+
+@fault(ModelClient.software, "KIP-511.client-names-itself-truly")
+def nodes_are_told_another_name(
+    client: ModelClient, decide: Software, link: Link
+) -> tuple[str, str]:
+    """Introduces itself by another name on connections to discovered nodes."""
+    name, version = decide(link)
+    return name if link.node is None else f"{name}-node", version
+
+
+@fault(ModelClient.software, "KIP-511.client-names-itself-truly")
+def version_of_another_build_is_named(
+    client: ModelClient, decide: Software, link: Link
+) -> tuple[str, str]:
+    """Sends a version that was written into its code once, and has not changed since."""
+    return SOFTWARE_NAME, "0.9-beta"
 
 
 # KIP-511.client-reads-fixed-header

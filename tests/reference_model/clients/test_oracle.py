@@ -36,6 +36,9 @@ NAMED_RANGE = "KIP-511.client-uses-named-range"
 TABLE_OF_35 = "KIP-511.client-ignores-table-of-35"
 ERRORS_ON_42 = "KIP-511.client-errors-on-42"
 NAME = "KIP-511.client-name-valid"
+DECODES = "KIP-35.client-requests-decode"
+NEWEST_NAMED = "KIP-511.client-uses-newest-named-version"
+ONE_SOFTWARE = "KIP-511.client-names-itself-truly"
 
 CLOSES = Answer(action="close")
 REFUSED_NAME = Answer(error_code=42, table=EMPTY)
@@ -133,7 +136,20 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
         ),
         pytest.param(recorded(asked(0, REFUSED_NAME), asked(0, at_ms=1)), id="v0-carries-no-name"),
         pytest.param(recorded(asked(3, software=("a.b-c", "1.0-"))), id="dot-at-an-edge"),
-        pytest.param(recorded(asked(2, body=None, problem="cut")), id="v2-has-no-name"),
+        pytest.param(
+            recorded(asked(3), asked(2, at_ms=1), asked(3, at_ms=2, body=None)),
+            id="no-name-in-v2-or-where-it-cannot-be-read",
+        ),
+        pytest.param(recorded(asked(5, refused((0, 4))), asked(4, at_ms=1)), id="newest-named"),
+        pytest.param(recorded(asked(4, refused((0, 2))), asked(0, at_ms=1)), id="v0-has-as-much"),
+        pytest.param(
+            recorded(
+                *(asked(3), sent(0), sent(0, api_key=SASL_HANDSHAKE_KEY)),
+                asked(3, refused((0, 2)), connection=1),
+                *(sent(0, connection=1), sent(0, api_key=SASL_HANDSHAKE_KEY, connection=1)),
+            ),
+            id="lowest-version-and-sasl-after-a-refusal",
+        ),
         pytest.param(
             recorded(
                 asked(3, CLOSES), *(asked(3, at_ms=50 * n, connection=n) for n in range(1, 9))
@@ -296,9 +312,49 @@ def test_move_is_allowed(recording: Recording) -> None:
         ),
         pytest.param(
             recorded(asked(3, body=None, problem="cut off")),
-            NAME,
-            "ApiVersions v3 on connection 0 has a body that cannot be read: cut off",
+            DECODES,
+            "ApiVersions v3 on connection 0 cannot be decoded: cut off",
             id="body-that-cannot-be-read",
+        ),
+        pytest.param(
+            recorded(asked(0, body=None, problem="one byte too many")),
+            DECODES,
+            "ApiVersions v0 on connection 0 cannot be decoded: one byte too many",
+            id="v0-with-a-body",
+        ),
+        pytest.param(
+            recorded(asked(4, refused((0, 3))), asked(0, at_ms=1)),
+            NEWEST_NAMED,
+            "ApiVersions v0 on connection 0 was sent although the refusal of v4 names v3",
+            id="v0-although-a-version-with-a-name-is-named",
+        ),
+        pytest.param(
+            recorded(
+                asked(5, refused((0, 4))),
+                asked(3, at_ms=2, connection=1),
+                connections=(opened(closed_ms=1), opened(1, at_ms=2)),
+            ),
+            NEWEST_NAMED,
+            "ApiVersions v3 on connection 1 was sent although the refusal of v5 names v4",
+            id="older-than-named-on-the-next-connection",
+        ),
+        pytest.param(
+            recorded(asked(3), asked(3, connection=1, software=("kgo", "1.1"))),
+            ONE_SOFTWARE,
+            "ApiVersions v3 on connection 1 names ('kgo', '1.1'), and another request ('kgo', '1.0')",
+            id="another-version-on-another-connection",
+        ),
+        pytest.param(
+            recorded(
+                asked(3),
+                sent(12),
+                asked(3, refused((0, 2)), connection=1),
+                sent(12, connection=1),
+            ),
+            PER_CONNECTION,
+            "Metadata v12 on connection 1 was sent by the table of another connection, "
+            "after the request for that of its own was refused",
+            id="table-of-another-connection-after-a-refusal",
         ),
     ],
 )
@@ -321,6 +377,7 @@ def test_clauses_of_the_rules_are_about_clients() -> None:
     """Every clause that the tests of the rules name is in the catalogue, for clients."""
     for clause in (
         *(PER_CONNECTION, OVERLAP, FALLS_BACK, NAMED_RANGE, TABLE_OF_35, ERRORS_ON_42, NAME),
+        *(DECODES, NEWEST_NAMED, ONE_SOFTWARE),
     ):
         assert catalogue()[clause].roles == (Role.CLIENT,)
 

@@ -1,0 +1,124 @@
+"""Scripts with several connections or several nodes: brokers that close connections, and that change between two of them.
+
+The client keeps asking in most of them, and the play ends after some responses.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from reference_model.clients.script import (
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    all_connections,
+)
+from reference_model.listeners import PLAINTEXT, SASL_LISTENERS
+from strategies.broker_scripts import (
+    ENOUGH_RESPONSES,
+    NEWEST_METADATA,
+    SUCCESS_MS,
+    broker_up_to,
+    metadata_ranges,
+)
+from wire.api_versions import NEWEST_VERSION
+
+
+def brokers_up_to_any_version() -> st.SearchStrategy[Script]:
+    """Brokers up to any version, alone or two of them."""
+    versions = st.integers(0, NEWEST_VERSION)
+    return versions.map(broker_up_to) | versions.map(two_old_nodes)
+
+
+def changing_table(
+    later: Table, *, listener: str = PLAINTEXT, options: tuple[str, ...] = ()
+) -> Script:
+    """Return a script whose broker closes its first connection after two responses, and then has another table.
+
+    Args:
+        later: the other table.
+        listener: the security of the connections.
+        options: the client's options.
+    """
+    return all_connections(
+        ConnectionScript(closes_after=4 if listener in SASL_LISTENERS else 2),
+        ConnectionScript(answers=(Answer(table=later),)),
+        listener=listener,
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
+        options=options,
+    )
+
+
+def two_old_nodes(newest: int) -> Script:
+    """Return a script of two brokers up to a version, which close each connection after two responses."""
+    connection = ConnectionScript(newest_version=newest, closes_after=2)
+    return Script(
+        nodes=(NodeScript(connections=(connection,)),) * 2,
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
+    )
+
+
+def downgraded_broker(newest: int, *, closes_after: int = 2) -> Script:
+    """Return a script whose broker closes its first connection, and then supports ApiVersions up to a version only.
+
+    Args:
+        newest: the version.
+        closes_after: after how many responses it closes its first connection.
+    """
+    return all_connections(
+        ConnectionScript(closes_after=closes_after),
+        ConnectionScript(newest_version=newest),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
+    )
+
+
+def two_nodes_with(table: Table) -> Script:
+    """Return a script of two brokers, of which the second has another table; each closes after two responses."""
+    first = ConnectionScript(closes_after=2)
+    second = ConnectionScript(answers=(Answer(table=table),), closes_after=2)
+    return Script(
+        nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES + 2,
+    )
+
+
+def lower_tables() -> st.SearchStrategy[Table]:
+    """Tables with fewer versions of Metadata than the healthy one."""
+    highs = st.integers(0, NEWEST_METADATA - 1)
+    return highs.map(lambda high: metadata_ranges(0, high)) | st.sampled_from(
+        (Table(base="0.10.0.1"), Table(base="2.8.2"))
+    )
+
+
+def brokers_that_change() -> st.SearchStrategy[Script]:
+    """Brokers whose table, or whose newest version of ApiVersions, changes between two connections or two nodes."""
+    return (
+        lower_tables().map(changing_table)
+        | lower_tables().map(two_nodes_with)
+        | st.integers(0, NEWEST_VERSION - 1).map(downgraded_broker)
+    )
+
+
+def brokers_that_close() -> st.SearchStrategy[Script]:
+    """Healthy brokers that close each connection after some responses, so that the client connects again."""
+    return st.integers(1, 3).map(closing_broker)
+
+
+def closing_broker(closes_after: int) -> Script:
+    """Return a script of a healthy broker that closes each connection after some responses."""
+    return all_connections(
+        ConnectionScript(closes_after=closes_after),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=closes_after + ENOUGH_RESPONSES,
+    )
