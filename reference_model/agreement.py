@@ -12,7 +12,6 @@ from dataclasses import is_dataclass
 from reference_model.connection_states import ConnectionEvent
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Listing, Reaction
-from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE
 from reference_model.responses import response_for
 from reference_model.same_response import StablePart, stable_part, stable_part_of_body
 from wire.codec import decode
@@ -28,7 +27,7 @@ from wire.headers import (
     read_error_code,
 )
 from wire.message_schemas import Api, error_codes_in
-from wire.sasl import SaslHandshakeResponse
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslHandshakeResponse
 
 FindApi = Callable[[int, int], Api | None]
 """Returns the schemas of an API key and version, or None."""

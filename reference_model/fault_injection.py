@@ -120,11 +120,27 @@ class StreamEnd:
     skipped_bytes: int = 0
 
 
+@dataclass(slots=True, kw_only=True)
+class ReceivedBytes:
+    """The bytes of one read, before they are split into frames.
+
+    Attributes:
+        connection: the connection.
+        unread: earlier bytes that form no complete frame.
+        data: the bytes; a defect may replace them.
+    """
+
+    connection: BrokerConnection
+    unread: bytes
+    data: bytes
+
+
 class Stage(enum.Enum):
     """The stage at which a planted defect acts, which determines the object it receives.
 
     - `REACTION`, `RESPONSE` and `ANSWER`: the `RequestContext` of one frame, after the decision, after the message is
       built (ApiVersions responses only), or after the response is encoded.
+    - `BYTES`: the `ReceivedBytes` of one read, before they are split into frames.
     - `READ`: the list of all response frames of one read.
     - `SIZE` and `END`: the `StreamEnd` after a refused size, or after the end of the client's stream.
     - `TLS`: the `TlsOpening` of a connection.
@@ -135,6 +151,7 @@ class Stage(enum.Enum):
     REACTION = "reaction"
     RESPONSE = "response"
     ANSWER = "answer"
+    BYTES = "bytes"
     READ = "read"
     SIZE = "size"
     END = "end"

@@ -22,8 +22,8 @@ from wire.api_keys import (
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.errors import DecodeError
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
 
-FIRST_FLEXIBLE_AUTHENTICATE = 2
 READABLE_BODIES = {
     (METADATA_KEY, 0): bytes(4),
     (LIST_GROUPS_KEY, 0): b"",

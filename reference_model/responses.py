@@ -8,13 +8,13 @@ from collections.abc import Mapping
 
 from reference_model.profile import FOLDER, Profile
 from reference_model.reaction import AnswerKind, Listing, Reaction
-from reference_model.request_parser import FIRST_FLEXIBLE_AUTHENTICATE, ParsedHeader
+from reference_model.request_parser import ParsedHeader
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
-from wire.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslAuthenticateResponse, SaslHandshakeResponse
 
 FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
 FIRST_AUTHENTICATE_WITH_LIFETIME = 1

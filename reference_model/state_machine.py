@@ -28,6 +28,7 @@ from reference_model.connection_states import (
 )
 from reference_model.fault_injection import (
     Pause,
+    ReceivedBytes,
     RequestContext,
     Stage,
     StreamEnd,
@@ -76,6 +77,7 @@ __all__ = [
     "NotModelled",
     "Pause",
     "Reaction",
+    "ReceivedBytes",
     "ReferenceBroker",
     "RequestContext",
     "Stage",
@@ -173,6 +175,8 @@ class BrokerConnection:
         software: the software that its client has announced.
         scram: the SCRAM authentication that the client began or completed; None if there is none.
         pause: the current pause, which lasts until `resume` is called; None if there is none.
+        frames: how many frames were handled on the connection.
+        frames_of_read: how many of them began in the current read, before the current one.
         memory: data that a planted defect keeps between the frames of this connection.
     """
 
@@ -181,6 +185,8 @@ class BrokerConnection:
         self.software = ClientSoftware()
         self.scram: ScramExchange | None = None
         self.pause: Pause | None = None
+        self.frames = 0
+        self.frames_of_read = 0
         self.memory: dict[str, Any] = {}
         self._broker = broker
         self._reader = FrameReader(max_frame_bytes=self._frame_bytes_max())
@@ -191,8 +197,16 @@ class BrokerConnection:
     def receive_data(self, data: bytes) -> None:
         """Accept bytes from the client; the results are in `data_to_send`, `state` and `pause`."""
         self._segments += 1
-        self._reader.receive_data(data)
+        self.frames_of_read = 0
+        received = ReceivedBytes(connection=self, unread=self.unread, data=data)
+        self._broker.tamper(Stage.BYTES, received)
+        self._reader.receive_data(received.data)
         self._handle_frames()
+
+    @property
+    def unread(self) -> bytes:
+        """The received bytes that are not handled yet."""
+        return self._reader.unread
 
     def receive_eof(self) -> None:
         """Accept the end of the client's stream. Unless the connection pauses, all complete requests were answered before."""
@@ -235,6 +249,8 @@ class BrokerConnection:
             if payload is None:
                 break
             answers.append(self._handle(payload))
+            self.frames += 1
+            self.frames_of_read += 1
             self._segments = 1 if self._reader.unread else 0
         self._broker.tamper(Stage.READ, answers)
         self._outgoing += b"".join(answers)

@@ -23,23 +23,30 @@ from hypothesis.stateful import (
 from strategies.api_versions import api_versions_requests
 from strategies.bare_requests import bare_requests, whole_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
+from strategies.broken_sasl_steps import broken_sasl_steps
 from strategies.cluster_ids import requests_with_cluster_ids
-from strategies.header_fields import correlation_ids, plain_client_ids
+from strategies.header_fields import correlation_ids, plain_client_ids, unknown_tagged_fields
 from strategies.hypothesis_adapter import body_of
-from strategies.odd_frames import frames_with_negative_size, partial_frames
+from strategies.odd_frames import (
+    frames_with_negative_size,
+    frames_with_small_size,
+    partial_frames,
+)
 from strategies.software_names import (
     illegal_software_texts,
     legal_software,
     legal_software_texts,
     software,
 )
+from strategies.weights import as_one
 from wire.exchange import Request
-from wire.primitives import INT16_MAX, INT16_MIN
-from wire.sasl import PLAIN
+from wire.primitives import INT16_MAX, INT16_MIN, write_raw_tagged_fields
+from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, NO_TAGS, PLAIN
 
 MAX_CONNECTIONS = 3
 STEPS = 7
 MAX_PIPELINED = 3
+MAX_MIXED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +64,14 @@ class Token:
     Attributes:
         wrapped: whether it is sent in a SaslAuthenticate request, as required after SaslHandshake v1.
         right: whether it contains the right password.
+        version: the version of SaslAuthenticate, if it is wrapped.
+        tags: the tag section of its header and body, in v2.
     """
 
     wrapped: bool = True
     right: bool = True
+    version: int = 0
+    tags: bytes = NO_TAGS
 
 
 Message = Request | Handshake | Token
@@ -107,7 +118,31 @@ def _requests() -> st.SearchStrategy[Request]:
 
 
 def _broken() -> st.SearchStrategy[Request]:
-    return malformed_requests() | mutated_requests() | frames_with_negative_size()
+    return st.one_of(
+        malformed_requests(),
+        mutated_requests(),
+        as_one(frames_with_negative_size()),
+        as_one(frames_with_small_size()),
+    )
+
+
+def _handshakes() -> st.SearchStrategy[Handshake]:
+    return st.builds(
+        Handshake,
+        version=st.sampled_from((0, 1, 1, 2, -1)),
+        mechanism=st.sampled_from((PLAIN, PLAIN, PLAIN, "", "plain")),
+    )
+
+
+def _tokens() -> st.SearchStrategy[Token]:
+    tags = st.just(NO_TAGS) | unknown_tagged_fields().map(write_raw_tagged_fields)
+    return st.builds(
+        Token,
+        wrapped=st.booleans(),
+        right=st.booleans(),
+        version=st.integers(0, FIRST_FLEXIBLE_AUTHENTICATE),
+        tags=tags,
+    )
 
 
 class ConversationWriter(RuleBasedStateMachine):
@@ -144,11 +179,30 @@ class ConversationWriter(RuleBasedStateMachine):
     @rule(
         connection=connections,
         requests=st.lists(_requests(), min_size=2, max_size=MAX_PIPELINED),
-        last=st.none() | _broken(),
+        broken=st.none() | _broken(),
+        place=st.integers(0, MAX_PIPELINED),
     )
-    def ask_many(self, connection: int, requests: list[Request], last: Request | None) -> None:
-        """Send pipelined requests, sometimes with a broken one at the end."""
-        self._say(connection, *requests, *(() if last is None else (last,)))
+    def ask_many(
+        self, connection: int, requests: list[Request], broken: Request | None, place: int
+    ) -> None:
+        """Send pipelined requests, sometimes with a broken one before, among or after them."""
+        if broken is not None:
+            requests = (
+                [*requests[:-place], broken, *requests[-place:]] if place else [*requests, broken]
+            )
+        self._say(connection, *requests)
+
+    @rule(
+        connection=connections,
+        messages=st.lists(
+            as_one(_requests()) | whole_requests() | _handshakes() | _tokens(),
+            min_size=2,
+            max_size=MAX_MIXED,
+        ),
+    )
+    def mix(self, connection: int, messages: list[Message]) -> None:
+        """Send requests of several APIs and steps of SASL in one write, in any order."""
+        self._say(connection, *messages)
 
     @rule(connection=connections, request=_broken())
     def break_off(self, connection: int, request: Request) -> None:
@@ -160,21 +214,23 @@ class ConversationWriter(RuleBasedStateMachine):
         """Send a request of another API: one that every broker serves, or one with any key."""
         self._say(connection, request)
 
-    @rule(
-        target=handshaken,
-        connection=connections,
-        version=st.sampled_from((0, 1, 1, 2, -1)),
-        mechanism=st.sampled_from((PLAIN, PLAIN, PLAIN, "", "plain")),
-    )
-    def handshake(self, connection: int, version: int, mechanism: str) -> int:
+    @rule(target=handshaken, connection=connections, step=_handshakes())
+    def handshake(self, connection: int, step: Handshake) -> int:
         """Send a SaslHandshake request, the first step of SASL."""
-        self._say(connection, Handshake(version=version, mechanism=mechanism))
+        self._say(connection, step)
         return connection
 
-    @rule(connection=handshaken, wrapped=st.booleans(), right=st.booleans())
-    def give_token(self, connection: int, wrapped: bool, right: bool) -> None:
+    @rule(connection=handshaken, step=_tokens())
+    def give_token(self, connection: int, step: Token) -> None:
         """Send a token, the second step of SASL, in the form the handshake announced or in the other."""
-        self._say(connection, Token(wrapped=wrapped, right=right))
+        self._say(connection, step)
+
+    @rule(connection=connections, handshake=st.none() | _handshakes(), step=broken_sasl_steps())
+    def break_authentication(
+        self, connection: int, handshake: Handshake | None, step: Request
+    ) -> None:
+        """Send a step of SASL that is wrong, sometimes in one write with the right step before it."""
+        self._say(connection, *(() if handshake is None else (handshake,)), step)
 
     @rule(connection=connections, version=st.sampled_from((0, 1)), together=st.booleans())
     def authenticate(self, connection: int, version: int, together: bool) -> None:

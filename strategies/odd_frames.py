@@ -1,14 +1,19 @@
-"""Frames with a wrong size, frames too short for a header, and incomplete frames."""
+"""Frames with a wrong size, frames too short for a header, and incomplete frames.
+
+A size below the payload cuts a request short: a broker reads the bytes after it as the next frame. What follows is
+therefore chosen: a complete frame, or a size that every broker refuses.
+"""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
+from strategies.weights import as_one
 from wire.api_versions import NEWEST_VERSION
 from wire.exchange import Request
-from wire.frames import SIZE_BYTES, encode_frame
-from wire.primitives import INT32_MAX, INT32_MIN
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, encode_frame, read_size
+from wire.primitives import INT32_MAX, INT32_MIN, write_int32
 
 CLIENT_ID_LENGTH_END = 10
 """The offset after the client id's length in a request's payload; no ApiVersions header is shorter."""
@@ -33,6 +38,69 @@ def frames_with_negative_size() -> st.SearchStrategy[Request]:
         sizes,
         st.sampled_from((None, 0)),
     )
+
+
+def is_cut_short(request: Request) -> bool:
+    """Return whether a request's size prefix is below its payload, so that its last bytes belong to the next frame."""
+    return 0 <= read_size(request.data) < len(request.data) - SIZE_BYTES
+
+
+def build_cut_short(plain: Request, kept: int, tail: bytes = b"") -> Request:
+    """Return a request whose size prefix counts only the first `kept` bytes of its payload.
+
+    Args:
+        plain: the request.
+        kept: how many bytes the size prefix counts.
+        tail: what follows them; the rest of the request if empty.
+    """
+    payload = plain.data[SIZE_BYTES:]
+    after = tail or payload[kept:]
+    return Request(
+        data=encode_frame(payload[:kept] + after, size=kept),
+        header=plain.header,
+        broken=f"size prefix {kept} on {kept + len(after)} bytes",
+    )
+
+
+def build_with_frame_inside(inner: Request, version: int = 0) -> Request:
+    """Return a request whose client id is another request, with a size prefix that ends where that request begins."""
+    plain = build_request(version=version, client_id=inner.data.decode())
+    return build_cut_short(plain, CLIENT_ID_LENGTH_END)
+
+
+def _refused_sizes() -> st.SearchStrategy[bytes]:
+    """A size that every broker refuses, and a few bytes."""
+    sizes = st.integers(INT32_MIN, -1) | st.integers(SOCKET_REQUEST_MAX_BYTES + 1, INT32_MAX)
+    return st.builds(lambda size, after: write_int32(size) + after, sizes, st.binary(max_size=8))
+
+
+def frames_with_small_size() -> st.SearchStrategy[Request]:
+    """Requests whose size prefix is below their payload; a complete frame follows, or a size that is refused.
+
+    The size counts the complete request, or cuts it anywhere. The request itself is an ApiVersions request, so that
+    none of its parts becomes a request that changes the broker.
+    """
+    plain = st.builds(
+        lambda version, correlation_id: build_request(
+            version=version, correlation_id=correlation_id
+        ),
+        st.integers(0, NEWEST_VERSION + 1),
+        st.integers(8, 99),
+    )
+    frames = plain.map(lambda request: request.data)
+    cut = st.builds(
+        lambda request, place, tail: build_cut_short(
+            request, place * (len(request.data) - SIZE_BYTES) // 100, tail
+        ),
+        plain,
+        st.just(100) | st.integers(0, 100),
+        frames | as_one(_refused_sizes()),
+    )
+    return cut | st.builds(build_with_frame_inside, plain.filter(_is_text))
+
+
+def _is_text(request: Request) -> bool:
+    return request.data.isascii()
 
 
 def surpluses() -> st.SearchStrategy[int]:

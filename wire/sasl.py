@@ -10,17 +10,27 @@ from typing import ClassVar
 
 from wire import primitives
 from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.codec import encode
+from wire.codec import TAG_SECTION, encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Request, encode_request
 from wire.fields import NO_VERSIONS, Field, FieldType, Versions, versions
 from wire.frames import encode_frame
-from wire.headers import CORRELATION_ID_BYTES, ERROR_CODE_BYTES, PLAIN_CLIENT_ID, RequestHeader
+from wire.headers import (
+    CORRELATION_ID_BYTES,
+    ERROR_CODE_BYTES,
+    FLEXIBLE_REQUEST_HEADER,
+    PLAIN_CLIENT_ID,
+    PLAIN_REQUEST_HEADER,
+    RequestHeader,
+)
 from wire.layouts import Layout
 from wire.primitives import TaggedField
 
 PLAIN = "PLAIN"
 """The name of the mechanism that sends a password as it is."""
+NO_TAGS = b"\0"
+"""A tag section without tags."""
+FIRST_FLEXIBLE_AUTHENTICATE = 2
 BARE_TOKEN = -1
 """The api version in the header of a `Request` that is a bare token, sent without a request header."""
 
@@ -105,15 +115,33 @@ def handshake_request(
     return encode_request(header, body, layout=layout)
 
 
-def authenticate_request(token: bytes, *, correlation_id: int = 36) -> Request:
-    """Return a SaslAuthenticate v0 request that carries a token."""
+def authenticate_request(
+    token: bytes, *, version: int = 0, tags: bytes = NO_TAGS, correlation_id: int = 36
+) -> Request:
+    """Return a SaslAuthenticate request (v0 to v2) that carries a token.
+
+    Args:
+        token: the token.
+        version: the version; the first two differ only in their response.
+        tags: in v2, the tag section of header and body.
+        correlation_id: the correlation id.
+    """
     header = RequestHeader(
         request_api_key=SASL_AUTHENTICATE_KEY,
-        request_api_version=0,
+        request_api_version=version,
         correlation_id=correlation_id,
         client_id=PLAIN_CLIENT_ID,
     )
+    if version >= FIRST_FLEXIBLE_AUTHENTICATE:
+        return encode_request(
+            header,
+            primitives.write_unsigned_varint(len(token) + 1) + token + tags,
+            header_version=FLEXIBLE_REQUEST_HEADER,
+            raw_header={TAG_SECTION: tags},
+        )
     body = encode(SaslAuthenticateRequest(auth_bytes=token), version=0)
+    if version > 0:
+        return encode_request(header, body, header_version=PLAIN_REQUEST_HEADER)
     layout = Layout(request=SaslAuthenticateRequest, response=SaslAuthenticateResponse, version=0)
     return encode_request(header, body, layout=layout)
 

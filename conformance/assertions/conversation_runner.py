@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
@@ -23,10 +24,12 @@ from reference_model.state_machine import (
     NotModelled,
     Reaction,
 )
+from reference_model.stored_inputs import cut_frames
 from strategies.api_versions import build_request
 from strategies.conversations import Conversation, Handshake, Message, Reconnect, Say, Token
+from strategies.odd_frames import is_cut_short
 from wire.exchange import Exchange, Outcome, Request
-from wire.frames import SIZE_BYTES, read_size
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
 
 NOBODYS_TOKEN = b"\0nobody\0nothing"
@@ -119,17 +122,24 @@ class ConversationRunner:
             return handshake_request(version=message.version, mechanism=message.mechanism)
         if isinstance(message, Token):
             token = self._right_token if message.right else self._wrong_token
-            return authenticate_request(token) if message.wrapped else bare_token(token)
+            if not message.wrapped:
+                return bare_token(token)
+            return authenticate_request(token, version=message.version, tags=message.tags)
         return message
 
     def _say(self, action: Say) -> None:
         opened = self._connection(action.connection)
         if opened.state not in TAKING_REQUESTS or (action.ends and self._broker.speaks_tls):
             return
-        requests = [self._request(message) for message in action.messages]
+        requests = as_read([self._request(message) for message in action.messages])
+        states = self._states_before(requests, opened.state)
+        # Before the rest of a frame has come, or the end of the stream, nothing happens.
+        waits = not action.ends and is_unfinished(requests[-1])
+        if states is None or waits:
+            return
         # A hang would cost a silence bound each time.
-        hangs = self._may_hang(requests, opened.state, ends=action.ends)
-        if hangs or not self._is_modelled(requests, opened.state):
+        serves = any(state in SERVING for state in states)
+        if serves and self._may_hang(requests, ends=action.ends):
             return
         if action.ends:
             exchanges = opened.connection.end_stream(requests)
@@ -139,8 +149,8 @@ class ConversationRunner:
         ends_early = action.ends and ends_at_a_read(requests[-1])
         may_lose = (
             self._broker.profile.traits.early_end_loses_answers
-            and opened.state in SERVING
-            and (ends_early or any(read_size(request.data) < 0 for request in requests))
+            and serves
+            and (ends_early or any(has_refused_size(each.data) for each in requests))
         )
         opened.state = self._follow(opened.state, exchanges, may_lose=may_lose)
         self._judged += 1
@@ -155,37 +165,41 @@ class ConversationRunner:
                 f"the model expects a closed connection; {summary_of(following)}"
             )
 
-    def _may_hang(self, requests: list[Request], state: ConnectionState, *, ends: bool) -> bool:
+    def _may_hang(self, requests: list[Request], *, ends: bool) -> bool:
         """Return whether an end in the same write may leave requests neither answered nor closed."""
         ends_early = ends or (
-            len(requests) > 1 and any(read_size(each.data) < 0 for each in requests)
+            len(requests) > 1 and any(has_refused_size(each.data) for each in requests)
         )
-        hangs = self._broker.profile.traits.early_end_may_hang
-        return hangs and ends_early and state in SERVING
+        return self._broker.profile.traits.early_end_may_hang and ends_early
 
-    def _is_modelled(self, requests: list[Request], state: ConnectionState) -> bool:
-        """Return whether the model covers each of the requests, in sequence.
+    def _states_before(
+        self, requests: list[Request], state: ConnectionState
+    ) -> tuple[ConnectionState, ...] | None:
+        """Return the connection's state before each request that is still processed; None if the model does not cover one.
 
         Requests that get neither a response nor a close are excluded, because each would cost a silence bound.
         `MODEL.agrees-with-reference` judges them, with a sentinel after those that are ignored.
         """
+        states = []
         try:
             for request in requests:
+                states.append(state)
                 allowed = self._allowed(request, state)
-                if not allowed or state not in TAKING_REQUESTS:
+                if not allowed:
                     break
                 if any(reaction.outcome in UNANSWERED for reaction in allowed):
-                    return False
+                    return None
                 state = TRANSITIONS[state, allowed[0].event]
+                if state not in TAKING_REQUESTS:
+                    break
         except NotModelled:
-            return False
-        return True
+            return None
+        return tuple(states)
 
     def _allowed(self, request: Request, state: ConnectionState) -> tuple[Reaction, ...]:
         """Return what the model allows for a frame; nothing for an incomplete one."""
-        size = read_size(request.data)
         payload = request.data[SIZE_BYTES:]
-        if size < 0:
+        if has_refused_size(request.data):
             return (closed("PROTOCOL.negative-size-refused"),)
         if not is_whole(request):
             return ()
@@ -232,6 +246,25 @@ class ConversationRunner:
         reaction = assert_allowed(seen, allowed, self._agreement)
         answered.popleft()
         return reaction
+
+
+def as_read(requests: Sequence[Request]) -> list[Request]:
+    """Return requests as a broker reads them: after a size prefix below the payload, the next frame begins early."""
+    if not any(map(is_cut_short, requests)):
+        return list(requests)
+    return list(cut_frames(b"".join(request.data for request in requests)).all)
+
+
+def has_refused_size(frame: bytes) -> bool:
+    """Return whether a frame's size is refused in every state: it is negative, or above the largest limit."""
+    if len(frame) < SIZE_BYTES:
+        return False
+    return not 0 <= read_size(frame) <= SOCKET_REQUEST_MAX_BYTES
+
+
+def is_unfinished(request: Request) -> bool:
+    """Return whether a broker waits for the rest of a frame."""
+    return not is_whole(request) and not has_refused_size(request.data)
 
 
 def ends_at_a_read(request: Request) -> bool:

@@ -39,6 +39,8 @@ FLEXIBLE_REQUESTS = api_versions_requests(
 )
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 NO_EPOCH = -1
+LONG_CONNECTION = 51
+"""The number of requests on a long connection."""
 HIGHEST_EPOCHS: WeakKeyDictionary[Broker, tuple[RunningBroker, int]] = WeakKeyDictionary()
 """By listener, the running target and the highest epoch that it reported in this run."""
 FEATURE_TAGS = {field.tag for field in ApiVersionsResponse.FIELDS if field.tag is not None}
@@ -153,18 +155,27 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
 
 
 @pytest.mark.clause("FEATURES.same-on-repeat")
-@given(version=FLEXIBLE_VERSIONS, repeats=st.integers(2, 5))
-@example(version=3, repeats=2)
-def test_features_are_the_same_on_repeat(broker: Broker, version: int, repeats: int) -> None:
-    """A version returns the same features each time it is repeated on a connection, and on another connection."""
-    assume(version <= broker.max_version)
-    sent = [build_request(version=version, correlation_id=n) for n in range(repeats)]
-    exchanges = (*broker.converse_in_turn(sent), *broker.converse(sent[:1]))
-    parts = [stable_part(decode_answer(each, api_version=version)) for each in exchanges]
-    features = [(part.supported_features, part.finalized_features) for part in parts]
-    assert all(each == features[0] for each in features), (
-        "the features differ from those of the first response"
-    )
+@given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=LONG_CONNECTION))
+@example(versions=[3, 3])
+@example(versions=[3, 4, 3])
+@example(versions=[3, 4, 5] * (LONG_CONNECTION // 3))
+def test_features_are_the_same_on_repeat(broker: Broker, versions: list[int]) -> None:
+    """However many requests a connection has, in whatever versions, each returns the features of a new connection."""
+    served = [version for version in versions if version <= broker.max_version]
+    assume(served)
+    sent = [
+        build_request(version=version, correlation_id=place) for place, version in enumerate(served)
+    ]
+    fresh = {version: _features_of(features_at(broker, version)) for version in set(served)}
+    for exchange in broker.converse_in_turn(sent):
+        version = exchange.request.api_version
+        features = _features_of(decode_answer(exchange, api_version=version))
+        assert features == fresh[version], "the features differ from those on a new connection"
+
+
+def _features_of(answer: ApiVersionsResponse) -> tuple[object, ...]:
+    part = stable_part(answer)
+    return part.supported_features, part.finalized_features
 
 
 @pytest.mark.clause("FEATURES.same-on-repeat")

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.conversation_runner import has_ended
-from conformance.assertions.judging import assert_error, decode_answer
+from conformance.assertions.conversation_runner import (
+    as_read,
+    has_ended,
+    has_refused_size,
+    is_unfinished,
+)
+from conformance.assertions.judging import assert_error, decode_answer, error_code_of
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of, what_it_did
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
+    CLIENT_ID_LENGTH_END,
+    build_cut_short,
     build_part,
     build_short_frame,
     build_whole_frame_of,
+    build_with_frame_inside,
     build_with_size,
     frames_with_negative_size,
+    frames_with_small_size,
     partial_frames,
     short_frames,
     surpluses,
@@ -40,6 +49,8 @@ MOST_REQUESTS_BEFORE_A_HANG = 1
 LARGEST_SENT_BYTES = 1 << 20
 """A release without its own limit before authentication would otherwise be sent 100 MB again and again."""
 PLAIN = build_request(version=0)
+FLEXIBLE = build_request(version=3, correlation_id=9)
+FLEXIBLE_BYTES = len(FLEXIBLE.data) - SIZE_BYTES
 MAX_EXAMPLES_SLOW = 10
 """Number of examples for properties whose examples may each cost a large frame or a pause."""
 
@@ -48,6 +59,13 @@ def assert_closed_without_a_byte(exchange: Exchange) -> None:
     """Fail unless an exchange ended with a close and no bytes before it."""
     assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)
     assert exchange.stray == b"", "the target sent bytes before it closed the connection"
+
+
+def fate_of(exchange: Exchange) -> str:
+    """Return what became of a request, whatever became of the next one."""
+    if exchange.outcome is not Outcome.ANSWER:
+        return what_it_did(exchange)
+    return f"the target answered with {error_code_of(exchange).name}"
 
 
 def largest_frame(broker: Broker) -> int:
@@ -92,6 +110,28 @@ def test_frame_within_the_limit_is_taken_before_authentication(
     size = min(largest_frame(broker), LARGEST_SENT_BYTES) - missing
     exchange = broker.exchange(build_whole_frame_of(size))
     assert_error(exchange, ErrorCode.NONE)
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.size-prefix-decides")
+@given(sent=frames_with_small_size())
+@example(sent=build_cut_short(PLAIN, CLIENT_ID_LENGTH_END + 2, FLEXIBLE.data))
+@example(sent=build_cut_short(FLEXIBLE, FLEXIBLE_BYTES - 8, PLAIN.data + PLAIN.data))
+@example(sent=build_with_frame_inside(PLAIN))
+def test_request_ends_where_its_size_says(broker: Broker, sent: Request) -> None:
+    """What follows a request that its size prefix cuts short does not change what becomes of that request."""
+    cut, *others = as_read([sent])
+    assume(len(cut.data) - SIZE_BYTES >= SKIPPED_FRAME_BYTES and not is_unfinished(others[-1]))
+    # A refused size may cost the response before it.
+    assume(not (broker.profile.traits.early_end_loses_answers and has_refused_size(others[0].data)))
+    (alone,) = broker.converse([cut])
+    assert alone.outcome is not Outcome.SILENT, (
+        "the target waits for bytes that the size prefix does not count"
+    )
+    followed, *_ = broker.converse([cut, *others])
+    assert fate_of(followed) == fate_of(alone), (
+        f"with bytes after it, {fate_of(followed)}; without them, {fate_of(alone)}"
+    )
 
 
 @pytest.mark.malformed

@@ -11,6 +11,13 @@ from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
+from strategies.broken_sasl_steps import (
+    TAGS_BEYOND_THE_FRAME,
+    build_authenticate_of_length,
+    build_authenticate_with_tags,
+    build_handshake_of_length,
+    build_token_of_frame,
+)
 from strategies.conversations import (
     Conversation,
     Handshake,
@@ -21,16 +28,33 @@ from strategies.conversations import (
     conversations,
 )
 from strategies.header_fields import plain_client_ids
-from strategies.odd_frames import build_part, build_with_size
+from strategies.odd_frames import (
+    build_cut_short,
+    build_part,
+    build_with_frame_inside,
+    build_with_size,
+)
 from strategies.software_names import Software
 from wire.api_versions import NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
-from wire.sasl import handshake_request
+from wire.frames import SIZE_BYTES
+from wire.primitives import TaggedField, write_raw_tagged_fields
+from wire.sasl import NO_TAGS, handshake_request
 
 V0, V3, V99 = (build_request(version=version) for version in (0, 3, 99))
 BAD_NAME = build_request(version=3, software=Software("a_b", "1"))
 UNREADABLE = build_request(version=3, body=b"", broken="no body")
+SECOND = build_request(version=3, correlation_id=8)
+FRAME_AFTER_V0 = build_cut_short(V0, len(V0.data) - SIZE_BYTES, SECOND.data)
+REFUSED_SIZE_AFTER_V0 = build_cut_short(V0, len(V0.data) - SIZE_BYTES, b"\xff\0\0\0")
+FRAME_INSIDE = build_with_frame_inside(V0)
+NULL_MECHANISM = build_handshake_of_length(1, -1)
+LONG_MECHANISM = build_handshake_of_length(0, 6)
+NULL_TOKEN = build_authenticate_of_length(0, -1)
+LONG_TOKEN = build_authenticate_of_length(0, 5)
+NULL_COMPACT_TOKEN = build_authenticate_of_length(2, -1)
+ODD_TAGS = write_raw_tagged_fields((TaggedField(9, b"ab"), TaggedField(2000, b"")))
 WRONG_IDS = build_request(version=5, cluster_id="nobody", node_id=7)
 
 
@@ -82,6 +106,33 @@ def at_once(*messages: Message, ends: bool = False) -> Conversation:
 @example(conversation=one_by_one(Handshake(), Token(), Token()))
 @example(conversation=one_by_one(Handshake(), Token(), METADATA, V0, LIST_GROUPS, V3))
 @example(conversation=at_once(Handshake(), Token(), LIST_GROUPS, V3, METADATA))
+# Several APIs and steps of SASL in one write.
+@example(conversation=at_once(V3, METADATA, V0, LIST_GROUPS, V99))
+@example(conversation=at_once(V0, Handshake(), Token(), METADATA, Handshake(), V3))
+@example(conversation=at_once(Handshake(version=0), Token(wrapped=False), V3, Token()))
+# Steps of SASL that are wrong.
+@example(conversation=one_by_one(NULL_MECHANISM))
+@example(conversation=one_by_one(V0, LONG_MECHANISM))
+@example(conversation=one_by_one(Handshake(), NULL_TOKEN))
+@example(conversation=one_by_one(Handshake(), LONG_TOKEN))
+@example(conversation=one_by_one(Handshake(), NULL_COMPACT_TOKEN))
+@example(conversation=one_by_one(Handshake(), Token(version=1), V0))
+@example(conversation=one_by_one(Handshake(), Token(version=2, tags=ODD_TAGS), V0))
+@example(conversation=one_by_one(Handshake(), Token(version=2, right=False)))
+@example(
+    conversation=one_by_one(
+        Handshake(), build_authenticate_with_tags(TAGS_BEYOND_THE_FRAME, NO_TAGS)
+    )
+)
+@example(conversation=one_by_one(Handshake(version=0), build_token_of_frame(V0, with_size=True)))
+@example(conversation=one_by_one(Handshake(), Token(), NULL_MECHANISM))
+@example(conversation=one_by_one(Handshake(), Token(), NULL_TOKEN))
+# Sizes below the payload, and malformed requests among others.
+@example(conversation=at_once(FRAME_AFTER_V0, V99))
+@example(conversation=at_once(REFUSED_SIZE_AFTER_V0, V0))
+@example(conversation=at_once(build_cut_short(V3, len(V3.data) - 8, SECOND.data), V0))
+@example(conversation=at_once(FRAME_INSIDE, V0))
+@example(conversation=at_once(V3, UNREADABLE, V0, V3))
 # Ends of the stream, and other connections.
 @example(conversation=at_once(V0, V99, V0, ends=True))
 @example(conversation=at_once(V99, build_part(V0, 9), ends=True))

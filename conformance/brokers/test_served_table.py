@@ -34,6 +34,8 @@ from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request, encode_request
 
+LONG_CONNECTION = 50
+"""The number of requests on a long connection."""
 SERVED_REQUESTS = api_versions_requests()
 
 
@@ -88,10 +90,11 @@ def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-35.same-table-at-every-version")
-@given(versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=6))
+@given(versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=LONG_CONNECTION))
 @example(versions=[0, 1, 2, 3, 4, 5])
+@example(versions=[3, 4, 3, 0, 5] * (LONG_CONNECTION // 5))
 def test_table_is_the_same_at_every_version(broker: Broker, versions: list[int]) -> None:
-    """The ranges are the same at every version, on one connection and on another."""
+    """The ranges are the same at every version, on a connection with many requests and on another."""
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     first = decode_answer(broker.exchange(build_request(version=0)), api_version=0)

@@ -15,21 +15,36 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from conformance.assertions.conversation_runner import has_refused_size
 from conformance.mutation.properties import Property, Values, all_properties
 from strategies.broken_requests import COMPACT_CLIENT_ID
 from strategies.cluster_ids import CLUSTER_ID_VARIANTS, EDGES, Ids
 from strategies.conversations import Say
 from strategies.header_fields import FIRST_TWO_BYTE_SIZE
+from strategies.odd_frames import is_cut_short
 from strategies.software_names import KNOWN_CLIENTS, Software
-from wire.api_keys import API_VERSIONS_KEY
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.exchange import Request, encode_request
+from wire.frames import SIZE_BYTES, read_size
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
 
 SEEDS_OF_TAILS = 5
 
 Tails = Mapping[str, Callable[[Any], bool]]
 """Conditions on a value of a dimension, by name."""
+
+SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
+
+
+def _after_frame(data: bytes) -> bytes:
+    """Return the bytes after the first frame of some bytes."""
+    return data[SIZE_BYTES + read_size(data) :]
+
+
+def _requests_in(messages: Sequence[object]) -> list[Request]:
+    return [each for each in messages if isinstance(each, Request)]
+
 
 _TAGGED_FIELDS: Tails = {
     "number of at least 2^28": lambda field: field.tag >= 2**28,
@@ -73,6 +88,20 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
         },
         "cluster id": {variant: partial(operator.eq, variant) for variant in CLUSTER_ID_VARIANTS},
         "trailing bytes": {"any": bool},
+        "cut request": {
+            "a frame follows": lambda data: not has_refused_size(_after_frame(data)),
+            "a refused size follows": lambda data: has_refused_size(_after_frame(data)),
+        },
+        "write": {
+            "a malformed request before others": lambda sent: any(
+                isinstance(each, Request) and each.broken for each in sent[:-1]
+            ),
+            "several APIs": lambda sent: len({each.api_key for each in _requests_in(sent)}) > 1,
+            "requests and steps of SASL": lambda sent: 0 < len(_requests_in(sent)) < len(sent),
+            "a broken step of SASL": lambda sent: any(
+                each.broken and each.api_key in SASL_KEYS for each in _requests_in(sent)
+            ),
+        },
     }
 )
 """The dimensions in which requests vary, and the tails of each. A node id is the one sent, or its distance from the right one."""
@@ -174,6 +203,7 @@ def _tails_in(examples: Iterable[Values]) -> set[tuple[str, str]]:
 def values_of(example: Values) -> Iterator[tuple[str, Any]]:
     """Yield what an example consists of, value by value, each with its dimension."""
     for parameter, value in example.items():
+        yield from (("write", each.messages) for each in _writes_in(value))
         for part in _parts_of(value):
             if isinstance(part, Request):
                 yield from _values_of_request(part)
@@ -183,6 +213,11 @@ def values_of(example: Values) -> Iterator[tuple[str, Any]]:
                 yield "node id", part.node_id
             elif parameter in _DIMENSION_OF_PARAMETER:
                 yield _DIMENSION_OF_PARAMETER[parameter], part
+
+
+def _writes_in(value: object) -> Iterator[Say]:
+    if isinstance(value, tuple):
+        yield from (each for each in value if isinstance(each, Say))
 
 
 def _parts_of(value: object) -> Iterator[object]:
@@ -200,6 +235,8 @@ def _values_of_request(sent: Request) -> Iterator[tuple[str, Any]]:
     header, body = sent.header, sent.body
     if sent.broken == COMPACT_CLIENT_ID:
         yield "compact client id", header.client_id
+    if is_cut_short(sent):
+        yield "cut request", sent.data
     if sent.broken or sent.api_key != API_VERSIONS_KEY:
         return
     yield "correlation id", sent.correlation_id

@@ -4,6 +4,7 @@ There are one or more modules per source of clauses. `registry.py` defines what 
 """
 
 from reference_model.defects import (
+    connections,
     features,
     framing,
     kip_035,
@@ -25,6 +26,7 @@ from reference_model.defects.registry import DEFECTS, Defect
 __all__ = [
     "DEFECTS",
     "Defect",
+    "connections",
     "features",
     "framing",
     "kip_035",

@@ -7,9 +7,15 @@ import dataclasses
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from conformance.assertions.conversation_runner import ConversationRunner, ends_at_a_read
+from conformance.assertions.conversation_runner import (
+    ConversationRunner,
+    ends_at_a_read,
+    has_refused_size,
+)
 from conformance.brokers.test_sequences import (
     BAD_NAME,
+    FRAME_INSIDE,
+    REFUSED_SIZE_AFTER_V0,
     UNREADABLE,
     V0,
     V3,
@@ -26,10 +32,12 @@ from strategies.api_versions import build_request
 from strategies.bare_requests import LIST_GROUPS, METADATA, build_bare_request
 from strategies.conversations import Conversation, Handshake, Reconnect, Token
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
-from strategies.odd_frames import build_part, build_with_size
+from strategies.odd_frames import build_cut_short, build_part, build_with_size
 from wire.api_keys import METADATA_KEY
+from wire.frames import SIZE_BYTES
 
 SASL = "sasl_plaintext"
+TAGGED_TOKEN = Token(version=2, tags=b"\x01\x05\x01x")
 
 
 def in_memory(listener: str, defect: str = "") -> InMemoryBroker:
@@ -169,6 +177,45 @@ def test_lossy_end_allows_all_answers_and_none() -> None:
     play(broker, at_once(V0, ends=True))
     play(broker, at_once(V0, build_with_size(-1)))
     assert len([step for step in broker.journal if step.end_of_stream]) == 1
+
+
+@pytest.mark.parametrize(
+    ("defect", "listener", "conversation"),
+    [
+        ("a-refused-size-after-a-request-is-skipped", "plaintext", at_once(REFUSED_SIZE_AFTER_V0)),
+        ("a-size-inside-the-client-id-is-corrected", "plaintext", at_once(FRAME_INSIDE)),
+        ("a-malformed-request-among-others-is-skipped", SASL, at_once(V99, UNREADABLE, V0)),
+        (
+            "other-apis-among-pipelined-requests-close",
+            "plaintext",
+            at_once(V0, METADATA, V3),
+        ),
+        ("tags-cost-the-authentication", SASL, one_by_one(Handshake(), TAGGED_TOKEN)),
+    ],
+)
+def test_frames_of_one_write_are_judged_one_by_one(
+    defect: str, listener: str, conversation: Conversation
+) -> None:
+    """The model splits a write by its size prefixes, as a broker does, whatever the frames are."""
+    play(in_memory(listener), conversation)
+    with pytest.raises(AssertionError, match="the model"):
+        play(in_memory(listener, defect), conversation)
+
+
+def test_frame_that_is_never_completed_is_not_said() -> None:
+    """A write that ends inside a frame gets no response, and waiting for one would only cost time."""
+    broker = in_memory("plaintext")
+    cut = build_cut_short(V0, len(V0.data) - SIZE_BYTES, b"\0\0\0\x09abc")
+    play(broker, (*one_by_one(V0), *at_once(cut)))
+    assert not any(cut.data in step.pieces for step in broker.journal)
+
+
+def test_refused_size_is_one_that_no_broker_accepts() -> None:
+    """A size below zero or above every limit is refused; one that is not complete yet is awaited."""
+    assert has_refused_size(b"\xff\xff\xff\xff")
+    assert has_refused_size(b"\x7f\0\0\0ab")
+    assert not has_refused_size(b"\0\0\0\x09a")
+    assert not has_refused_size(b"\xff")
 
 
 def test_an_end_may_cost_an_answer_after_a_frame_or_a_size_alone() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from strategies.bare_requests import METADATA
+from strategies.broken_sasl_steps import build_handshake_of_length
 from strategies.conversations import (
     MAX_CONNECTIONS,
     STEPS,
@@ -22,6 +23,7 @@ from strategies.conversations import (
 )
 from wire.exchange import Request
 
+NULL_MECHANISM = build_handshake_of_length(0, -1)
 MOST_FOUND = 3
 TRIES = 8
 """About one seed in ten makes Hypothesis give up shrinking, so each try has its own seed."""
@@ -74,6 +76,28 @@ def test_conversations_are_short(conversation: Conversation) -> None:
         ),
         pytest.param(
             lambda action: isinstance(action, Say) and action.ends, None, id="end-of-stream"
+        ),
+        pytest.param(
+            lambda action: (
+                isinstance(action, Say)
+                and any(getattr(each, "broken", "") for each in action.messages[:-1])
+            ),
+            None,
+            id="malformed-among-others",
+        ),
+        pytest.param(
+            lambda action: (
+                isinstance(action, Say)
+                and METADATA in action.messages
+                and any(isinstance(each, Token) for each in action.messages)
+            ),
+            None,
+            id="requests-and-steps-of-sasl",
+        ),
+        pytest.param(
+            lambda action: isinstance(action, Say) and NULL_MECHANISM in action.messages,
+            None,
+            id="broken-step",
         ),
         pytest.param(lambda action: action.connection == 2, None, id="third-connection"),
         pytest.param(lambda action: None in client_ids_of(action), None, id="null-client-id"),

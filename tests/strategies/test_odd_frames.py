@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
+from reference_model.stored_inputs import cut_frames
+from strategies.api_versions import build_request
 from strategies.odd_frames import (
+    CLIENT_ID_LENGTH_END,
     build_whole_frame_of,
+    build_with_frame_inside,
     frames_with_negative_size,
+    frames_with_small_size,
+    is_cut_short,
     partial_frames,
     short_frames,
     surpluses,
@@ -44,6 +50,37 @@ def test_partial_frame_lacks_bytes(sent: Request) -> None:
 def test_short_frames_reach_their_bounds(kept: int) -> None:
     """Frames with 0 bytes, 1 byte, and up to half of the client id's length are drawn."""
     assert find_any(short_frames(), lambda sent: len(sent.data) - SIZE_BYTES == kept)
+
+
+@given(sent=frames_with_small_size())
+def test_small_size_leaves_bytes_to_the_next_frame(sent: Request) -> None:
+    """The size prefix is below the payload, and what it does not count is a frame or has a size that is refused."""
+    assert is_cut_short(sent)
+    assert 0 <= _size(sent) < len(sent.data) - SIZE_BYTES
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_small_sizes_cut_requests_and_follow_complete_ones(
+    is_complete: bool, is_refused: bool
+) -> None:
+    """A cut request and a complete one are both followed by a frame, and by a size that is refused."""
+
+    def meets(sent: Request) -> bool:
+        frames = cut_frames(sent.data)
+        plain = len(frames.whole[0].data) if frames.whole else 0
+        complete = plain >= len(build_request(version=sent.api_version).data)
+        return complete == is_complete and frames.refused == is_refused and not frames.waits
+
+    assert find_any(frames_with_small_size(), meets)
+
+
+def test_frame_inside_a_client_id_is_a_request_of_its_own() -> None:
+    """With the right size the bytes are one request whose client id is a request; with the small one they are two frames."""
+    inner = build_request(version=3, correlation_id=8)
+    sent = build_with_frame_inside(inner)
+    first, second = cut_frames(sent.data).all
+    assert (len(first.data), second.data) == (SIZE_BYTES + CLIENT_ID_LENGTH_END, inner.data)
 
 
 @given(surplus=surpluses())

@@ -11,11 +11,13 @@ from conformance.mutation.tails import DIMENSIONS, Reach, values_of
 from strategies.api_versions import build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
-from strategies.conversations import Reconnect, Say
+from strategies.conversations import Reconnect, Say, Token
+from strategies.odd_frames import build_cut_short
 from strategies.software_names import Software
 from wire.primitives import TaggedField
 
 TAG = TaggedField(2**31, bytes(128))
+CUT = build_cut_short(build_request(version=0), 12)
 LIBRDKAFKA = Software("librdkafka", "2.16.0")
 
 
@@ -48,6 +50,11 @@ def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
         ({"variant": "another", "offset": 257}, ("node id", 257)),
         ({"versions": [3, 99]}, ("version", 99)),
         ({"client_id": "a", "version": 3}, ("client id", "a")),
+        ({"sent": CUT}, ("cut request", CUT.data)),
+        (
+            {"conversation": (Say(messages=(CUT, Token())),)},
+            ("write", (CUT, Token())),
+        ),
         (
             {"conversation": (Reconnect(), Say(messages=(build_request(version=7),)))},
             ("version", 7),
