@@ -103,7 +103,7 @@ class TlsOpening:
 
 @dataclass(slots=True, kw_only=True)
 class StreamEnd:
-    """The end of a connection: a refused size prefix, or the end of the client's stream.
+    """The end of a connection: a refused size prefix, the end of the client's stream, or a reset.
 
     Attributes:
         connection: the connection.
@@ -142,7 +142,8 @@ class Stage(enum.Enum):
       built (ApiVersions responses only), or after the response is encoded.
     - `BYTES`: the `ReceivedBytes` of one read, before they are split into frames.
     - `READ`: the list of all response frames of one read.
-    - `SIZE` and `END`: the `StreamEnd` after a refused size, or after the end of the client's stream.
+    - `SIZE`, `END` and `RESET`: the `StreamEnd` after a refused size, the end of the client's stream, or a reset by the
+      client, after which nothing can be sent or kept open.
     - `TLS`: the `TlsOpening` of a connection.
     - `METRIC`: the `ClientMetric`, each time it is queried.
     - `LOG`: an entry (a dict) of the request log before it is written.
@@ -155,6 +156,7 @@ class Stage(enum.Enum):
     READ = "read"
     SIZE = "size"
     END = "end"
+    RESET = "reset"
     TLS = "tls"
     METRIC = "metric"
     LOG = "log"

@@ -94,20 +94,36 @@ class _Protocol(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._tls: TlsLayer | None = None
         self._paused = False
+        self._last_read_at = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._listener.open_shells[self._connection] = self
+        self._last_read_at = asyncio.get_running_loop().time()
 
     def data_received(self, data: bytes) -> None:
+        self._measure()
         try:
             self._connection.receive_data(self._without_tls(data))
         except TlsRefused:
             self._connection.drop()
+        self._settle_all()
+
+    def _settle_all(self) -> None:
         # A planted defect may have closed other connections too.
         for shell in tuple(self._listener.open_shells.values()):
             shell.settle()
+
+    def _measure(self) -> None:
+        """Tell the model how long this client was idle, and how much every client has left unread."""
+        now = asyncio.get_running_loop().time()
+        idle_s, self._last_read_at = now - self._last_read_at, now
+        if isinstance(self._connection, BrokerConnection):
+            self._connection.idle_ms = int(idle_s * 1000)
+        for connection, shell in self._listener.open_shells.items():
+            if isinstance(connection, BrokerConnection) and shell._transport is not None:
+                connection.unwritten = shell._transport.get_write_buffer_size()
 
     def _without_tls(self, data: bytes) -> bytes:
         if self._listener.contexts is None:
@@ -124,6 +140,9 @@ class _Protocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.open_shells.pop(self._connection, None)
+        if isinstance(self._connection, BrokerConnection) and isinstance(exc, ConnectionError):
+            self._connection.receive_reset()
+            self._settle_all()
         self._connection.drop()
 
     def settle(self) -> None:

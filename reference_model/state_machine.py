@@ -175,6 +175,9 @@ class BrokerConnection:
         software: the software that its client has announced.
         scram: the SCRAM authentication that the client began or completed; None if there is none.
         pause: the current pause, which lasts until `resume` is called; None if there is none.
+        idle_ms: how long the client sent nothing before the current read, in milliseconds, as the owner of the connection
+            measured it.
+        unwritten: how many bytes the owner has taken from `data_to_send` and not written yet.
         frames: how many frames were handled on the connection.
         frames_of_read: how many of them began in the current read, before the current one.
         memory: data that a planted defect keeps between the frames of this connection.
@@ -185,6 +188,8 @@ class BrokerConnection:
         self.software = ClientSoftware()
         self.scram: ScramExchange | None = None
         self.pause: Pause | None = None
+        self.idle_ms = 0
+        self.unwritten = 0
         self.frames = 0
         self.frames_of_read = 0
         self.memory: dict[str, Any] = {}
@@ -213,6 +218,21 @@ class BrokerConnection:
         self._ended = True
         if self.pause is None:
             self._end()
+
+    def receive_reset(self) -> None:
+        """Accept a reset of the connection by the client: nothing more can be sent or read."""
+        self._broker.tamper(Stage.RESET, StreamEnd(connection=self, unread=self.unread))
+        self._move(ConnectionEvent.END_OF_STREAM)
+
+    @property
+    def backlog(self) -> int:
+        """How many bytes of responses wait for the client to read them."""
+        return len(self._outgoing) + self.unwritten
+
+    @property
+    def neighbours(self) -> list[BrokerConnection]:
+        """Every other open connection to the listener, in the order in which they were opened."""
+        return [each for each in self._broker.connections if each is not self]
 
     def resume(self) -> None:
         """End the pause and process the bytes that arrived during it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 from reference_model.defects.registry import (
@@ -34,6 +35,12 @@ CLIENT_ID_END = slice(SIZE_BYTES + CLIENT_ID_OFFSET, SIZE_BYTES + CLIENT_ID_LENG
 MANY_FRAMES = 45
 MANY_TOGETHER = 5
 LARGEST_QUEUE = 32
+SEND_BUFFER_BYTES = 16 << 10
+MANY_UNUSED = 25
+MANY_ALIKE = 9
+LONG_PAUSE_MS = 300
+SHORT_PAUSE_MS = 30
+IDLE_LIMIT_MS = 2000
 CORRELATION_ID = slice(SIZE_BYTES, SIZE_BYTES + 4)
 """Position of the correlation id in a response frame."""
 
@@ -211,3 +218,88 @@ def the_last_of_a_long_pipeline_is_lost(answers: list[bytes]) -> None:
     """Of more than 32 requests that arrive together, the last ones are not answered."""
     if len(answers) > LARGEST_QUEUE:
         del answers[LARGEST_QUEUE:]
+
+
+def _close_neighbours(ending: StreamEnd) -> None:
+    for connection in ending.connection.neighbours:
+        connection.drop()
+
+
+@defect(Stage.RESET, "PROTOCOL.malformed-hurts-nobody")
+def a_reset_inside_a_frame_closes_the_others(ending: StreamEnd) -> None:
+    """A client that resets its connection inside a frame costs all others theirs."""
+    if ending.unread:
+        _close_neighbours(ending)
+
+
+@defect(Stage.RESET, "PROTOCOL.malformed-hurts-nobody")
+def responses_that_are_not_read_close_the_others(ending: StreamEnd) -> None:
+    """A client that closes its connection before it reads two responses costs all others theirs."""
+    if ending.connection.frames > 1 and ending.connection.backlog:
+        _close_neighbours(ending)
+
+
+@defect(Stage.BYTES, "PROTOCOL.malformed-hurts-nobody")
+def a_client_that_does_not_read_stops_the_others(received: ReceivedBytes) -> None:
+    """While 16 KiB of responses wait for one client to read them, no other is served."""
+    if any(each.backlog > SEND_BUFFER_BYTES for each in received.connection.neighbours):
+        received.data = b""
+
+
+@defect(Stage.BYTES, "PROTOCOL.malformed-hurts-nobody")
+def unused_connections_stop_the_others(received: ReceivedBytes) -> None:
+    """While more than 25 connections have sent no request, none is served."""
+    if sum(not each.frames for each in received.connection.neighbours) > MANY_UNUSED:
+        received.data = b""
+
+
+@defect(Stage.ANSWER, "PROTOCOL.malformed-hurts-nobody")
+def equal_client_ids_replace_each_other(context: RequestContext) -> None:
+    """If a client id is used on a tenth connection, the first of them is closed."""
+    if context.header is None:
+        return
+    client_id = context.connection.memory["client id"] = context.header.client_id
+    others = context.connection.neighbours
+    alike = [each for each in others if each.memory.get("client id", "") == client_id]
+    if len(alike) >= MANY_ALIKE:
+        alike[0].drop()
+
+
+@defect(Stage.BYTES, "PROTOCOL.split-independent", "PROTOCOL.idle-connection-kept")
+def the_rest_of_a_frame_comes_too_late(received: ReceivedBytes) -> None:
+    """After a pause of 300 ms inside a frame, its rest is lost."""
+    if received.unread and received.connection.idle_ms >= LONG_PAUSE_MS:
+        received.data = b""
+
+
+@defect(Stage.BYTES, "PROTOCOL.split-independent")
+def slow_frames_cost_the_connection(received: ReceivedBytes) -> None:
+    """A frame that comes in six pieces, with pauses of more than 30 ms between them, closes the connection."""
+    memory = received.connection.memory
+    is_slow = bool(received.unread) and received.connection.idle_ms > SHORT_PAUSE_MS
+    memory["slow pieces"] = memory.get("slow pieces", 0) + 1 if is_slow else 0
+    if memory["slow pieces"] >= MANY_TOGETHER:
+        received.connection.drop()
+
+
+@defect(Stage.BYTES, "PROTOCOL.idle-connection-kept")
+def idle_connections_are_closed(received: ReceivedBytes) -> None:
+    """A connection that is idle for two seconds between requests is closed."""
+    if not received.unread and received.connection.idle_ms >= IDLE_LIMIT_MS:
+        received.connection.drop()
+
+
+@defect(Stage.BYTES, "PROTOCOL.idle-connection-kept")
+def unfinished_frames_are_given_up(received: ReceivedBytes) -> None:
+    """A frame whose rest is missing for two seconds closes the connection."""
+    if received.unread and received.connection.idle_ms >= IDLE_LIMIT_MS:
+        received.connection.drop()
+
+
+@defect(Stage.READ, "PROTOCOL.answers-in-order")
+def responses_beyond_the_buffer_are_lost(answers: list[bytes]) -> None:
+    """Of the responses to one read, those beyond 16 KiB are lost."""
+    sizes = itertools.accumulate(len(answer) for answer in answers)
+    answers[:] = [
+        answer for answer, end in zip(answers, sizes, strict=True) if end <= SEND_BUFFER_BYTES
+    ]

@@ -14,6 +14,7 @@ from reference_model.state_machine import (
     ConnectionEvent,
     ConnectionState,
     Pause,
+    ReceivedBytes,
     ReferenceBroker,
     RequestContext,
     Stage,
@@ -376,6 +377,57 @@ def test_defect_can_outlive_the_end_of_stream() -> None:
     connection.receive_eof()
     assert connection.state is OPEN
     assert connection.data_to_send() == SERVED_V0[:9]
+
+
+def test_reset_ends_the_connection_and_shows_what_is_left() -> None:
+    """A reset closes at once; a defect sees the bytes that are unread and how many of ours are, and the neighbours."""
+    seen = []
+    tampering = Tampering(
+        stage=Stage.RESET,
+        act=lambda ending: seen.append(
+            (ending.unread, ending.connection.backlog, ending.connection.neighbours)
+        ),
+    )
+    broker = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering)
+    neighbour, connection = broker.connect(), broker.connect()
+    connection.receive_data(SERVED_V0 + SERVED_V0[:9])
+    waiting = len(connection.data_to_send())
+    connection.receive_data(b"")
+    connection.unwritten = waiting
+    connection.receive_reset()
+    assert seen == [(SERVED_V0[:9], waiting, [neighbour])]
+    assert (connection.state, broker.connections) == (CLOSED, [neighbour])
+
+
+def test_defect_can_replace_what_is_read() -> None:
+    """A defect sees the bytes of a read before they are split, with what was left of the last read."""
+    seen = []
+
+    def act(received: ReceivedBytes) -> None:
+        seen.append((received.unread, received.data))
+        received.data = received.data[:-1]
+
+    tampering = Tampering(stage=Stage.BYTES, act=act)
+    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection.receive_data(SERVED_V0[:10])
+    connection.receive_data(SERVED_V0[10:])
+    assert seen == [(b"", SERVED_V0[:10]), (SERVED_V0[:9], SERVED_V0[10:])]
+    assert connection.unread == SERVED_V0[:9] + SERVED_V0[10:-1]
+
+
+def test_frames_of_a_connection_and_of_a_read_are_counted() -> None:
+    """The number of frames of a connection grows; that of a read begins again with each read."""
+    counted = []
+    tampering = Tampering(
+        stage=Stage.REACTION,
+        act=lambda context: counted.append(
+            (context.connection.frames, context.connection.frames_of_read)
+        ),
+    )
+    connection = ReferenceBroker(profile=SMALL, identity=IDENTITY, tampering=tampering).connect()
+    connection.receive_data(SERVED_V0 + SERVED_V0)
+    connection.receive_data(SERVED_V0)
+    assert counted == [(0, 0), (1, 1), (2, 0)]
 
 
 def test_defect_can_close_before_it_answers() -> None:

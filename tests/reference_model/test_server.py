@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.client.connection import RESET_ON_CLOSE
 from fixtures.client.running_broker import TlsFiles
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.kafka_setup.connection_metrics import counts_of, gauges_of
@@ -92,6 +93,19 @@ def test_defect_reaches_the_neighbours_sockets() -> None:
         offender.sendall(UNREADABLE)
         assert read(bystander, 1) == b""
         assert read(offender, 1) == b""
+
+
+def test_defect_sees_a_reset() -> None:
+    """A connection that its client resets inside a frame reaches a defect of resets, which closes another socket."""
+    with (
+        server("--defect", "a-reset-inside-a-frame-closes-the-others") as (_, port),
+        connect(port) as bystander,
+    ):
+        with connect(port) as leaver:
+            leaver.sendall(UNSUPPORTED + V0[:9])
+            assert read(leaver, len(REFUSAL)) == REFUSAL
+            leaver.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        assert read(bystander, 1) == b""
 
 
 @pytest.fixture

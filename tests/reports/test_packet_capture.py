@@ -70,6 +70,9 @@ class ScriptedTransport:
         self.given += data
         return data
 
+    def setsockopt(self, level: int, option: int, value: bytes, /) -> None:
+        """Do nothing."""
+
     def shutdown(self, how: int, /) -> None:
         """Do nothing."""
 

@@ -1,0 +1,100 @@
+"""Requests that arrive in pieces, with pauses between them, on all listeners of a target at the same time.
+
+Waiting is all that such requests cost, so many connections share each pause.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from conformance.assertions.judging import assert_error
+from fixtures.client.connection import Connection
+from fixtures.under_test.broker import Broker
+from strategies.api_versions import build_request
+from wire.error_codes import ErrorCode
+from wire.exchange import Outcome, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Paused:
+    """A connection and the pieces of one request that are sent on it, one before each pause and one after the last."""
+
+    broker: Broker
+    connection: Connection
+    pieces: Sequence[Request]
+
+
+def assert_served_after_pauses(
+    broker: Broker, version: int, pauses_s: Sequence[float], *, with_unused: bool = False
+) -> None:
+    """Fail unless a request is answered although it comes in pieces with pauses between them.
+
+    On each listener, one connection sends a piece before each pause, and one sends the second half only after the last.
+
+    Args:
+        broker: a listener of the target.
+        version: the version of ApiVersions, if the target serves it.
+        pauses_s: the pauses, in seconds.
+        with_unused: whether one more connection sends the complete request only after the last pause.
+    """
+    with ExitStack() as opened:
+        paused = [
+            _Paused(
+                broker=listener, connection=opened.enter_context(listener.connect()), pieces=pieces
+            )
+            for listener in _listeners_of(broker)
+            for pieces in _ways_to_send(
+                build_request(version=min(version, listener.max_version)),
+                len(pauses_s),
+                with_unused=with_unused,
+            )
+        ]
+        for each in paused:
+            # The pauses come after a request that was answered.
+            each.connection.converse([build_request(version=0)])
+        for number, pause_s in enumerate(pauses_s):
+            for each in paused:
+                if each.pieces[number].data:
+                    each.connection.send(each.pieces[number])
+            _pause([each.connection for each in paused], pause_s)
+        for each in paused:
+            _assert_served(each, max(pauses_s))
+
+
+def _assert_served(paused: _Paused, longest_s: float) -> None:
+    (exchange,) = paused.connection.converse([paused.pieces[-1]])
+    where = f"a request with a pause of {longest_s:g} s on {paused.broker.listener}"
+    assert exchange.outcome is Outcome.ANSWER, f"{where} is not answered"
+    assert_error(exchange, ErrorCode.NONE)
+
+
+def _listeners_of(broker: Broker) -> Iterable[Broker]:
+    return (broker.sibling(name) for name in broker.target.listeners if broker.has_listener(name))
+
+
+def _ways_to_send(sent: Request, pauses: int, *, with_unused: bool) -> Iterable[Sequence[Request]]:
+    """Yield pieces of a request, one more than there are pauses; an empty piece is not sent."""
+    data = sent.data
+    step = max(len(data) // (pauses + 1), 1)
+    ends = [step * (place + 1) for place in range(pauses)]
+    yield [*_cut(sent, [*ends, len(data)])]
+    yield [*_cut(sent, [len(data) // 2] * pauses + [len(data)])]
+    if with_unused:
+        yield [*_cut(sent, [0] * pauses + [len(data)])]
+
+
+def _cut(sent: Request, ends: Sequence[int]) -> Iterable[Request]:
+    start = 0
+    for end in ends:
+        yield Request(data=sent.data[start:end], header=sent.header)
+        start = end
+
+
+def _pause(connections: Sequence[Connection], seconds: float) -> None:
+    """Let all connections be idle for the same time."""
+    ends_at = time.monotonic() + seconds
+    for connection in connections:
+        connection.pause(max(ends_at - time.monotonic(), 0.001))

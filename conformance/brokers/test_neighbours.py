@@ -1,0 +1,154 @@
+"""What one client may do without disturbing others: break off, not read, open many connections, or pause."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from conformance.assertions.neighbours import undisturbed
+from conformance.assertions.pauses import assert_served_after_pauses
+from conformance.brokers.test_frame_ends import HALF_CLOSING_LISTENERS
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from strategies.api_versions import build_request
+from strategies.odd_frames import build_part, partial_frames
+from wire.exchange import Request
+from wire.headers import read_correlation_id
+
+PLAIN = build_request(version=0)
+MAX_EXAMPLES_FEW = 2
+"""Examples of a property that opens dozens of connections, or sends hundreds of requests."""
+MOST_UNREAD_REQUESTS = 2000
+LONGEST_PAUSES_MS = 600
+"""The sum of the pauses of one example."""
+BYSTANDER_REQUESTS = 100
+"""About as many requests of a slow reader are answered meanwhile: a broker serves connections in turn."""
+LARGEST_CROWD = 30
+TLS_CROWD = 3
+"""The same with a TLS handshake for each: these cost the broker some milliseconds."""
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
+@settings(max_examples=20)
+@given(
+    versions=st.lists(st.integers(0, 6), max_size=3),
+    part=st.none() | partial_frames(),
+    resets=st.booleans(),
+)
+@example(versions=[], part=build_part(PLAIN, 9), resets=True)
+@example(versions=[0, 3], part=None, resets=True)
+@example(versions=[3, 99, 0], part=None, resets=False)
+def test_client_that_breaks_off_hurts_nobody(
+    broker: Broker, versions: list[int], part: Request | None, resets: bool
+) -> None:
+    """A client that resets or closes its connection, inside a frame or without reading, disturbs no other."""
+    with undisturbed(broker, "a connection that breaks off"), broker.connect() as offender:
+        for version in versions:
+            offender.send(build_request(version=version))
+        if part is not None:
+            offender.send(part)
+        if resets:
+            offender.reset_on_close()
+        # It closes before the others are looked at.
+        offender.close()
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners(*HALF_CLOSING_LISTENERS)
+@pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
+@settings(max_examples=MAX_EXAMPLES_FEW)
+@given(version=st.integers(0, 3))
+@example(version=3)
+def test_client_that_does_not_read_hurts_nobody(broker: Broker, version: int) -> None:
+    """While a client sends hundreds of requests and reads no response, others are served."""
+    sent = requests_that_fill_buffers(broker, min(version, broker.max_version))
+    cause = "a connection that does not read"
+    with broker.connect() as slow, undisturbed(broker, cause, requests=BYSTANDER_REQUESTS):
+        slow.begin(sent)
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners(*HALF_CLOSING_LISTENERS)
+@pytest.mark.clause("PROTOCOL.answers-in-order")
+@settings(max_examples=MAX_EXAMPLES_FEW)
+@given(version=st.integers(0, 3))
+@example(version=3)
+def test_client_that_reads_late_gets_every_answer(broker: Broker, version: int) -> None:
+    """A client that reads only after hundreds of requests gets all responses in order."""
+    sent = requests_that_fill_buffers(broker, min(version, broker.max_version))
+    with broker.connect() as slow:
+        finish = slow.begin(sent)
+        # Meanwhile the responses fill the buffers; whether others are served then is judged by another property.
+        with suppress(HarnessError):
+            broker.converse_in_turn([PLAIN] * BYSTANDER_REQUESTS)
+        exchanges = finish()
+    answered = [read_correlation_id(exchange.payload or b"") for exchange in exchanges]
+    assert answered == [request.correlation_id for request in sent], (
+        "responses are missing or in another order: "
+        f"{sum(each is not None for each in answered)} of {len(sent)} requests are answered"
+    )
+
+
+def requests_that_fill_buffers(broker: Broker, version: int) -> list[Request]:
+    """Return so many requests that their responses do not fit between the target and a client that does not read."""
+    (exchange,) = broker.converse([build_request(version=version)])
+    one = max(len(exchange.payload or b""), 1)
+    count = min(broker.buffered_bytes // one + 1, MOST_UNREAD_REQUESTS)
+    return [build_request(version=version, correlation_id=place) for place in range(count)]
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
+@settings(max_examples=MAX_EXAMPLES_FEW)
+@given(
+    unused=st.integers(0, LARGEST_CROWD),
+    unfinished=st.integers(0, LARGEST_CROWD),
+    served=st.integers(0, LARGEST_CROWD),
+)
+@example(unused=LARGEST_CROWD, unfinished=10, served=0)
+@example(unused=0, unfinished=0, served=20)
+def test_many_connections_hurt_nobody(
+    broker: Broker, unused: int, unfinished: int, served: int
+) -> None:
+    """Dozens of connections, unused, inside a frame, or with the same client id, disturb no other."""
+    if broker.speaks_tls:
+        unfinished, served = min(unfinished, TLS_CROWD), min(served, TLS_CROWD)
+    with ExitStack() as crowd, undisturbed(broker, "dozens of connections"):
+        for _ in range(unused):
+            # Over TLS this one is half open: it begins no handshake.
+            crowd.enter_context(broker.connect(authenticate=False, plain=True))
+        for sent, count in ((build_part(PLAIN, 9), unfinished), (PLAIN, served)):
+            for _ in range(count):
+                crowd.enter_context(broker.connect(authenticate=False)).send(sent)
+
+
+@pytest.mark.listeners("plaintext")
+@pytest.mark.clause("PROTOCOL.split-independent")
+@settings(max_examples=1)
+@given(
+    version=st.integers(0, 3),
+    pauses_ms=st.lists(st.integers(1, 500), min_size=1, max_size=8).filter(
+        lambda drawn: sum(drawn) <= LONGEST_PAUSES_MS
+    ),
+)
+@example(version=0, pauses_ms=[310])
+@example(version=3, pauses_ms=[40] * 8)
+def test_pauses_inside_a_request_do_not_matter(
+    broker: Broker, version: int, pauses_ms: list[int]
+) -> None:
+    """A request that comes in pieces with pauses of up to 500 ms is answered; all listeners are tried at once."""
+    assert_served_after_pauses(broker, version, [pause_ms / 1000 for pause_ms in pauses_ms])
+
+
+@pytest.mark.listeners("plaintext")
+@pytest.mark.clause("PROTOCOL.idle-connection-kept")
+@settings(max_examples=1)
+@given(version=st.integers(0, 3), idle_ms=st.just(3000))
+@example(version=0, idle_ms=50)
+def test_idle_connection_is_kept(broker: Broker, version: int, idle_ms: int) -> None:
+    """A connection that was idle for three seconds, between requests or inside one, is served; on all listeners at once."""
+    assert_served_after_pauses(broker, version, [idle_ms / 1000], with_unused=True)
