@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.conversation_runner import (
+    as_read,
+    has_refused_size,
+    is_unfinished,
+)
 from conformance.assertions.judging import (
     assert_error,
     assume_served,
@@ -27,13 +34,24 @@ from fixtures.under_test.broker import Broker
 from reference_model.listeners import UPSTREAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Given, build_request_with, ids_given
+from strategies.odd_frames import (
+    build_cut_short,
+    build_with_frame_inside,
+    frames_with_small_size,
+)
 from strategies.passed_requests import PASSED_KEYS, PassedRequest, passed_requests
 from strategies.software_names import Software, legal_software
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
+from wire.frames import SIZE_BYTES
+from wire.headers import read_correlation_id
 
+PLAIN = build_request(version=0)
+PLAIN_BYTES = len(PLAIN.data) - SIZE_BYTES
+FLEXIBLE = build_request(version=3, correlation_id=9)
+LAST = build_request(version=0, correlation_id=77)
 OWN_KEYS = {API_VERSIONS_KEY, SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY}
 """What a proxy may answer itself, and so list more of than its upstream does."""
 
@@ -105,6 +123,38 @@ def test_response_arrives_unchanged(broker: Broker, passed: PassedRequest) -> No
     assert proxied == before, (
         f"the response is {proxied.hex()}, that of the upstream {before.hex()}"
     )
+
+
+@pytest.mark.malformed
+@pytest.mark.listeners("plaintext")
+@pytest.mark.needs("upstream")
+@pytest.mark.clause("PROXY.frames-as-upstream")
+@given(sent=frames_with_small_size())
+@example(sent=build_with_frame_inside(PLAIN))
+@example(sent=build_cut_short(PLAIN, PLAIN_BYTES, b"\xff\xff\xff\xff"))
+@example(sent=build_cut_short(FLEXIBLE, len(FLEXIBLE.data) - SIZE_BYTES - 4, PLAIN.data))
+def test_frames_are_those_of_the_upstream(broker: Broker, sent: Request) -> None:
+    """If size prefixes are wrong, a proxy answers no request that its upstream does not find in the same bytes."""
+    frames = as_read([sent, LAST])
+    assume(not is_unfinished(frames[-1]))
+    before_refused = 0
+    if any(has_refused_size(each.data) for each in frames):
+        # Some releases lose their responses to what comes before such a size.
+        before_refused = len(frames) - 1
+    found = len(answered_ids(broker.sibling(UPSTREAM), frames))
+    answered = answered_ids(broker, frames)
+    assert len(answered) <= max(found, before_refused), (
+        f"the proxy answers {len(answered)} requests, its upstream {found} in the same bytes"
+    )
+
+
+def answered_ids(broker: Broker, frames: Sequence[Request]) -> list[int | None]:
+    """Return the correlation ids of the responses to some frames in one write."""
+    return [
+        read_correlation_id(each.payload)
+        for each in broker.converse(frames)
+        if each.payload is not None
+    ]
 
 
 @pytest.mark.listeners("plaintext")

@@ -14,6 +14,7 @@ from reference_model.proxies.model_proxy import (
     api_versions_body,
     with_changed_table,
 )
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
     NEWEST_VERSION,
@@ -23,6 +24,8 @@ from wire.api_versions import (
 )
 from wire.codec import encode
 from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.frames import SIZE_BYTES, encode_frame, read_size
 from wire.headers import (
     CORRELATION_ID_BYTES,
     correlation_id_bytes,
@@ -35,6 +38,10 @@ FAULTS: dict[str, Fault] = {}
 """Every planted fault of the model proxy, by name."""
 fault = functools.partial(planting, FAULTS)
 
+CLIENT_ID_LENGTH = slice(8, 10)
+CLIENT_ID_START = 10
+"""Positions in the payload of a request."""
+API_VERSIONS_V0 = API_VERSIONS_KEY.to_bytes(2) + b"\0\0"
 List = Callable[[ApiVersion, int], ApiVersion]
 Pass = Callable[[bytes], bytes]
 
@@ -147,7 +154,10 @@ def changes_a_byte_of_responses(proxy: ModelProxy, decide: Pass, response: bytes
 
 def _with_body(request: bytes, change: Callable[[ApiVersionsRequest], ApiVersionsRequest]) -> bytes:
     """Return an ApiVersions request with a changed body; one without names as it is."""
-    found = api_versions_body(request)
+    try:
+        found = api_versions_body(request)
+    except DecodeError:
+        return request
     if found is None:
         return request
     header, body = found
@@ -228,3 +238,36 @@ def stays_silent_on_used_connections(
 ) -> bool:
     """It notices that its upstream is gone only when a client connects."""
     return not was_served
+
+
+@fault(ModelProxy.bytes_read, "PROXY.frames-as-upstream")
+def takes_a_read_for_a_request(proxy: ModelProxy, decide: Pass, data: bytes) -> bytes:
+    """If a size prefix ends inside the client id, it takes all bytes of the read for the request."""
+    payload = data[SIZE_BYTES:]
+    client_id_end = CLIENT_ID_START + max(int.from_bytes(payload[CLIENT_ID_LENGTH], signed=True), 0)
+    is_cut = CLIENT_ID_START <= read_size(data) < min(client_id_end, len(payload))
+    return encode_frame(payload) if is_cut else decide(data)
+
+
+@fault(ModelProxy.after_refused_size, "PROXY.frames-as-upstream")
+def reads_on_after_a_refused_size(proxy: ModelProxy, decide: Pass, unread: bytes) -> bytes:
+    """It skips a size that no frame has, and looks for the next request after it."""
+    at = unread.find(API_VERSIONS_V0)
+    return decide(unread) if at < 0 else unread[at - SIZE_BYTES :]
+
+
+@fault(ModelProxy.versions_request_passed, "PROXY.frames-as-upstream")
+def completes_cut_requests(proxy: ModelProxy, decide: Pass, request: bytes) -> bytes:
+    """If the body of an ApiVersions request is cut, it passes on one with a name of its own."""
+    try:
+        api_versions_body(request)
+    except DecodeError:
+        version = read_request_start(request).api_version
+        body = ApiVersionsRequest(client_software_name="a-proxy", client_software_version="1")
+        no_client_id_and_no_tags = b"\xff\xff\0"
+        return (
+            request[: CLIENT_ID_LENGTH.start]
+            + no_client_id_and_no_tags
+            + encode(body, version=version)
+        )
+    return decide(request)

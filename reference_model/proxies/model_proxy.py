@@ -22,6 +22,7 @@ from wire.api_versions import (
 )
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
 from wire.frames import FrameReader, encode_frame
 from wire.headers import (
     CORRELATION_ID_BYTES,
@@ -36,6 +37,8 @@ LOWERED_KEYS = {METADATA_KEY: 8}
 """The proxy lists fewer versions of these APIs than its upstream: by key, the newest version that it knows."""
 NO_RESPONSE = b""
 """Instead of a response: the connection ends."""
+NOTHING_MORE = b""
+"""Instead of further bytes: the connection ends."""
 NEWER_THAN_UPSTREAM = 3
 """How many versions of every other API the proxy knows beyond those of its upstream, but must not list."""
 
@@ -76,6 +79,14 @@ class ModelProxy:
             min_version=entry.min_version,
             max_version=min(known, entry.max_version),
         )
+
+    def bytes_read(self, data: bytes) -> bytes:
+        """Return the bytes of a read as it splits them into requests: by their size prefixes."""
+        return data
+
+    def after_refused_size(self, unread: bytes) -> bytes:
+        """Return what it still reads after a size that no frame has; empty if the connection ends."""
+        return NOTHING_MORE
 
     def request_passed(self, request: bytes) -> bytes:
         """Return what reaches the upstream of a request other than ApiVersions."""
@@ -152,12 +163,23 @@ class ProxyConnection:
 
     def receive_data(self, data: bytes) -> None:
         """Accept bytes from the client; the results are in `data_to_send` and `state`."""
-        self._requests.receive_data(data)
+        self._requests.receive_data(self._proxy.bytes_read(data))
         while self.state is ConnectionState.OPEN:
-            request = self._requests.next_payload()
+            try:
+                request = self._requests.next_payload()
+            except DecodeError:
+                self._refuse_size()
+                continue
             if request is None:
                 break
             self._handle(request)
+
+    def _refuse_size(self) -> None:
+        rest = self._proxy.after_refused_size(self._requests.unread)
+        self._requests = FrameReader()
+        self._requests.receive_data(rest)
+        if rest == NOTHING_MORE:
+            self.drop()
 
     def _handle(self, request: bytes) -> None:
         proxy = self._proxy

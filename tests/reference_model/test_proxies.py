@@ -14,6 +14,7 @@ from reference_model.server import CLUSTER_ID, NODE_ID, broker_for_listener
 from reference_model.state_machine import THROTTLED_CLIENT_IDS
 from strategies.api_versions import build_request
 from strategies.bare_requests import build_bare_request
+from strategies.odd_frames import build_cut_short, build_with_frame_inside
 from strategies.software_names import Software
 from wire.api_keys import LIST_GROUPS_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
@@ -27,7 +28,14 @@ NAMED = build_request(version=3, software=Software("a-client", "1.2.3-SNAPSHOT")
 MISROUTED = build_request(version=5, cluster_id="another", node_id=NODE_ID)
 AT_HOME = build_request(version=5, cluster_id=CLUSTER_ID, node_id=NODE_ID)
 UNKNOWN = (build_request(version=NEWEST_VERSION + 1), build_request(version=99))
-REQUESTS = (TABLE, build_request(version=0), OTHER, LONG, NAMED, MISROUTED, AT_HOME, *UNKNOWN)
+PLAIN = build_request(version=0)
+REFUSED_SIZE = b"\xff\xff\xff\xff"
+CUT = (
+    build_with_frame_inside(PLAIN),
+    build_cut_short(TABLE, len(TABLE.data) - SIZE_BYTES - 4, PLAIN.data),
+    build_cut_short(PLAIN, len(PLAIN.data) - SIZE_BYTES, REFUSED_SIZE + PLAIN.data),
+)
+REQUESTS = (TABLE, PLAIN, OTHER, LONG, NAMED, MISROUTED, AT_HOME, *UNKNOWN, *CUT)
 
 
 def proxy_with(fault: str = "") -> ModelProxy:
@@ -79,6 +87,14 @@ def test_bytes_may_arrive_in_any_pieces() -> None:
     once = exchanged(connection, OTHER.data[5:])
     assert exchanged(connection, OTHER.data * 2) == once * 2
     assert proxy.passed == [OTHER.data[SIZE_BYTES:]] * 3
+
+
+def test_size_that_no_frame_has_ends_the_connection() -> None:
+    """What comes before it is answered, and what comes after it is not read."""
+    connection = proxy_with().connect()
+    once = exchanged(proxy_with().connect(), OTHER.data)
+    assert exchanged(connection, OTHER.data + REFUSED_SIZE + OTHER.data) == once
+    assert connection.state is ConnectionState.CLOSED
 
 
 def test_connection_ends_with_either_side() -> None:
