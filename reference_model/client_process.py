@@ -97,8 +97,14 @@ def main() -> None:
         plant(client, FAULTS[arguments.fault])
     timeout_ms = round(arguments.timeout * 1000)
     watchdog = _end_by_itself((timeout_ms + OWN_END_MS) / 1000)
+    _print({"event": "created", "at_ms": client.network.now_ms, **_id_of(client)})
     try:
-        last = drive(client, timeout_ms, keeps_asking=arguments.again, report=_print_ask)
+        last = drive(
+            client,
+            timeout_ms,
+            keeps_asking=arguments.again,
+            report=lambda asked: _print_ask(asked, client),
+        )
     except Aborted:
         os.kill(os.getpid(), signal.SIGABRT)
         raise
@@ -116,8 +122,14 @@ def _end_by_itself(after_s: float) -> threading.Timer:
     return watchdog
 
 
-def _print_ask(asked: Ask) -> None:
-    _print({"event": asked.outcome, "at_ms": asked.at_ms, "detail": asked.detail})
+def _id_of(client: ModelClient) -> dict[str, Any]:
+    reported = client.reported_id()
+    return {} if reported is None else {"client_instance_id": str(reported)}
+
+
+def _print_ask(asked: Ask, client: ModelClient) -> None:
+    about = {"event": asked.outcome, "at_ms": asked.at_ms, "detail": asked.detail}
+    _print({**about, **_id_of(client)})
 
 
 def _finish(last: Ask) -> None:

@@ -6,7 +6,14 @@ import dataclasses
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import Answer, ConnectionScript, NodeScript, Script, Table
+from reference_model.clients.script import (
+    Answer,
+    ConnectionScript,
+    NodeScript,
+    Script,
+    Table,
+    all_connections,
+)
 from strategies.broker_scripts import SUCCESS_MS
 from strategies.cluster_scripts import OTHER_CLUSTER_ID
 from wire.api_keys import SASL_AUTHENTICATE_KEY
@@ -19,6 +26,8 @@ from wire.instance_id_messages import (
 
 ENOUGH = 24
 """How many responses a client gets: enough for several connections, each with several requests."""
+UNREACHABLE_MS = 2000
+"""How long a client may work without a broker that responds."""
 CLAIMING = Table(
     changed=tuple(
         (key, 0, api.valid_versions.last or 0)
@@ -85,6 +94,12 @@ def replaced_claiming_cluster() -> Script:
     )
     after = dataclasses.replace(before, cluster_id=OTHER_CLUSTER_ID, closes_after=None)
     return _cluster(NodeScript(connections=(before, after)))
+
+
+def unreachable_cluster() -> Script:
+    """Return a script of a broker that closes each connection before it responds to anything."""
+    closing = all_connections(ConnectionScript(on_open="close"))
+    return dataclasses.replace(closing, timeout_ms=UNREACHABLE_MS, keeps_asking=True)
 
 
 def downgraded_cluster() -> Script:

@@ -46,6 +46,8 @@ class DriverResult(Protocol):
     def asks(self) -> Sequence[Ask]: ...  # noqa: D102
     @property
     def output(self) -> str: ...  # noqa: D102
+    @property
+    def instance_ids(self) -> Sequence[str]: ...  # noqa: D102
 
 
 class Play(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 
 from conformance.assertions.client_moves import ClientUnderTest, played
 from conformance.assertions.judging import Unjudged
@@ -17,6 +18,7 @@ from reference_model.clients.instance_id_rules import (
     wrong_ids,
     wrong_layouts,
     wrong_member_ids,
+    wrong_reported_ids,
     wrong_telemetry,
 )
 from reference_model.clients.script import Script
@@ -30,6 +32,7 @@ from strategies.instance_id_scripts import (
     mixed_cluster,
     mixed_clusters,
     replaced_claiming_cluster,
+    unreachable_cluster,
 )
 
 MOST = 5
@@ -66,6 +69,19 @@ def test_client_has_one_id_of_its_own(client: ClientUnderTest, script: Script) -
     with played(client, later) as other:
         shared = instance_ids_in(play.recording) & instance_ids_in(other.recording)
         assert not shared, f"two clients have the same id: {shared.pop()}"
+
+
+@pytest.mark.needs("asks_again", "instance_ids", "reports_instance_id")
+@pytest.mark.clause("KIP-1313.instance-id-from-constructor")
+@given(script=claiming_clusters() | st.just(unreachable_cluster()))
+@example(script=claiming_cluster())
+@example(script=unreachable_cluster())
+def test_application_gets_the_id_at_once(client: ClientUnderTest, script: Script) -> None:
+    """The application gets the id of the headers, also if no broker ever responds."""
+    with played(client, script) as play:
+        reported = play.result.instance_ids
+        assert reported, "the application gets no id unless a broker responds"
+        assert_none(wrong_reported_ids(play.recording, reported))
 
 
 @pytest.mark.needs("asks_again", "instance_ids")

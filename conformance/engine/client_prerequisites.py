@@ -80,6 +80,10 @@ NEEDS: Mapping[str, ClientNeed] = {
         lambda client: _sends_api(TELEMETRY_KEYS, client),
         "the client asks for no telemetry subscriptions",
     ),
+    "reports_instance_id": ClientNeed(
+        lambda client: bool(client.play(claiming_cluster()).result.instance_ids),
+        "the driver of the client prints no client_instance_id, which it does if the library has an accessor for it",
+    ),
     "sends_v1": _sends_from(1),
     "sends_v3": _sends_from(FIRST_FLEXIBLE_VERSION),
     "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),

@@ -160,6 +160,10 @@ class ClientConnections:
         is_later = link.last_correlation_id > 0
         return None if is_later and header_version == INSTANCE_ID_REQUEST_HEADER else CLIENT_ID
 
+    def reported_id(self) -> UUID | None:
+        """Return the client instance id that the application gets when it asks for it; no broker is asked."""
+        return self.instance_id
+
     def instance_id_for(self, link: Link) -> UUID:
         """Return the client instance id that a request has on a connection."""
         return self.instance_id

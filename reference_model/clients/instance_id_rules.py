@@ -6,7 +6,7 @@ Each function returns one sentence per fault, in the order of the requests.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -113,6 +113,21 @@ def wrong_ids(recording: Recording) -> Iterator[str]:
             yield f"{each} has the zero id"
         elif given != first:
             yield f"{each} has another id than the client's first request"
+
+
+def wrong_reported_ids(recording: Recording, reported: Iterable[str]) -> Iterator[str]:
+    """Yield the ids that a client gave to its application and that are zero, or not the one in its headers.
+
+    Args:
+        recording: what the client sent. If its headers have several ids, or zero, that is judged by itself.
+        reported: the ids as text, in any usual form.
+    """
+    of_headers = instance_ids_in(recording) - {NO_INSTANCE_ID}
+    for text in reported:
+        if stands_for(text, NO_INSTANCE_ID):
+            yield "the application gets the zero id"
+        elif len(of_headers) == 1 and not any(stands_for(text, each) for each in of_headers):
+            yield f"the application gets the id {text}, and the headers have {next(iter(of_headers))}"
 
 
 def _with_client_ids(recording: Recording) -> list[SeenRequest]:

@@ -21,6 +21,12 @@ from wire.api_versions import NEWEST_VERSION
 
 JUDGED = {clause for each in properties_in() for clause in each.clauses}
 
+JUDGED_BY_NOTHING = {
+    "KIP-1313.accessors-without-timeout",
+    "KIP-1313.header-id-is-telemetry-id",
+}
+"""Clauses that neither a property nor a tool judges, for the reason that they give: so no planted defect can show anything."""
+
 each_clause = pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
 each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda defect: defect.name)
 
@@ -38,6 +44,9 @@ def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     Those of clauses about clients are faults of the model client, those about proxies of the model proxy, those
     about tools of `api-versions`, and those about schemas of its checks.
     """
+    if clause.id in JUDGED_BY_NOTHING:
+        assert clause.not_tested
+        return
     planted = [defect for defect in DEFECTS.values() if clause.id in defect.breaks]
     faults = [
         fault

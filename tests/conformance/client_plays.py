@@ -32,6 +32,7 @@ class FakeResult:
     asks: tuple[FakeAsk, ...] = ()
     output: str = "the last line"
     has_hung: bool = False
+    instance_ids: tuple[str, ...] = ()
 
 
 FAILED = FakeResult(outcome="error", detail="TimeoutException", exit_status=1, duration_ms=2500)

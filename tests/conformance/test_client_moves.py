@@ -421,7 +421,7 @@ def test_recovery_needs_a_script_that_heals() -> None:
             FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
             {
                 *{"sends_v5", "option:without_cluster_check", "option:without_rebootstrap"},
-                *{"instance_ids", "member_ids", "telemetry_ids"},
+                *{"instance_ids", "member_ids", "telemetry_ids", "reports_instance_id"},
             },
             id="v4-with-tls",
         ),

@@ -1,16 +1,32 @@
-"""Whether a target claims KIP-1313, a proposal, is asked again after an error."""
+"""How KIP-1313, a proposal, is judged: the claim is asked for again after an error, and what the text leaves open is only noted."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
+from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import instance_ids, other_apis
 from conformance.assertions.instance_ids import carriers, claims_instance_ids
+from conformance.assertions.judging import Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
+from conformance.brokers import test_instance_ids
+from conformance.clients import test_instance_ids as client_properties
 from fixtures.errors import BrokerGone
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.client import ClientUnderTest
+from fixtures.under_test.in_memory import InMemoryBroker
+from fixtures.under_test.in_memory_client import in_memory_client
+from fixtures.under_test.in_memory_instance_ids import in_memory_instance_ids
+from reference_model.clients.client_connections import CLIENT_ID, Link
+from reference_model.clients.faults import FAULTS, Fault
+from reference_model.listeners import PLAINTEXT
+from strategies.api_versions import build_request
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
+from strategies.instance_id_requests import InstanceIdRequest
+from strategies.instance_id_scripts import claiming_cluster, mixed_cluster
 from wire.api_keys import API_VERSIONS_KEY, OFFSET_DELETE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
 
@@ -59,3 +75,112 @@ def test_table_that_does_not_decode_claims_nothing() -> None:
     assert claims_instance_ids(broker)
     assert instance_ids.newest_api_versions(broker) == NEWEST_VERSION + 1
     assert advertised_table(broker) == CLAIMING
+
+
+def in_memory(fault: str = "", **decisions: Any) -> InMemoryBroker:
+    """Return the model broker of KIP-1313, with decisions replaced."""
+    running = in_memory_instance_ids(fault)
+    for served in running.served.values():
+        for name, decide in decisions.items():
+            setattr(served, name, decide)
+    return InMemoryBroker(running, PLAINTEXT)
+
+
+def judge(broker: Broker, *drawn: InstanceIdRequest) -> None:
+    """Judge which client id counts for some requests of a connection."""
+    first, *later = drawn
+    with assumptions_outside_hypothesis():
+        body_of(test_instance_ids.test_first_client_id_counts)(broker, first=first, later=later)
+
+
+OLD, NEW = InstanceIdRequest(has_id=False), InstanceIdRequest()
+NAMELESS = NEW.named(None)
+
+
+@pytest.mark.parametrize(
+    "drawn", [(OLD, NAMELESS), (OLD, OLD, NEW), (NEW, NEW), (NAMELESS, NEW)], ids=str
+)
+def test_each_request_with_its_own_client_id_is_the_other_reading(
+    drawn: tuple[InstanceIdRequest, ...],
+) -> None:
+    """It is no violation, whatever header the first request has; and the right reading conforms."""
+    judge(in_memory(), *drawn)
+    with pytest.raises(Unjudged, match="the other reading"):
+        judge(in_memory(client_id_of=lambda first, given, api_key, has_id: given), *drawn)
+
+
+def test_header_with_an_id_after_an_older_one_may_be_refused() -> None:
+    """The text says nothing about it, so it is noted; that an older header is refused is judged by other clauses."""
+    picky = in_memory(accepts_first_id=lambda given, api_key: False)
+    with pytest.raises(Unjudged, match="does not say whether it is"):
+        judge(picky, OLD, NEW)
+    with pytest.raises(UnsatisfiedAssumption):
+        judge(picky, NEW, NEW)
+    old_offset_delete = InstanceIdRequest(api=len(instance_ids.OLD_VERSIONS), has_id=False)
+    with pytest.raises(UnsatisfiedAssumption):
+        judge(in_memory("refuses-offset-delete-without-id"), old_offset_delete, NEW)
+
+
+@pytest.mark.parametrize(
+    ("drawn", "fault"),
+    [
+        ((OLD, NEW, NAMELESS), "takes-the-first-header-with-an-id-for-the-first-request"),
+        ((NAMELESS, NEW, NAMELESS), "waits-for-a-client-id"),
+        ((OLD, OLD, NEW), "takes-the-client-id-of-older-headers"),
+    ],
+)
+def test_first_request_is_the_first_one_whatever_its_header(
+    drawn: tuple[InstanceIdRequest, ...], fault: str
+) -> None:
+    """A broker that takes another one for it violates the clause."""
+    with pytest.raises(AssertionError, match="under the first client id") as raised:
+        judge(in_memory(fault), *drawn)
+    assert not isinstance(raised.value, Unjudged)
+
+
+def test_version_that_no_schema_describes_is_rejected_on_every_connection() -> None:
+    """Also on one that a property opens itself: the broker serves it, in a layout that the suite does not know."""
+    broker = in_memory()
+    assert broker.max_version == NEWEST_VERSION + 1
+    sent = build_request(version=NEWEST_VERSION + 1)
+    with assumptions_outside_hypothesis(), broker.connect() as connection:
+        for send in (
+            connection.exchange,
+            lambda request: connection.converse([request]),
+            lambda request: connection.begin([request]),
+            lambda request: connection.end_stream([request]),
+            connection.send,
+            lambda request: broker.converse_in_turn([request]),
+        ):
+            with pytest.raises(UnsatisfiedAssumption):
+                send(sent)
+
+
+def test_client_id_in_every_request_is_the_other_reading() -> None:
+    """A client of the rejected alternatives is informational; one that only sometimes repeats the id violates the clause."""
+    judged = body_of(client_properties.test_client_id_is_sent_once)
+    judged(in_memory_client(), script=claiming_cluster())
+    with pytest.raises(Unjudged, match="the other reading"):
+        judged(client_with(lambda link, header_version: CLIENT_ID), script=claiming_cluster())
+    with pytest.raises(AssertionError, match="repeats the client id"):
+        judged(
+            in_memory_client("client-id-waits-for-the-new-header"),
+            script=mixed_cluster(is_old_first=False, closes_after=5),
+        )
+
+
+def client_with(client_id_for: Callable[[Link, int], str]) -> ClientUnderTest:
+    """Return the model client with another choice of client ids."""
+    name = "with-another-client-id"
+    fault = Fault(
+        name=name,
+        breaks=(),
+        description="",
+        decision="client_id_for",
+        act=lambda client, decide, link, header_version: client_id_for(link, header_version),
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(FAULTS, name, fault)
+        client = in_memory_client(name)
+        client.play(claiming_cluster())
+    return client

@@ -17,12 +17,14 @@ LAYOUT = "KIP-1313.header-v3-layout"
 SAME = "KIP-1313.id-same-on-all-connections"
 ONLY_FIRST = "KIP-1313.client-id-only-first"
 MEMBER = "KIP-1313.member-id-aligned"
+ACCESSOR = "KIP-1313.instance-id-from-constructor"
 TELEMETRY = "KIP-1313.telemetry-old-and-new"
 SHARED_ID = UUID(int=0xC0FFEE)
 
 HeaderBytes = Callable[[InstanceIdHeader, int], bytes]
 IdFor = Callable[[Link], UUID]
 Body = Callable[[Link, int], bytes]
+ReportedId = Callable[[], UUID | None]
 ClientIdFor = Callable[[Link, int], str | None]
 
 
@@ -94,7 +96,7 @@ def id_is_new_after_a_rebootstrap(client: ModelClient, decide: IdFor, link: Link
     return made if again else decide(link)
 
 
-@fault(ModelClient.instance_id_for, SAME, MEMBER, TELEMETRY)
+@fault(ModelClient.instance_id_for, SAME, MEMBER, TELEMETRY, ACCESSOR)
 def all_clients_share_an_id(client: ModelClient, decide: IdFor, link: Link) -> UUID:
     """Has an id that was written into the program."""
     return SHARED_ID
@@ -194,3 +196,28 @@ def new_broker_gets_the_id_twice(
     """Keeps the id in the body of the new version."""
     request = GET_TELEMETRY_SUBSCRIPTIONS.request(client_instance_id=client.instance_id)
     return encode(request, version=0)
+
+
+@fault(ModelClient.reported_id, ACCESSOR)
+def application_gets_another_id(client: ModelClient, decide: ReportedId) -> UUID | None:
+    """Keeps one id for the application and one for the headers."""
+    made: UUID = client.notes.setdefault("reported", uuid4())
+    return made
+
+
+@fault(ModelClient.reported_id, ACCESSOR)
+def application_gets_a_new_id_each_time(client: ModelClient, decide: ReportedId) -> UUID | None:
+    """Makes an id whenever the application asks for it."""
+    return uuid4()
+
+
+@fault(ModelClient.reported_id, ACCESSOR)
+def application_waits_for_a_broker(client: ModelClient, decide: ReportedId) -> UUID | None:
+    """Has no id for the application before a broker responded, as telemetry had it before."""
+    return decide() if client.cluster.nodes else None
+
+
+@fault(ModelClient.reported_id, ACCESSOR)
+def application_gets_zeros_without_a_broker(client: ModelClient, decide: ReportedId) -> UUID | None:
+    """Gives the application the zero id before a broker responded."""
+    return decide() if client.cluster.nodes else NO_INSTANCE_ID

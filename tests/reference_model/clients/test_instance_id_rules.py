@@ -18,6 +18,7 @@ from reference_model.clients.instance_id_rules import (
     wrong_ids,
     wrong_layouts,
     wrong_member_ids,
+    wrong_reported_ids,
     wrong_telemetry,
 )
 from reference_model.clients.recording import Recording, SeenRequest
@@ -282,3 +283,26 @@ def test_client_of_today_sends_no_ids() -> None:
     """Its requests have older headers."""
     assert not sends_instance_ids(recorded(sent(version=13), versions_with_id()))
     assert sends_instance_ids(recorded(sent()))
+
+
+@pytest.mark.parametrize(
+    ("requests", "reported", "wrong"),
+    [
+        pytest.param([sent()], [str(ID), ID.hex], [], id="same"),
+        pytest.param([], [str(OTHER_ID)], [], id="no-headers"),
+        pytest.param([sent(), sent(instance_id=OTHER_ID)], [str(ID)], [], id="headers-differ"),
+        pytest.param([sent(instance_id=NO_INSTANCE_ID)], [str(ID)], [], id="headers-zero"),
+        pytest.param([], [str(NO_INSTANCE_ID)], ["the application gets the zero id"], id="zero"),
+        pytest.param(
+            [sent()],
+            [str(ID), str(OTHER_ID)],
+            [f"the application gets the id {OTHER_ID}, and the headers have {ID}"],
+            id="another",
+        ),
+    ],
+)
+def test_ids_of_the_application_are_compared(
+    requests: list[SeenRequest], reported: list[str], wrong: list[str]
+) -> None:
+    """With that of the headers, if these agree."""
+    assert list(wrong_reported_ids(recorded(*requests), reported)) == wrong
