@@ -19,6 +19,7 @@ from reference_model.request_parser import (
     ParsedBody,
     ParsedHeader,
     Unreadable,
+    gets_no_response,
     other_api_reads,
     parse_body,
     parse_header,
@@ -67,13 +68,7 @@ def reactions_of_broker(
             return (Reaction(outcome=Outcome.IGNORED, clause="PROTOCOL.short-frame-refused"),)
         return (closed("PROTOCOL.short-frame-refused"),)
     if header.api_key != API_VERSIONS_KEY:
-        if not profile.served_keys:
-            raise NotModelled(f"no recorded table of {profile.release} lists other APIs")
-        if not profile.accepts(header.api_key, header.api_version):
-            return (closed("PROTOCOL.unknown-api-refused"),)
-        if other_api_reads(data, header):
-            return (_answer_of_other_api(header),)
-        raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
+        return _reactions_to_other_api(data, header, profile)
     usual: tuple[Reaction, ...] = (unsupported(profile),)
     if 0 <= header.api_version <= traits.api_versions_max:
         checked = identity if traits.ids_checked else None
@@ -87,10 +82,33 @@ def reactions_of_broker(
     return usual
 
 
+def _reactions_to_other_api(
+    data: memoryview, header: ParsedHeader, profile: Profile
+) -> tuple[Reaction, ...]:
+    if not profile.served_keys:
+        raise NotModelled(f"no recorded table of {profile.release} lists other APIs")
+    if not profile.accepts(header.api_key, header.api_version):
+        return (closed("PROTOCOL.unknown-api-refused"),)
+    if gets_no_response(data, header):
+        return (_without_response(header),)
+    if other_api_reads(data, header):
+        return (_answer_of_other_api(header),)
+    raise NotModelled(f"api key {header.api_key} v{header.api_version} is not modelled")
+
+
 def _answer_of_other_api(header: ParsedHeader) -> Reaction:
     return Reaction(
         outcome=Outcome.ANSWER,
         clause="KIP-35.every-advertised-version-served",
+        kind=AnswerKind.OTHER,
+        response_version=header.api_version,
+    )
+
+
+def _without_response(header: ParsedHeader) -> Reaction:
+    return Reaction(
+        outcome=Outcome.IGNORED,
+        clause="PROTOCOL.no-response-to-acks-0",
         kind=AnswerKind.OTHER,
         response_version=header.api_version,
     )

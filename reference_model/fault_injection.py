@@ -27,10 +27,12 @@ class Pause:
     Attributes:
         milliseconds: the length of the pause.
         before_answer: whether the response is delayed too; since Kafka 2.0 it is not.
+        afterwards: bytes to send when it ends; empty unless a defect sets them.
     """
 
     milliseconds: int
     before_answer: bool = False
+    afterwards: bytes = b""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from wire.api_keys import (
     ENVELOPE_KEY,
     LIST_GROUPS_KEY,
     METADATA_KEY,
+    PRODUCE_KEY,
     VOTE_KEY,
 )
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
@@ -35,6 +36,12 @@ READABLE_BODIES = {
     (BROKER_HEARTBEAT_KEY, 0): bytes(1 + 4 + 8 + 8 + 1 + 1 + 1),
 }
 """Bodies of other APIs that every release with the version parses, by key and version; any bytes may follow."""
+_PRODUCE_NOTHING = (
+    (range(3), re.compile(rb"\0\0.{4}\0{4}", re.DOTALL)),
+    (range(3, 9), re.compile(rb"\xff\xff\0\0.{4}\0{4}", re.DOTALL)),
+    (range(9, 14), re.compile(rb"\0{4}.{4}\x01\0", re.DOTALL)),
+)
+"""Bodies of Produce with acks 0, any timeout, no transaction and no topics, by version; from v9 on after a header without tags."""
 _NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
@@ -204,6 +211,15 @@ def other_api_reads(data: memoryview, header: ParsedHeader) -> bool:
     """Return whether Kafka certainly parses this request: its body begins with one of `READABLE_BODIES`."""
     body = READABLE_BODIES.get((header.api_key, header.api_version))
     return body is not None and bytes(data[header.body_offset :]).startswith(body)
+
+
+def gets_no_response(data: memoryview, header: ParsedHeader) -> bool:
+    """Return whether this is Produce with acks 0 that writes nothing: with an error, Kafka closes the connection."""
+    body = bytes(data[header.body_offset :])
+    return header.api_key == PRODUCE_KEY and any(
+        header.api_version in versions and pattern.fullmatch(body)
+        for versions, pattern in _PRODUCE_NOTHING
+    )
 
 
 def read_mechanism(data: memoryview, header: ParsedHeader) -> str:

@@ -236,10 +236,17 @@ class BrokerConnection:
 
     def resume(self) -> None:
         """End the pause and process the bytes that arrived during it."""
+        if self.pause is not None:
+            self._outgoing += self.pause.afterwards
         self.pause = None
         self._handle_frames()
         if self._ended and self.pause is None:
             self._end()
+
+    @property
+    def has_unread(self) -> bool:
+        """Whether bytes have arrived after the frame that is handled."""
+        return bool(self._reader.unread)
 
     def data_to_send(self) -> bytes:
         """Return the bytes to write, and forget them."""

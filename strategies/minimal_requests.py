@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -66,6 +67,7 @@ def minimal_request(
     layout: int | None = None,
     correlation_id: int = CORRELATION_ID,
     client_id: str | None = PLAIN_CLIENT_ID,
+    values: Mapping[str, Any] = MappingProxyType({}),
 ) -> Request:
     """Return the minimal request for one version of an API.
 
@@ -75,6 +77,7 @@ def minimal_request(
         layout: the version whose layout header and body use; `api_version` if None.
         correlation_id: the correlation id in the header.
         client_id: the client id in the header.
+        values: fields of the body that differ from the minimal ones.
     """
     written = api_version if layout is None else layout
     header = RequestHeader(
@@ -83,13 +86,16 @@ def minimal_request(
         correlation_id=correlation_id,
         client_id=client_id,
     )
-    return encode_request(header, minimal_body(api, written), layout=api.layout(written))
+    body = minimal_body(api, written, values=values)
+    return encode_request(header, body, layout=api.layout(written))
 
 
-def minimal_body(api: Api, api_version: int) -> bytes:
-    """Return the body of the minimal request for one version of an API."""
-    values = minimal_values()
-    own = {**values.everywhere, **values.by_api.get(api.name, {})}
+def minimal_body(
+    api: Api, api_version: int, *, values: Mapping[str, Any] = MappingProxyType({})
+) -> bytes:
+    """Return the body of the minimal request for one version of an API; `values` replace fields of it."""
+    minimal = minimal_values()
+    own = {**minimal.everywhere, **minimal.by_api.get(api.name, {}), **values}
     return encode(_message(api.request, own), version=api_version)
 
 

@@ -30,6 +30,7 @@ class Request:
         body: the intended body if it is an ApiVersions body.
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
         layout: the layout of the request and its response if it comes from a schema.
+        has_response: whether a response is due; the protocol has none to Produce with acks 0.
     """
 
     data: bytes
@@ -37,6 +38,7 @@ class Request:
     body: ApiVersionsRequest | None = None
     broken: str = ""
     layout: Layout | None = field(default=None, compare=False, repr=False)
+    has_response: bool = field(default=True, compare=False, repr=False)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         # Hypothesis would print the field tables of header and body as if they were values.

@@ -161,6 +161,7 @@ def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None
         body_tags=st.just(()) | unknown_tagged_fields(),
     )
 )
+@example(sent=build_request(version=0))
 @example(sent=build_request(version=3, client_id=None))
 @example(sent=build_request(version=3, client_id="a" * 200))
 @example(sent=build_request(version=3, body_tags=(TaggedField(100, bytes(200)),)))

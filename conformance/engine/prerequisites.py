@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from clauses.catalogue import Clause
 from conformance.assertions.instance_ids import claims_instance_ids
+from conformance.assertions.read_only_apis import produce_items, read_only_items
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from reference_model.listeners import PLAINTEXT, UPSTREAM
@@ -91,6 +92,13 @@ NEEDS: Mapping[str, Need] = {
         ),
         "the target lists no version of ApiVersions and SaslAuthenticate with header v3, or has no user that the suite "
         "may authenticate as",
+    ),
+    "read_only_apis": Need(
+        lambda broker: bool(read_only_items(broker)),
+        "the target serves none of Metadata, ListGroups, DescribeQuorum and DescribeCluster",
+    ),
+    "produce": Need(
+        lambda broker: bool(produce_items(broker)), "the target does not serve Produce"
     ),
     "plaintext": Need(
         lambda broker: broker.has_listener(PLAINTEXT),

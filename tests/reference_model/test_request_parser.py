@@ -9,6 +9,7 @@ from reference_model.request_parser import (
     ParsedBody,
     ParsedHeader,
     Unreadable,
+    gets_no_response,
     parse_body,
     parse_header,
     read_varint_as_int32,
@@ -115,3 +116,20 @@ def test_body_is_read_to_its_end(payload: str, expected: tuple[object, ...]) -> 
         body.end,
     )
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("payload", "is_silent"),
+    [
+        pytest.param("0000 0002 00000007 ffff 0000 000003e8 00000000", True, id="v2"),
+        pytest.param("0000 0003 00000007 ffff ffff 0000 000003e8 00000000", True, id="v3"),
+        pytest.param("0000 000d 00000007 ffff 00 00 0000 000003e8 01 00", True, id="v13"),
+        pytest.param("0000 0003 00000007 ffff ffff 0001 000003e8 00000000", False, id="acks-1"),
+        pytest.param("0000 0003 00000007 ffff ffff 0000 000003e8 00000001", False, id="a-topic"),
+        pytest.param("0001 0002 00000007 ffff 0000 000003e8 00000000", False, id="Fetch"),
+    ],
+)
+def test_produce_with_acks_0_gets_no_response(payload: str, is_silent: bool) -> None:
+    """Only a request that writes nothing is sure to leave the connection open."""
+    data = memoryview(bytes.fromhex(payload))
+    assert gets_no_response(data, parse_header(data, TRAITS)) is is_silent

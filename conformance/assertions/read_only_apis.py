@@ -1,0 +1,160 @@
+"""Requests of other APIs that only read, in the versions that a target lists and serves.
+
+They are sent where the API does not matter: in pipelines, and on connections that never asked for ApiVersions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from conformance.assertions.items import Item
+from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table
+from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
+from reference_model.agreement import what_it_did
+from strategies.minimal_requests import minimal_request
+from wire.api_keys import (
+    DESCRIBE_CLUSTER_KEY,
+    DESCRIBE_QUORUM_KEY,
+    LIST_GROUPS_KEY,
+    METADATA_KEY,
+    PRODUCE_KEY,
+)
+from wire.errors import DecodeError
+from wire.exchange import Exchange, Outcome, Request
+from wire.headers import CORRELATION_ID_BYTES
+
+READ_ONLY_KEYS = (METADATA_KEY, LIST_GROUPS_KEY, DESCRIBE_QUORUM_KEY, DESCRIBE_CLUSTER_KEY)
+"""APIs whose minimal requests change nothing and are answered at once; a broker or a controller lists some of them."""
+
+
+@functools.lru_cache(maxsize=8)
+def read_only_items(broker: Broker) -> tuple[Item, ...]:
+    """Return the oldest and the newest version of each read-only API that a target lists and serves.
+
+    A version counts as served if it is answered after ApiVersions on the same connection; whether each listed version is
+    served is judged by another clause. None if the table cannot be read, which other clauses judge as well.
+    """
+    return tuple(
+        item for key in READ_ONLY_KEYS for item in _listed(broker, key) if _is_served(broker, item)
+    )
+
+
+@functools.lru_cache(maxsize=8)
+def produce_items(broker: Broker) -> tuple[Item, ...]:
+    """Return the oldest and the newest version of Produce that a target lists and serves."""
+    return tuple(item for item in _listed(broker, PRODUCE_KEY) if _is_served(broker, item))
+
+
+def _listed(broker: Broker, api_key: int) -> tuple[Item, ...]:
+    try:
+        entry = next((each for each in advertised_table(broker) if each.api_key == api_key), None)
+    except HarnessError:
+        return ()
+    if entry is None:
+        return ()
+    name = api_catalogue().name_of(api_key)
+    described = api_catalogue().versions_of(api_key)
+    listed = [each for each in described if entry.min_version <= each <= entry.max_version]
+    return tuple(Item(name, api_key, version) for version in sorted({*listed[:1], *listed[-1:]}))
+
+
+def _is_served(broker: Broker, item: Item) -> bool:
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        exchanges = connection.converse_in_turn(
+            [probe_request(broker.readable_version), request_of(item)]
+        )
+    return len(exchanges) == 2 and why_unserved(item, exchanges[1]) == ""
+
+
+def request_of(item: Item, *, correlation_id: int = 7) -> Request:
+    """Return the minimal request of a version that a schema describes."""
+    api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    return minimal_request(api, item.api_version, correlation_id=correlation_id)
+
+
+def request_without_response(item: Item, *, correlation_id: int = 7) -> Request:
+    """Return a request of Produce without records and with acks 0, the only one that gets no response."""
+    api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    request = minimal_request(
+        api, item.api_version, correlation_id=correlation_id, values={"acks": 0}
+    )
+    return replace(request, has_response=False)
+
+
+def why_unserved(item: Item, exchange: Exchange) -> str:
+    """Return why a request of a version does not count as served; empty if it does."""
+    if exchange.outcome is not Outcome.ANSWER or exchange.payload is None:
+        return str(exchange.outcome)
+    api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    try:
+        correlation_id, _ = api.decode_response(exchange.payload, item.api_version)
+    except DecodeError as error:
+        return f"its response cannot be decoded: {error}"
+    return "" if correlation_id == exchange.request.correlation_id else "another correlation id"
+
+
+LATE_US = 50_000
+"""A response that is overtaken and comes this long after the one before it is called late."""
+
+
+def assert_in_order(exchanges: Sequence[Exchange]) -> None:
+    """Fail unless pipelined requests, each with an id of its own, are answered in order, except those that get no response.
+
+    Raises:
+        AssertionError: the message distinguishes a request that was ignored, responses in another order, one of them only
+            after a wait, a response that is not due, and a connection that ends early.
+    """
+    awaited = [each for each in exchanges if each.request.has_response]
+    ids = [each.request.correlation_id for each in awaited]
+    answered = [_id_of(each.payload) for each in exchanges if each.payload is not None]
+    if answered == ids:
+        return
+    undue = {each.request.correlation_id for each in exchanges}.difference(ids)
+    assert undue.isdisjoint(answered), "a request with acks 0 got a response"
+    one_each = set(answered) <= set(ids) and len(set(answered)) == len(answered)
+    assert one_each, "the responses have other correlation ids than the requests"
+    missing = [each for each in ids if each not in answered]
+    details = f"\nsent: {_in_words(exchanges, ids)}\nanswered: {_in_words(exchanges, answered)}"
+    if missing:
+        later = answered and ids.index(missing[0]) < ids.index(answered[-1])
+        assert not later, f"a request was ignored, although a later one was answered{details}"
+        first = next(each for each in awaited if each.payload is None)
+        raise AssertionError(f"{what_it_did(first)} before every request was answered{details}")
+    late = " and late" if _came_late(awaited, ids, answered) else ""
+    raise AssertionError(f"the responses came in another order than the requests{late}{details}")
+
+
+def _id_of(payload: bytes) -> int:
+    """Return the correlation id of a response, from fewer bytes if it is shorter."""
+    return int.from_bytes(payload[:CORRELATION_ID_BYTES], signed=True)
+
+
+def _came_late(awaited: Sequence[Exchange], ids: Sequence[int], answered: Sequence[int]) -> bool:
+    """Return whether a response that another one overtook came only after a wait; exchanges are paired by position."""
+    places = [ids.index(each) for each in answered]
+    lags = [
+        (after.latency_us or 0) - (before.latency_us or 0)
+        for before, after in pairwise(awaited[: len(places)])
+    ]
+    return any(
+        places[number] < max(places[:number]) and lag > LATE_US
+        for number, lag in enumerate(lags, start=1)
+    )
+
+
+def _in_words(exchanges: Sequence[Exchange], ids: Iterable[int]) -> str:
+    requests = {each.request.correlation_id: each.request for each in exchanges}
+    names = (
+        f"{api_catalogue().name_of(request.api_key)} v{request.api_version}"
+        for request in (requests[each] for each in ids)
+    )
+    return ", ".join(names) or "nothing"

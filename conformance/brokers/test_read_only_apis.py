@@ -1,0 +1,97 @@
+"""Requests of other APIs in any position: in pipelines, on connections without ApiVersions, and after one without a response."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from conformance.assertions.items import Item, names_of
+from conformance.assertions.read_only_apis import (
+    assert_in_order,
+    produce_items,
+    read_only_items,
+    request_of,
+    request_without_response,
+    why_unserved,
+)
+from fixtures.under_test.broker import Broker
+from reference_model.agreement import what_it_did
+from strategies.api_versions import build_request
+from wire.exchange import Outcome, Request
+
+MAX_EXAMPLES_SLOW = 10
+FIRST_ID = 1000
+API_VERSIONS = -1
+"""Stands for a request of ApiVersions among places in the list of a target's read-only versions."""
+
+
+def picked(items: tuple[Item, ...], place: int) -> Item:
+    """Return one of a target's versions for any place; reject the example if it has none."""
+    assume(items)
+    return items[place % len(items)]
+
+
+def pipeline(broker: Broker, places: list[int]) -> list[Request]:
+    """Return requests of the versions in these places, after a request of ApiVersions, each with an id of its own."""
+    plain = broker.readable_version
+    sent = [build_request(version=plain, correlation_id=FIRST_ID)]
+    for number, place in enumerate(places, start=FIRST_ID + 1):
+        if place == API_VERSIONS:
+            sent.append(build_request(version=plain, correlation_id=number))
+        else:
+            item = picked(read_only_items(broker), place)
+            sent.append(request_of(item, correlation_id=number))
+    return sent
+
+
+@pytest.mark.needs("read_only_apis")
+@pytest.mark.clause("PROTOCOL.answers-in-order")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(places=st.lists(st.integers(API_VERSIONS, 7), min_size=1, max_size=5))
+@example(places=[0, API_VERSIONS])
+@example(places=[1, 2, API_VERSIONS, 3, API_VERSIONS])
+def test_requests_of_several_apis_are_answered_in_order(broker: Broker, places: list[int]) -> None:
+    """A broker answers pipelined requests of several APIs in the order in which they were sent."""
+    assert_in_order(broker.converse(pipeline(broker, places)))
+
+
+@pytest.mark.needs("read_only_apis")
+@pytest.mark.clause("KIP-35.never-asked-is-served")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(places=st.lists(st.integers(0, 7), min_size=1, max_size=4))
+@example(places=[0])
+@example(places=[1, 2, 1])
+def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]) -> None:
+    """A connection without a request of ApiVersions serves what one with such a request serves."""
+    items = [picked(read_only_items(broker), place) for place in places]
+    sent = [
+        request_of(item, correlation_id=number) for number, item in enumerate(items, start=FIRST_ID)
+    ]
+    exchanges = broker.converse_in_turn(sent)
+    for item, exchange in zip(items, exchanges, strict=False):
+        why = why_unserved(item, exchange)
+        if exchange.outcome is not Outcome.ANSWER:
+            why = what_it_did(exchange)
+        assert not why, (
+            f"a version is served only after ApiVersions on the same connection; without it {why.partition(':')[0]}\n"
+            f"{names_of([item])}: {why}"
+        )
+
+
+@pytest.mark.needs("produce")
+@pytest.mark.clause("PROTOCOL.no-response-to-acks-0")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(place=st.integers(0, 1), before=st.integers(1, 3), after=st.integers(1, 3))
+@example(place=0, before=1, after=1)
+@example(place=1, before=2, after=2)
+def test_produce_with_acks_0_gets_no_response(
+    broker: Broker, place: int, before: int, after: int
+) -> None:
+    """A broker sends no response to Produce with acks 0, and the responses to the requests around it."""
+    item = picked(produce_items(broker), place)
+    ids = range(FIRST_ID, FIRST_ID + before)
+    plain = [build_request(version=broker.readable_version, correlation_id=each) for each in ids]
+    later = range(FIRST_ID + before, FIRST_ID + before + after)
+    answered = [request_of(item, correlation_id=each) for each in later]
+    assert_in_order(broker.converse([*plain, request_without_response(item), *answered]))
