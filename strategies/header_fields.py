@@ -37,11 +37,16 @@ def client_ids(*, max_bytes: int = INT16_MAX) -> st.SearchStrategy[str | None]:
 
 
 def plain_client_ids(*, max_size: int = INT16_MAX) -> st.SearchStrategy[str | None]:
-    """Client ids that every release handles: null, empty, or letters, digits, dots and hyphens."""
+    """Client ids that every release handles: null, and all of `named_client_ids`."""
+    return st.none() | named_client_ids(max_size=max_size)
+
+
+def named_client_ids(*, max_size: int = INT16_MAX) -> st.SearchStrategy[str]:
+    """Client ids that are empty or letters, digits, dots and hyphens; null is judged by PROTOCOL.client-id-free."""
     letters = st.sampled_from("abcXYZ019.-")
     short = st.text(letters, max_size=min(SHORT_CLIENT_ID_BYTES, max_size))
     sizes = st.integers(1, min(FEW_BYTES, max_size)) | st.integers(1, max_size)
-    return st.none() | short | st.builds(lambda letter, count: letter * count, letters, sizes)
+    return short | st.builds(lambda letter, count: letter * count, letters, sizes)
 
 
 def unknown_tagged_fields(

@@ -49,7 +49,8 @@ class CrashingItem(Problem):
 
 
 Check = Callable[[Broker, Item], Exchange]
-"""Requests one item and returns the exchange. Raises `Problem` if something is wrong, `Unjudged` if that is only a note."""
+"""Requests one item and returns the exchange. Raises `Problem` if something is wrong, `Unjudged` if that is only a note, and
+`UnsatisfiedAssumption` if the clause is not about the item."""
 
 
 def check_item(broker: Broker, item: Item, check: Check) -> None:

@@ -6,6 +6,7 @@ on our side are `fixtures.errors.HarnessError` and are never raised here.
 
 from __future__ import annotations
 
+import enum
 import functools
 import re
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from hypothesis import assume
 
 from fixtures.client.patience import SMALL_ANSWER_BYTES
+from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import what_it_did
 from strategies.cluster_ids import Ids
@@ -33,19 +35,46 @@ _SAYS_WHY = re.compile(
 """Marks the line of a crash that states the reason, in Go, Rust, C and Java."""
 
 
+class Fault(enum.Enum):
+    """Why the bytes of a target are not the required response."""
+
+    FRAME = "its frame has a wrong size"
+    NO_ANSWER = "there is no response"
+    NO_ERROR_CODE = "it is too short for an error code"
+    UNDECODABLE = "it does not decode"
+    SURPLUS = "bytes follow its body"
+    NOT_KEPT = "the connection serves no request after it"
+
+
 class MalformedAnswer(AssertionError):
     """The target's bytes are not the required response.
 
     Attributes:
         exchange: the exchange that they belong to.
+        fault: the kind of problem.
         decode_error: what is wrong with the bytes, with offsets into the frame's payload; None if there is no
             response at all.
+        layout: the version of ApiVersions in whose layout they were read; None if they were not read in one.
     """
 
-    def __init__(self, exchange: Exchange, problem: str, error: DecodeError | None = None) -> None:
+    def __init__(
+        self,
+        exchange: Exchange,
+        problem: str,
+        error: DecodeError | None = None,
+        *,
+        fault: Fault = Fault.UNDECODABLE,
+        layout: int | None = None,
+    ) -> None:
         super().__init__(problem)
         self.exchange = exchange
+        self.fault = fault
         self.decode_error = error
+        self.layout = layout
+
+
+class JudgedElsewhere(HarnessError):
+    """An example meets a fault that another clause judges, so it says nothing about the clause of its property."""
 
 
 class Unjudged(AssertionError):
@@ -95,11 +124,18 @@ def payload_of(exchange: Exchange) -> bytes:
     """
     if exchange.framing_error is not None and exchange.payload is None:
         raise MalformedAnswer(
-            exchange, f"the response's frame: {exchange.framing_error}", exchange.framing_error
+            exchange,
+            f"the response's frame: {exchange.framing_error}",
+            exchange.framing_error,
+            fault=Fault.FRAME,
         )
     if exchange.payload is None:
         stray = f" after {exchange.stray[:_DUMP_BYTES].hex()}" if exchange.stray else ""
-        raise MalformedAnswer(exchange, f"{what_it_did(exchange)} instead of answering{stray}")
+        raise MalformedAnswer(
+            exchange,
+            f"{what_it_did(exchange)} instead of answering{stray}",
+            fault=Fault.NO_ANSWER,
+        )
     return exchange.payload
 
 
@@ -126,8 +162,21 @@ def decode_answer(
         error.start += CORRELATION_ID_BYTES
         error.end += CORRELATION_ID_BYTES
         raise MalformedAnswer(
-            exchange, f"not decodable as ApiVersions v{api_version}: {error}", error
+            exchange,
+            f"not decodable as ApiVersions v{api_version}: {error}",
+            error,
+            fault=_fault_of_body(body, api_version),
+            layout=api_version,
         ) from error
+
+
+def _fault_of_body(body: bytes, api_version: int) -> Fault:
+    """Return what is wrong with a body that does not decode exactly."""
+    try:
+        _decode_body(body, api_version, exactly=False)
+    except DecodeError:
+        return Fault.UNDECODABLE
+    return Fault.SURPLUS
 
 
 def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:
@@ -189,8 +238,27 @@ def error_code_of(exchange: Exchange) -> ErrorCode:
         error = BufferUnderflow(
             "no error code", start=len(payload), end=len(payload), field_path="error_code"
         )
-        raise MalformedAnswer(exchange, f"the response is too short: {error}", error)
+        raise MalformedAnswer(
+            exchange, f"the response is too short: {error}", error, fault=Fault.NO_ERROR_CODE
+        )
     return ErrorCode(code)
+
+
+def assert_answered(exchange: Exchange, problem: str) -> None:
+    """Fail unless a request got a response; `problem` says what it means if it did not."""
+    if exchange.payload is None:
+        raise MalformedAnswer(exchange, problem, fault=Fault.NO_ANSWER)
+
+
+def assert_kept(exchange: Exchange, problem: str) -> None:
+    """Fail unless the connection serves a request after a response.
+
+    Args:
+        exchange: the exchange, with its sentinel.
+        problem: what to say if it does not.
+    """
+    if not exchange.usable:
+        raise MalformedAnswer(exchange, problem, fault=Fault.NOT_KEPT)
 
 
 def assert_error(exchange: Exchange, expected: ErrorCode) -> None:

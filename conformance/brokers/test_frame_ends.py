@@ -12,7 +12,12 @@ from conformance.assertions.conversation_runner import (
     has_refused_size,
     is_unfinished,
 )
-from conformance.assertions.judging import assert_error, decode_answer, error_code_of
+from conformance.assertions.judging import (
+    assert_answered,
+    assert_error,
+    decode_answer,
+    error_code_of,
+)
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of, what_it_did
 from strategies.api_versions import build_request
@@ -205,7 +210,7 @@ def test_rest_of_a_frame_is_awaited(broker: Broker, kept: int) -> None:
         connection.send(build_part(PLAIN, kept))
         # A complete exchange on another connection: during that time nothing may happen on this one.
         other = broker.exchange(PLAIN)
-        assert other.outcome is Outcome.ANSWER, f"on another connection {what_it_did(other)}"
+        assert_answered(other, f"on another connection {what_it_did(other)}")
         assert connection.early_bytes() == b"", (
             "the target sent bytes before the frame was complete"
         )

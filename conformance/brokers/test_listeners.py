@@ -22,7 +22,7 @@ from reference_model.agreement import summary_of
 from reference_model.listeners import SSL_CLIENT_AUTH, TLS_LISTENERS
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.header_fields import plain_client_ids
+from strategies.header_fields import named_client_ids
 from strategies.software_names import (
     Software,
     edge_punctuation_texts,
@@ -39,7 +39,7 @@ NOTHING_SERVED = (Outcome.CLOSED, Outcome.SILENT)
 """An ignored request is not among these outcomes: the sentinel after it would get the table."""
 MAX_EXAMPLES_SLOW = 10
 """Number of examples for properties whose examples each cost a TLS handshake, or a silence bound on a silent target."""
-WELL_FORMED_REQUESTS = api_versions_requests(client_ids=plain_client_ids())
+WELL_FORMED_REQUESTS = api_versions_requests(client_ids=named_client_ids())
 
 
 def answer_of(exchange: Exchange, sent: Request) -> ApiVersionsResponse:

@@ -20,7 +20,7 @@ from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
 from reference_model.scram import SCRAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.header_fields import plain_client_ids
+from strategies.header_fields import named_client_ids
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
 
@@ -57,7 +57,7 @@ def connected_by_scram(
 @pytest.mark.listeners("sasl_plaintext")
 @pytest.mark.clause("KIP-35.table-before-authentication")
 @given(
-    sent=api_versions_requests(client_ids=plain_client_ids()),
+    sent=api_versions_requests(client_ids=named_client_ids()),
     handshake_version=HANDSHAKE_VERSIONS,
     asked_before=st.booleans(),
 )
@@ -84,7 +84,7 @@ def test_table_behind_scram_is_the_one_before_it(
 @pytest.mark.listeners("sasl_plaintext")
 @pytest.mark.clause("KIP-35.unknown-version-gives-35")
 @given(
-    sent=api_versions_requests(versions=unknown_versions(), client_ids=plain_client_ids()),
+    sent=api_versions_requests(versions=unknown_versions(), client_ids=named_client_ids()),
     handshake_version=HANDSHAKE_VERSIONS,
 )
 @example(sent=build_request(version=99), handshake_version=0)

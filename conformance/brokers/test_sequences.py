@@ -27,7 +27,7 @@ from strategies.conversations import (
     Token,
     conversations,
 )
-from strategies.header_fields import plain_client_ids
+from strategies.header_fields import named_client_ids
 from strategies.odd_frames import (
     build_cut_short,
     build_part,
@@ -150,7 +150,7 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
 @pytest.mark.needs("handshake_v1")
 @pytest.mark.clause("KIP-35.after-handshake-illegal-state")
 @given(
-    sent=api_versions_requests(client_ids=plain_client_ids())
+    sent=api_versions_requests(client_ids=named_client_ids())
     | api_versions_requests(versions=unknown_versions())
 )
 @example(sent=V0)

@@ -21,7 +21,7 @@ from conformance.assertions.judging import (
 from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.header_fields import plain_client_ids
+from strategies.header_fields import named_client_ids
 from strategies.software_names import (
     PLAIN_SOFTWARE,
     Software,
@@ -40,7 +40,7 @@ SERVED_REQUESTS = api_versions_requests()
 
 
 @pytest.mark.clause("KIP-35.v0-always-served")
-@given(sent=api_versions_requests(max_version=0, client_ids=plain_client_ids()))
+@given(sent=api_versions_requests(max_version=0, client_ids=named_client_ids()))
 @example(sent=build_request(version=0))
 def test_v0_is_served(broker: Broker, sent: Request) -> None:
     """A broker answers v0 without an error, and its table is not empty."""
@@ -53,6 +53,7 @@ def test_v0_is_served(broker: Broker, sent: Request) -> None:
 @pytest.mark.clause("KIP-35.table-lists-itself")
 @given(sent=SERVED_REQUESTS)
 @example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
 def test_table_lists_api_versions_from_v0(broker: Broker, sent: Request) -> None:
     """The table has an entry for ApiVersions, and its minimum is 0."""
     assume_served(broker, sent)
@@ -65,6 +66,7 @@ def test_table_lists_api_versions_from_v0(broker: Broker, sent: Request) -> None
 @pytest.mark.clause("KIP-35.ranges-ordered")
 @given(sent=SERVED_REQUESTS)
 @example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
 def test_ranges_are_ordered(broker: Broker, sent: Request) -> None:
     """No entry of the table has a negative minimum or a maximum below its minimum."""
     assume_served(broker, sent)
@@ -80,6 +82,7 @@ def test_ranges_are_ordered(broker: Broker, sent: Request) -> None:
 @pytest.mark.clause("KIP-35.keys-unique")
 @given(sent=SERVED_REQUESTS)
 @example(sent=build_request(version=0))
+@example(sent=build_request(version=3))
 def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
     """No API key appears twice in the table."""
     assume_served(broker, sent)

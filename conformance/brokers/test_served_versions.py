@@ -13,8 +13,10 @@ from conformance.assertions.other_apis import (
     advertised_table,
     check_not_served,
     check_served,
+    check_supported,
     filled_table,
     neighbouring_items,
+    other_items,
     send,
     skipped_apis,
     steps_to_table,
@@ -43,6 +45,16 @@ def test_every_advertised_version_is_served(broker: Broker) -> None:
         judge.notes(Unjudged(f"no message schema is known for {unknown}"), steps_to_table(broker))
     note_spared(judge, broker)
     sweep(judge, broker, advertised_items(broker), check_served)
+
+
+@pytest.mark.swept
+@pytest.mark.exhaustive
+@pytest.mark.clause("KIP-35.advertised-version-supported")
+def test_no_advertised_version_is_unsupported(broker: Broker) -> None:
+    """No version in the table is answered with UNSUPPORTED_VERSION in its own layout."""
+    judge = JUDGE.get()
+    note_spared(judge, broker)
+    sweep(judge, broker, other_items(broker), check_supported)
 
 
 @pytest.mark.swept

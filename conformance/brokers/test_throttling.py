@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conformance.assertions.judging import assume_served, bytes_after_body, decode_answer
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import api_versions_requests, build_request
-from strategies.header_fields import plain_client_ids
+from strategies.header_fields import named_client_ids
 from wire.api_versions import FIRST_VERSION_WITH_THROTTLE_TIME, NEWEST_VERSION
 from wire.exchange import Exchange, Request
 
@@ -37,7 +37,7 @@ HELD_BACK = 2
 
 
 @pytest.mark.clause("KIP-35.throttle-time")
-@given(sent=api_versions_requests(client_ids=plain_client_ids()))
+@given(sent=api_versions_requests(client_ids=named_client_ids()))
 @example(sent=build_request(version=0))
 @example(sent=build_request(version=1))
 @example(sent=build_request(version=2))

@@ -90,6 +90,12 @@ class ExampleRecorder:
         self._record(verdict, steps, phase, error=error, drawn=drawn, declared=declared)
         return Difference(is_binding, is_declared=len(declared) == len(self.clauses))
 
+    def judged_elsewhere(self, reason: str, steps: tuple[Step, ...], phase: Phase) -> None:
+        """Record an example that meets a fault of another clause, with the reason."""
+        for clause in self.clauses:
+            self._recorder.cells[self._key(clause)].problems.setdefault(reason)
+        self._record(Verdict.INCONCLUSIVE, steps, phase)
+
     def leaves_out(self, what: str) -> None:
         """Note in the property's cells what they leave out."""
         for clause in self.clauses:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from clauses.catalogue import Clause
+from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.instance_ids import claims_instance_ids
 from conformance.assertions.read_only_apis import produce_items, read_only_items
 from fixtures.under_test.broker import Broker
@@ -22,8 +23,6 @@ from wire.api_keys import (
 
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
-V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
-"""The clause that can be judged whatever the target answers."""
 
 
 class Need(NamedTuple):

@@ -11,13 +11,16 @@ from contextvars import ContextVar
 from typing import Any
 
 from clauses.catalogue import Clause
-from conformance.assertions.judging import TargetEnded, Unjudged
+from conformance.assertions.blame import judged_elsewhere
+from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
 from conformance.engine.crashes import CrashJudge
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, Repeat
 from conformance.engine.repeating import Body, FailingExample
+from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
+from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.run.recorder import RunRecorder
 from wire.exchange import Exchange, Step
@@ -58,6 +61,7 @@ class PropertyJudge:
         self._failing = FailingExamples(recorder)
         self._has_found = False
         self._harness_error: HarnessError | None = None
+        self._elsewhere: JudgedElsewhere | None = None
         self._first_error: AssertionError | None = None
 
     @property
@@ -144,12 +148,19 @@ class PropertyJudge:
             self._keep_first(reason)
 
     def raise_first(self) -> None:
-        """End the property: record how much was run, and raise the first violation that Hypothesis does not know, if any."""
+        """End the property: record how much was run, and raise the first violation that Hypothesis does not know, if any.
+
+        Raises:
+            AssertionError: the violation.
+            JudgedElsewhere: there is none, but some examples met a fault that another clause judges.
+        """
         left_out = self._limits.left_out()
         if left_out:
             self.leaves_out(left_out)
         if self._first_error is not None:
             raise self._first_error
+        if self._elsewhere is not None:
+            raise self._elsewhere
 
     def repeat_failures(self, repeat: Repeat) -> None:
         """Repeat each distinct failure alone, and record how often it occurs again."""
@@ -163,22 +174,11 @@ class PropertyJudge:
         patience = self._broker.patience
         before = patience.now()
         try:
-            self._crashes.run(body, values)
+            self._run_or_blame(body, values)
+        except JudgedElsewhere as reason:
+            self.judged_elsewhere(reason)
         except AssertionError as error:
-            steps = tuple(self._broker.journal)
-            difference = self._record(error, steps, self._examples.drawn(values))
-            if difference.is_declared:
-                # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
-                # the next example may fail in another way, which the declaration must not hide.
-                patience.refund(before)
-                self._keep_first(error)
-                return
-            if isinstance(error, TargetEnded):
-                # A crash has already been repeated on a fresh target.
-                self._crashes.blame(error, steps, values)
-            elif difference.is_binding:
-                self._failing.keep(self._examples.signatures(error), FailingExample(body, values))
-            if difference.is_binding:
+            if self._failed(error, FailingExample(body, values), before):
                 raise
         except HarnessError as error:
             if not self._keeps_findings(error):
@@ -188,6 +188,52 @@ class PropertyJudge:
             # Silence that was allowed does not count against the target's patience.
             patience.refund(before)
             self._examples.conforms(tuple(self._broker.journal), self._limits.phase)
+
+    def _failed(self, error: AssertionError, example: FailingExample, before: Patience) -> bool:
+        """Record an example that fails, and return whether Hypothesis has to know it.
+
+        Args:
+            error: what is wrong.
+            example: the example.
+            before: the target's patience before the example.
+        """
+        steps = tuple(self._broker.journal)
+        difference = self._record(error, steps, self._examples.drawn(example.values))
+        if difference.is_declared:
+            # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
+            # the next example may fail in another way, which the declaration must not hide.
+            self._broker.patience.refund(before)
+            self._keep_first(error)
+            return False
+        if isinstance(error, TargetEnded):
+            # A crash has already been repeated on a fresh target.
+            self._crashes.blame(error, steps, example.values)
+        elif difference.is_binding:
+            self._failing.keep(self._examples.signatures(error), example)
+        return difference.is_binding
+
+    def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
+        """Record an example that meets a fault of another clause: it leaves the property's own clauses inconclusive."""
+        self._examples.judged_elsewhere(
+            str(reason), tuple(self._broker.journal), self._limits.phase
+        )
+        self._elsewhere = self._elsewhere or reason
+
+    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
+        """Return why a violation of the property's clauses is another clause's fault; None if it is not."""
+        if not isinstance(self._broker, Broker):
+            return None
+        clauses = {clause.id for clause in self._examples.clauses}
+        return judged_elsewhere(self._broker, error, clauses)
+
+    def _run_or_blame(self, body: Body, values: Mapping[str, Any]) -> None:
+        try:
+            self._crashes.run(body, values)
+        except AssertionError as error:
+            reason = self.elsewhere(error)
+            if reason is not None and self._examples.is_binding(error):
+                raise reason from error
+            raise
 
     def _record(self, error: AssertionError, steps: tuple[Step, ...], drawn: str) -> Difference:
         difference = self._examples.differs(error, steps, drawn=drawn, phase=self._limits.phase)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis.errors import Flaky
 
+from conformance.assertions.judging import JudgedElsewhere
 from fixtures.errors import ClientNotInstallable, HarnessError
 from reports.records import FACTS_FILE, gates
 from reports.run.allure_results import attach_failure
@@ -91,8 +92,10 @@ def _report_problem(
 ) -> None:
     problem = _problem(error)
     first = all(problem not in cell.problems for cell in recorder.cells.values())
-    for key in keys:
-        recorder.inconclusive(key, property_name, problem)
+    if not isinstance(error, JudgedElsewhere):
+        # The examples that met the fault are recorded already.
+        for key in keys:
+            recorder.inconclusive(key, property_name, problem)
     # Only a fault of this suite gets a traceback, and only its first occurrence.
     if isinstance(error, HarnessError) or not first:
         report.longrepr = "inconclusive; see the reason below the table of verdicts"

@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from hypothesis.errors import UnsatisfiedAssumption
+
 from conformance.assertions.items import (
     Check,
     CrashingItem,
@@ -22,7 +24,11 @@ from conformance.assertions.items import (
     message_of,
     names_of,
 )
-from conformance.assertions.judging import TargetEnded, Unjudged, crash_in_words
+from conformance.assertions.judging import (
+    TargetEnded,
+    Unjudged,
+    crash_in_words,
+)
 from conformance.engine.property_judge import OUT_OF_PATIENCE, PropertyJudge
 from conformance.engine.repeating import FailingExample
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
@@ -74,16 +80,8 @@ def _check_all(
     for item in items:
         last = [*last[-1:], item]
         broker.begin_example()
-        before = broker.patience.now()
         try:
-            judge.conforms([check(broker, item)])
-            # Silence that was allowed does not count against the target's patience.
-            broker.patience.refund(before)
-        except Unjudged as note:
-            judge.notes(Unjudged(f"{names_of([item])}: {note}"), tuple(broker.journal))
-        except Problem as problem:
-            failed.append(_Failed(item, problem, tuple(broker.journal)))
-            silent += was_silent(broker.journal)
+            problem = _check_one(judge, broker, item, check)
         except HarnessError as error:
             crashing = None
             if isinstance(error, BrokerGone) and not broker.can_restart:
@@ -95,9 +93,33 @@ def _check_all(
             if crashing is None:
                 return failed, type(error)(f"requesting {names_of([item])}: {error}")
             failed.append(crashing)
+            continue
+        if isinstance(problem, Problem):
+            failed.append(_Failed(item, problem, tuple(broker.journal)))
+        silent += problem is not None and was_silent(broker.journal)
         if silent == SILENT_ITEMS:
             break
     return _still_failing(judge, broker, failed, check), None
+
+
+def _check_one(judge: PropertyJudge, broker: Broker, item: Item, check: Check) -> Exception | None:
+    """Check one item, and pass everything but a violation to the judge; return why the item does not conform."""
+    before = broker.patience.now()
+    try:
+        judge.conforms([check(broker, item)])
+    except Unjudged as note:
+        judge.notes(Unjudged(f"{names_of([item])}: {note}"), tuple(broker.journal))
+    except UnsatisfiedAssumption as rejected:
+        return rejected
+    except Problem as problem:
+        elsewhere = judge.elsewhere(problem.__cause__)
+        if elsewhere is not None:
+            judge.judged_elsewhere(elsewhere)
+        return elsewhere or problem
+    else:
+        # Silence that was allowed does not count against the target's patience.
+        broker.patience.refund(before)
+    return None
 
 
 def _still_failing(

@@ -19,7 +19,9 @@ from conformance.assertions.other_apis import (
     advertised_items,
     check_not_served,
     check_served,
+    check_supported,
     neighbouring_items,
+    other_items,
 )
 from conformance.corpus.entries import Entry
 from conformance.engine.repeating import FailingExample, run_again
@@ -40,6 +42,7 @@ _Items = Callable[[Broker], Iterable[Item]]
 SWEEPS: Mapping[str, tuple[_Items, Check]] = MappingProxyType(
     {
         "test_every_advertised_version_is_served": (advertised_items, check_served),
+        "test_no_advertised_version_is_unsupported": (other_items, check_supported),
         "test_neighbours_of_a_range_are_not_served": (neighbouring_items, check_not_served),
     }
 )

@@ -11,7 +11,7 @@ import functools
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -24,7 +24,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 import conformance.brokers
 import conformance.clients
 from clauses import marks
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.blame import judged_elsewhere
+from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
 from conformance.engine.prerequisites import INSTANCE_IDS, NEEDS
 from conformance.engine.property_judge import JUDGE
@@ -172,6 +173,11 @@ class Property:
 class _Judge:
     """Replaces the `PropertyJudge` of a real run: the first failure ends the property."""
 
+    def __init__(self, target: Broker | ClientUnderTest, clauses: Collection[str]) -> None:
+        self._target = target
+        self._clauses = clauses
+        self._elsewhere: JudgedElsewhere | None = None
+
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
         """Continue."""
 
@@ -190,8 +196,20 @@ class _Judge:
     def leaves_out(self, what: str) -> None:
         """Continue: something left out is not a failure."""
 
+    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
+        """Return why a violation is another clause's fault; None if it is not."""
+        if not isinstance(self._target, Broker):
+            return None
+        return judged_elsewhere(self._target, error, self._clauses)
+
+    def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
+        """Remember the reason."""
+        self._elsewhere = self._elsewhere or reason
+
     def raise_first(self) -> None:
-        """Continue: nothing has failed."""
+        """Raise the reason why something was not judged, if there is one: nothing has failed."""
+        if self._elsewhere is not None:
+            raise self._elsewhere
 
 
 def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) -> bool:
@@ -199,17 +217,22 @@ def holds(judged: Property, target: Broker | ClientUnderTest, values: Values) ->
 
     Raises:
         UnsatisfiedAssumption: the property rejects the example for this target.
+        JudgedElsewhere: the example meets a fault that another clause judges.
     """
     target.begin_example()
     # Properties that iterate over a list themselves need a judge; this one records nothing.
-    JUDGE.set(_Judge())  # type: ignore[arg-type]
+    judge = _Judge(target, judged.clauses)
+    JUDGE.set(judge)  # type: ignore[arg-type]
     try:
         judged.body(**{judged.target: target}, **values)
     except UnsatisfiedAssumption:
         raise
     except Unjudged:
         return True
-    except AssertionError:
+    except AssertionError as error:
+        reason = judge.elsewhere(error)
+        if reason is not None:
+            raise reason from error
         return False
     return True
 

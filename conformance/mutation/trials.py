@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.judging import JudgedElsewhere
 from conformance.engine.budgets import examples_on
 from conformance.mutation.properties import Property, StopDrawing, Values, all_properties, holds
 from fixtures.client.patience import Patience
@@ -93,10 +94,10 @@ def _listeners(judged: Property, broker: Broker) -> tuple[str, ...]:
 
 
 def _fails(judged: Property, broker: Broker, values: Values) -> bool:
-    """Return whether a broker violates the clause on an example; a rejected example does not count."""
+    """Return whether a broker violates the clause on an example; a rejected one, or a fault of another clause, does not count."""
     try:
         return not holds(judged, broker, values)
-    except UnsatisfiedAssumption:
+    except (UnsatisfiedAssumption, JudgedElsewhere):
         return False
 
 

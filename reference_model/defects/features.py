@@ -39,7 +39,6 @@ def _append(context: RequestContext, layout: int, data: bytes) -> None:
     Stage.ANSWER,
     "FEATURES.absent-below-v3",
     "PROTOCOL.size-prefix-exact",
-    "KIP-35.every-advertised-version-served",
 )
 def v2_answers_have_a_tag_section_with_features(context: RequestContext) -> None:
     """A v2 response ends with a tag section that contains the supported features."""
@@ -50,7 +49,6 @@ def v2_answers_have_a_tag_section_with_features(context: RequestContext) -> None
     Stage.ANSWER,
     "FEATURES.absent-below-v3",
     "PROTOCOL.size-prefix-exact",
-    "KIP-35.every-advertised-version-served",
 )
 def v0_answers_have_a_tag_section_with_the_epoch(context: RequestContext) -> None:
     """A v0 response ends with a tag section that contains the epoch of the features."""
@@ -61,7 +59,6 @@ def v0_answers_have_a_tag_section_with_the_epoch(context: RequestContext) -> Non
     Stage.ANSWER,
     "FEATURES.absent-below-v3",
     "PROTOCOL.size-prefix-exact",
-    "KIP-35.every-advertised-version-served",
 )
 def v1_answers_name_a_feature(context: RequestContext) -> None:
     """A v1 response ends with the name of a supported feature."""

@@ -38,9 +38,7 @@ def v0_as_first_request_gets_an_error(context: RequestContext) -> None:
         replace_response(context, error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-@defect(
-    Stage.RESPONSE, "KIP-35.v0-always-served", "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS
-)
+@defect(Stage.RESPONSE, "PROTOCOL.client-id-free", listeners=OPEN_LISTENERS)
 def v0_without_a_client_id_gets_an_empty_table(context: RequestContext) -> None:
     """v0 with a null client id gets an empty table."""
     header = context.header

@@ -14,12 +14,7 @@ def long_software_versions_are_answered_in_v2(context: RequestContext) -> None:
         context.answer = context.encode_answer(layout=2)
 
 
-@defect(
-    Stage.ANSWER,
-    "KIP-511.response-header-fixed",
-    "KIP-511.v3-body-flexible",
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.ANSWER, "KIP-511.response-header-fixed", listeners=OPEN_LISTENERS)
 def long_software_names_get_a_flexible_response_header(context: RequestContext) -> None:
     """The response to a flexible request with a long client software name has a tag section in its header."""
     body = body_of(context)
@@ -43,12 +38,7 @@ def one_letter_versions_get_int32_lengths(context: RequestContext) -> None:
         context.answer = context.encode_answer(layout=1)
 
 
-@defect(
-    Stage.ANSWER,
-    "KIP-511.response-header-fixed",
-    "KIP-511.v3-body-flexible",
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.ANSWER, "KIP-511.response-header-fixed", listeners=OPEN_LISTENERS)
 def short_software_versions_get_a_flexible_response_header(context: RequestContext) -> None:
     """The response to a flexible request with a software version of fewer than three characters has header v1."""
     body = body_of(context)
@@ -56,12 +46,7 @@ def short_software_versions_get_a_flexible_response_header(context: RequestConte
         context.answer = context.encode_answer(header_version=1)
 
 
-@defect(
-    Stage.ANSWER,
-    "KIP-511.response-header-fixed",
-    "KIP-511.v3-body-flexible",
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.ANSWER, "KIP-511.response-header-fixed", listeners=OPEN_LISTENERS)
 def digits_in_front_get_a_flexible_response_header(context: RequestContext) -> None:
     """The response to a flexible request whose software name begins with a digit has header v1."""
     body = body_of(context)

@@ -202,6 +202,13 @@ def flexible_tables_are_shorter_on_controllers(context: RequestContext) -> None:
 
 
 @defect(Stage.RESPONSE, "KIP-35.throttle-time")
+def flexible_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
+    """The throttle time of a response from v3 on is -1."""
+    if succeeds(context) and context.reaction.response_version >= FIRST_FLEXIBLE_VERSION:
+        replace_response(context, throttle_time_ms=-1)
+
+
+@defect(Stage.RESPONSE, "KIP-35.throttle-time")
 def v2_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
     """The throttle time of a v2 response is -1."""
     if succeeds(context) and version_of(context) == 2:
@@ -212,7 +219,6 @@ def v2_answers_have_a_negative_throttle_time(context: RequestContext) -> None:
     Stage.ANSWER,
     "KIP-35.throttle-time",
     "PROTOCOL.size-prefix-exact",
-    "KIP-35.every-advertised-version-served",
 )
 def v0_answers_have_a_throttle_time(context: RequestContext) -> None:
     """A v0 response ends with a throttle time."""

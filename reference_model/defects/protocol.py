@@ -53,7 +53,7 @@ def errors_overtake_answers(answers: list[bytes]) -> None:
         answers.sort(key=lambda answer: answer[ERROR_CODE] in (b"", b"\0\0"))
 
 
-@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact", "KIP-35.every-advertised-version-served")
+@defect(Stage.ANSWER, "PROTOCOL.size-prefix-exact")
 def surplus_byte_in_v2_answers(context: RequestContext) -> None:
     """The frame of a v2 response has one byte after the body."""
     if context.answer and version_of(context) == 2:
@@ -63,7 +63,6 @@ def surplus_byte_in_v2_answers(context: RequestContext) -> None:
 @defect(
     Stage.ANSWER,
     "PROTOCOL.size-prefix-exact",
-    "KIP-35.every-advertised-version-served",
     "KIP-35.throttle-time",
 )
 def throttle_time_of_v1_has_eight_bytes(context: RequestContext) -> None:

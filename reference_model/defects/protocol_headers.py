@@ -88,10 +88,6 @@ def empty_client_ids_are_refused_from_v1(context: RequestContext) -> None:
     "PROTOCOL.well-formed-never-closed",
     "KIP-35.v0-always-served",
     "KIP-35.throttle-time",
-    "FEATURES.absent-below-v3",
-    "FEATURES.min-zero-only-from-v4",
-    "FEATURES.ranges-ordered",
-    "FEATURES.same-on-repeat",
     listeners=(PLAINTEXT,),
 )
 def client_ids_from_128_bytes_close_the_connection(context: RequestContext) -> None:

@@ -83,16 +83,8 @@ def a_refused_name_uses_up_the_one_request(context: RequestContext) -> None:
 
 @defect(
     Stage.REACTION,
-    "KIP-511.same-rules-before-authentication",
-    "PROTOCOL.well-formed-never-closed",
-    "KIP-35.error-code-first",
     "KIP-35.unknown-version-gives-35",
     "KIP-35.negative-version-gives-35",
-    "KIP-511.unparsed-when-unsupported",
-    "KIP-511.unsupported-version-answered-in-v0",
-    "KIP-511.unsupported-version-names-range",
-    "KIP-511.unsupported-range-is-true",
-    "KIP-511.unsupported-table-is-only-itself",
 )
 def unknown_versions_close_before_authentication(context: RequestContext) -> None:
     """Before authentication, an unknown version closes the connection (streamnative/kop#688)."""

@@ -100,18 +100,25 @@ def say_unsupported(context: RequestContext, offset: int) -> None:
     context.answer = encode_frame(payload[:offset] + code + payload[offset + len(code) :])
 
 
-@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
 def the_oldest_group_list_is_listed_and_refused(context: RequestContext) -> None:
     """ListGroups v0 is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
     if is_asked(context, LIST_GROUPS_KEY, 0, 0):
         say_unsupported(context, HEADER_BYTES)
 
 
-@defect(Stage.ANSWER, "KIP-35.every-advertised-version-served", every_api=True)
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
 def describing_the_cluster_is_listed_and_refused(context: RequestContext) -> None:
     """DescribeCluster is listed but answered, in its own layout, with UNSUPPORTED_VERSION."""
     if is_asked(context, DESCRIBE_CLUSTER_KEY, 0):
         # The error code comes after the header's tag section and the throttle time.
+        say_unsupported(context, HEADER_BYTES + 1 + 4)
+
+
+@defect(Stage.ANSWER, "KIP-35.advertised-version-supported", every_api=True)
+def the_controller_lists_newer_descriptions_and_refuses_them(context: RequestContext) -> None:
+    """On the controller listener DescribeCluster v1 and later is listed but answered with UNSUPPORTED_VERSION."""
+    if context.broker.profile.listener == CONTROLLER and is_asked(context, DESCRIBE_CLUSTER_KEY, 1):
         say_unsupported(context, HEADER_BYTES + 1 + 4)
 
 

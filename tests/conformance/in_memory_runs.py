@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.judging import JudgedElsewhere
 from conformance.mutation.properties import Property, all_properties, holds
 from conformance.mutation.trials import listeners_in_memory
 from fixtures.client.patience import Patience
@@ -58,6 +59,7 @@ def outcomes(
 
 
 def _fails(judged: Property, broker: InMemoryBroker) -> bool:
+    elsewhere = None
     for values in judged.pinned or ({},):
         before = broker.patience.now()
         try:
@@ -65,6 +67,10 @@ def _fails(judged: Property, broker: InMemoryBroker) -> bool:
                 return True
         except UnsatisfiedAssumption:
             continue
+        except JudgedElsewhere as reason:
+            elsewhere = elsewhere or reason
         # As in a run of the suite, silence that was allowed costs nothing.
         broker.patience.refund(before)
+    if elsewhere is not None:
+        raise elsewhere
     return False

@@ -27,7 +27,7 @@ V0 = "KIP-35.v0-always-served"
 ECHOED = "PROTOCOL.correlation-id-echoed"
 EXACT = "PROTOCOL.size-prefix-exact"
 LISTS_ITSELF = "KIP-35.table-lists-itself"
-KEPT = "PROTOCOL.well-formed-never-closed"
+SERVED = "KIP-35.every-advertised-version-served"
 
 
 def _change_ids(change: Callable[[bytes], bytes]) -> Tampering:
@@ -80,10 +80,10 @@ FAULTS: dict[str, tuple[Tampering, set[str]]] = {
         _change_ids(lambda own: ((int.from_bytes(own) + 1) % 2**32).to_bytes(4)),
         {ECHOED},
     ),
-    "v0-closes": (_close_on(lambda version: version == 0), {V0, KEPT}),
-    "only-v3": (_close_on(lambda version: version != 3), {V0, KEPT}),
-    "only-v0": (_close_on(lambda version: version != 0), {KEPT}),
-    "every-version-closes": (_close_on(lambda version: True), {V0, KEPT}),
+    "v0-closes": (_close_on(lambda version: version == 0), {V0}),
+    "only-v3": (_close_on(lambda version: version != 3), {V0}),
+    "only-v0": (_close_on(lambda version: version != 0), {SERVED}),
+    "every-version-closes": (_close_on(lambda version: True), {V0}),
     "a-surplus-byte": (
         _change_answer(lambda sent: encode_frame(sent[SIZE_BYTES:] + b"\0")),
         {EXACT},

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import repeat
 from typing import cast
 
 import pytest
+from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
 from conformance.assertions.items import Item, Problem, Refusal
-from conformance.assertions.other_apis import check_not_served, check_served
+from conformance.assertions.other_apis import check_not_served, check_served, check_supported
 from fixtures.errors import ConnectionFailed
 from fixtures.under_test.broker import Broker
 from wire.api_versions import ApiVersion
@@ -19,6 +21,11 @@ from wire.exchange import Exchange, Outcome, Request
 
 LIST_GROUPS = Item("ListGroups", 16, 0)
 NOBODY = cast(Broker, None)
+
+
+@pytest.fixture(autouse=True)
+def _forget_what_was_served() -> None:
+    other_apis.forget_served()
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, codes: Iterator[ErrorCode]) -> None:
@@ -47,11 +54,40 @@ def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPa
     assert len(list(codes)) == 1
 
 
-def test_a_refused_version_is_not_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    """UNSUPPORTED_VERSION is a refusal, so the sweep requests the version again."""
-    answering(monkeypatch, iter([ErrorCode.UNSUPPORTED_VERSION]))
-    with pytest.raises(Refusal, match="answered with UNSUPPORTED_VERSION"):
-        check_served(NOBODY, LIST_GROUPS)
+def test_a_refused_version_is_served_but_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """UNSUPPORTED_VERSION in the version's layout is a response, and a refusal, which is requested again."""
+    answering(monkeypatch, repeat(ErrorCode.UNSUPPORTED_VERSION))
+    assert check_served(NOBODY, LIST_GROUPS).outcome is Outcome.ANSWER
+    for _ in range(2):
+        with pytest.raises(Refusal, match="answered with UNSUPPORTED_VERSION"):
+            check_supported(NOBODY, LIST_GROUPS)
+
+
+def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second sweep takes the first one's exchange, once: when it is repeated, it sends its own request."""
+    codes = iter([ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION])
+    answering(monkeypatch, codes)
+    served = check_served(NOBODY, LIST_GROUPS)
+    assert check_supported(NOBODY, LIST_GROUPS) is served
+    with pytest.raises(Refusal):
+        check_supported(NOBODY, LIST_GROUPS)
+
+
+@pytest.mark.parametrize("was_swept", [True, False])
+def test_what_is_not_served_is_neither_supported_nor_refused(
+    monkeypatch: pytest.MonkeyPatch, *, was_swept: bool
+) -> None:
+    """The second sweep leaves out a version without a readable response: the first one judges it."""
+
+    def send(broker: Broker, request: Request, *, silence_bound_s: float = 0.7) -> Exchange:
+        return Exchange(request=request, outcome=Outcome.CLOSED)
+
+    monkeypatch.setattr(other_apis, "send", send)
+    if was_swept:
+        with pytest.raises(Problem):
+            check_served(NOBODY, LIST_GROUPS)
+    with pytest.raises(UnsatisfiedAssumption):
+        check_supported(NOBODY, LIST_GROUPS)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.items import Item, Problem, Refusal, names_of, ranges
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.judging import JudgedElsewhere, Unjudged
 from conformance.engine.sweeping import SILENT_ITEMS, sweep
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
@@ -47,6 +48,7 @@ class Verdicts:
         self.noted: list[str] = []
         self.failures: list[tuple[str, Item]] = []
         self.left_out: list[str] = []
+        self.not_judged: list[str] = []
         self.ended: BrokerGone | None = None
 
     def conforms(self, exchanges: Sequence[Exchange]) -> None:
@@ -62,6 +64,14 @@ class Verdicts:
         """Record the failure."""
         assert steps
         self.failures.append((str(error), example.values["item"]))
+
+    def elsewhere(self, error: BaseException | None) -> JudgedElsewhere | None:
+        """Return a reason for causes that begin with "elsewhere"."""
+        return JudgedElsewhere(str(error)) if str(error).startswith("elsewhere") else None
+
+    def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
+        """Keep the reason."""
+        self.not_judged.append(str(reason))
 
     def leaves_out(self, what: str) -> None:
         """Keep it."""
@@ -96,8 +106,10 @@ def run(outcomes: dict[Item, str], items: Sequence[Item] = ITEMS) -> tuple[Verdi
             raise Refusal(what)
         if what == "late":
             raise OutOfPatience("used up")
+        if what == "not about it":
+            raise UnsatisfiedAssumption
         if what:
-            raise Problem(what, "details")
+            raise Problem(what, "details") from ValueError(what)
         return exchange
 
     try:
@@ -111,6 +123,15 @@ def test_items_that_hold_are_recorded_one_by_one() -> None:
     """A sweep without failures records each item and raises nothing."""
     judge, ended = run({})
     assert (judge.conforming, judge.failures, ended) == (len(ITEMS), [], "")
+
+
+def test_what_another_clause_judges_is_neither_red_nor_green() -> None:
+    """Such an item is recorded with the reason, one that the clause is not about is not, and the others are judged."""
+    judge, ended = run({ITEMS[0]: "not about it", ITEMS[1]: "elsewhere", ITEMS[2]: "closed"})
+    assert judge.not_judged == ["elsewhere"]
+    assert [item for _, item in judge.failures] == [ITEMS[2]]
+    assert judge.conforming == len(ITEMS) - 3
+    assert ended.startswith("AssertionError")
 
 
 def test_what_fails_alike_is_one_failure_of_all_its_items() -> None:

@@ -1,0 +1,162 @@
+"""Finds the one clause that a fault belongs to, so that it does not turn every cell red that meets it.
+
+Properties decode the responses they need. A response that is missing or cannot be decoded may have nothing to do with
+the clause of the property: the plainest request of that version may get the same. Then the clause about plain requests
+is violated, and for every other clause the example says nothing. A fault that a plain request does not show belongs to
+the property that found it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+
+from conformance.assertions.judging import (
+    Fault,
+    JudgedElsewhere,
+    MalformedAnswer,
+    assert_kept,
+    decode_answer,
+    error_code_of,
+    has_flexible_header,
+)
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
+from wire.error_codes import ErrorCode
+from wire.exchange import Exchange, Outcome
+from wire.headers import read_error_code
+
+V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
+"""The clause that can be judged whatever the target answers."""
+EVERY_VERSION_SERVED = "KIP-35.every-advertised-version-served"
+UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
+ERROR_CODE = "KIP-35.error-code-first"
+RESPONSE_HEADER = "KIP-511.response-header-fixed"
+SIZE_EXACT = "PROTOCOL.size-prefix-exact"
+KEPT = "PROTOCOL.well-formed-never-closed"
+
+ABOUT_PLAIN_REQUESTS = {"PROXY.newer-api-versions-answered", "KIP-1313.discovery-survives"}
+"""Clauses that state for some targets what a clause about plain requests states for all of them."""
+
+
+def judged_elsewhere(
+    broker: Broker, error: BaseException | None, clauses: Collection[str]
+) -> JudgedElsewhere | None:
+    """Return why a violation says nothing about the clauses of its property; None if it violates them.
+
+    Args:
+        broker: the target, with the journal of the example.
+        error: what the property raised.
+        clauses: ids of the property's clauses.
+    """
+    if not isinstance(error, MalformedAnswer):
+        return None
+    if _has_flexible_header(error):
+        reason = f"the response has a flexible header (judged by {RESPONSE_HEADER})"
+        return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
+    # If the target answers nothing more, the violation stands.
+    with suppress(HarnessError):
+        plain = _plain_fault_like(broker, error)
+        if plain is not None:
+            return _unless_in(clauses, plain, _clause_of(broker, plain))
+    return None
+
+
+def _has_flexible_header(error: MalformedAnswer) -> bool:
+    is_flexible = error.layout is not None and error.layout >= FIRST_FLEXIBLE_VERSION
+    return is_flexible and has_flexible_header(error.exchange, api_version=error.layout or 0)
+
+
+def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
+    """Return the fault of a plain request that explains an error, or None."""
+    faults = (
+        _plain_fault(broker, each.request.api_version, error) for each in _suspects(broker, error)
+    )
+    return next((fault for fault in faults if fault is not None), None)
+
+
+def _unless_in(
+    clauses: Collection[str], plain: MalformedAnswer, clause: str
+) -> JudgedElsewhere | None:
+    if clause in clauses or not ABOUT_PLAIN_REQUESTS.isdisjoint(clauses):
+        return None
+    version = plain.exchange.request.api_version
+    problem = str(plain).partition("\n")[0]
+    return JudgedElsewhere(
+        f"a plain request of ApiVersions v{version} fails in the same way: {problem} (judged by {clause})"
+    )
+
+
+def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
+    """Yield one exchange of each version that may be the cause; a close also costs other requests their response."""
+    exchanges = [error.exchange]
+    if error.fault is Fault.NO_ANSWER:
+        journal = (exchange for step in broker.journal for exchange in step.exchanges)
+        exchanges += [exchange for exchange in journal if exchange.outcome is not Outcome.ANSWER]
+    of_versions = {
+        exchange.request.api_version: exchange
+        for exchange in reversed(exchanges)
+        if exchange.request.api_key == API_VERSIONS_KEY
+    }
+    yield from reversed(of_versions.values())
+
+
+def _plain_fault(
+    broker: Broker, api_version: int, error: MalformedAnswer
+) -> MalformedAnswer | None:
+    """Return the fault of a plain request's response if it is of the same kind as an error, else None."""
+    plain = broker.plain_exchange(api_version)
+    try:
+        if error.layout is None:
+            error_code_of(plain)
+        else:
+            decode_answer(plain, api_version=error.layout, exactly=error.fault is Fault.SURPLUS)
+        if error.fault is Fault.NOT_KEPT:
+            assert_kept(plain, "the connection serves no request after the response")
+    except MalformedAnswer as found:
+        return found if found.fault is error.fault else None
+    return None
+
+
+def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
+    """Return the clause that the response to a plain request violates."""
+    exchange = plain.exchange
+    try:
+        highest = broker.max_version
+    except HarnessError:
+        # Nothing else is judged without a readable table.
+        return V0_ALWAYS_SERVED
+    if plain.fault is Fault.NOT_KEPT:
+        return KEPT
+    version = exchange.request.api_version
+    if plain.fault is Fault.FRAME:
+        return SIZE_EXACT
+    if version == 0 and plain.fault is not Fault.SURPLUS:
+        return V0_ALWAYS_SERVED
+    if plain.fault is Fault.NO_ERROR_CODE:
+        return ERROR_CODE
+    if version < 0:
+        return "KIP-35.negative-version-gives-35"
+    return _clause_of_served(plain) if version <= highest else _clause_of_refused(plain)
+
+
+def _clause_of_served(plain: MalformedAnswer) -> str:
+    version = plain.exchange.request.api_version
+    if plain.fault is Fault.SURPLUS:
+        return SIZE_EXACT
+    if plain.fault is Fault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
+        return EVERY_VERSION_SERVED
+    return "KIP-511.v3-body-flexible"
+
+
+def _clause_of_refused(plain: MalformedAnswer) -> str:
+    if plain.fault is Fault.NO_ANSWER:
+        return UNKNOWN_REFUSED
+    code = read_error_code(plain.exchange.payload or b"")
+    if code is None:
+        return ERROR_CODE
+    # A version that is served instead is not written in the layout of a refusal either.
+    is_refusal = code == ErrorCode.UNSUPPORTED_VERSION
+    return "KIP-511.unsupported-version-answered-in-v0" if is_refusal else UNKNOWN_REFUSED

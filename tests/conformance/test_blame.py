@@ -1,0 +1,251 @@
+"""One cause, one red clause: which clause a missing or undecodable response is blamed on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from conformance.assertions.blame import judged_elsewhere
+from conformance.assertions.judging import (
+    Fault,
+    JudgedElsewhere,
+    MalformedAnswer,
+    assert_kept,
+    decode_answer,
+    error_code_of,
+    payload_of,
+)
+from conformance.mutation.properties import all_properties, holds
+from fixtures.client.patience import Patience
+from fixtures.under_test.in_memory import InMemoryBroker
+from reference_model.defects.registry import replace_reaction
+from reference_model.fault_injection import RequestContext, Stage, Tampering
+from strategies.api_versions import build_request
+from strategies.hypothesis_adapter import assumptions_outside_hypothesis
+from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
+from wire.api_keys import API_VERSIONS_KEY
+from wire.exchange import Exchange, Outcome, Request
+from wire.frames import SIZE_BYTES, encode_frame
+
+V0 = "KIP-35.v0-always-served"
+LISTS_ITSELF = "KIP-35.table-lists-itself"
+OWN = "KIP-35.keys-unique"
+PLAIN_V0, PLAIN_V3, PLAIN_V99 = (build_request(version=version) for version in (0, 3, 99))
+
+
+def faulty(act: Callable[[RequestContext], None], stage: Stage = Stage.ANSWER) -> InMemoryBroker:
+    """Return the reference broker with a fault in its responses to ApiVersions."""
+
+    def guarded(context: RequestContext) -> None:
+        header = context.header
+        if header is not None and header.api_key == API_VERSIONS_KEY:
+            act(context)
+
+    return broker_with(Tampering(stage=stage, act=guarded), patience=Patience(math.inf))
+
+
+def version_of(context: RequestContext) -> int:
+    """Return the requested version."""
+    assert context.header is not None
+    return context.header.api_version
+
+
+def with_body(change: Callable[[bytes], bytes], *versions: int) -> InMemoryBroker:
+    """Return a broker that changes the bytes after the correlation id, in these versions."""
+
+    def act(context: RequestContext) -> None:
+        if context.answer and version_of(context) in versions:
+            at = SIZE_BYTES + 4
+            context.answer = encode_frame(
+                context.answer[SIZE_BYTES:at] + change(context.answer[at:])
+            )
+
+    return faulty(act)
+
+
+def closing_on(*versions: int) -> InMemoryBroker:
+    """Return a broker that closes on these versions."""
+
+    def act(context: RequestContext) -> None:
+        if version_of(context) in versions:
+            replace_reaction(context, outcome=Outcome.CLOSED)
+
+    return faulty(act, Stage.REACTION)
+
+
+def blamed(
+    broker: InMemoryBroker, sent: Request, judge: Callable[[Exchange], object], *clauses: str
+) -> str:
+    """Judge one exchange; return why it is judged elsewhere, empty if it is the clause's own violation."""
+    broker.begin_example()
+    with pytest.raises(MalformedAnswer) as failed:
+        judge(broker.exchange(sent))
+    reason = judged_elsewhere(broker, failed.value, clauses or (OWN,))
+    return "" if reason is None else str(reason)
+
+
+def decoded(layout: int, *, exactly: bool = False) -> Callable[[Exchange], object]:
+    """Return a judge that decodes a response in a layout."""
+    return lambda exchange: decode_answer(exchange, api_version=layout, exactly=exactly)
+
+
+def kept(exchange: Exchange) -> None:
+    """Fail unless the connection is kept."""
+    assert_kept(exchange, "lost")
+
+
+def cost_the_connection(context: RequestContext) -> None:
+    """Drop the connection after the response."""
+    if version_of(context) == 3:
+        context.connection.drop()
+
+
+CASES = {
+    "v0-in-another-layout": (
+        with_body(lambda body: body[:2] + b"\x7f" + body[3:], 0),
+        PLAIN_V0,
+        decoded(0),
+        V0,
+    ),
+    "v0-closed": (closing_on(0), PLAIN_V0, payload_of, V0),
+    "v2-closed": (
+        closing_on(2),
+        build_request(version=2),
+        decoded(2),
+        "KIP-35.every-advertised-version-served",
+    ),
+    "v3-closed": (closing_on(3), PLAIN_V3, decoded(3), "KIP-35.every-advertised-version-served"),
+    "v3-in-another-layout": (
+        with_body(lambda body: body[:2] + b"\0" + body[3:], 3),
+        PLAIN_V3,
+        decoded(3),
+        "KIP-511.v3-body-flexible",
+    ),
+    "v3-with-a-flexible-header": (
+        with_body(lambda body: b"\0" + body, 3),
+        PLAIN_V3,
+        decoded(3),
+        "KIP-511.response-header-fixed",
+    ),
+    "v2-with-a-surplus-byte": (
+        with_body(lambda body: body + b"\0", 2),
+        build_request(version=2),
+        decoded(2, exactly=True),
+        "PROTOCOL.size-prefix-exact",
+    ),
+    "unknown-closed": (closing_on(99), PLAIN_V99, error_code_of, "KIP-35.unknown-version-gives-35"),
+    "unknown-refused-in-another-layout": (
+        with_body(lambda body: body[:2] + b"\x7f" + body[3:], 99),
+        PLAIN_V99,
+        decoded(0),
+        "KIP-511.unsupported-version-answered-in-v0",
+    ),
+    "unknown-served-in-another-layout": (
+        with_body(lambda body: bytes(2) + b"\x7f" + body[3:], 99),
+        PLAIN_V99,
+        decoded(0),
+        "KIP-35.unknown-version-gives-35",
+    ),
+    "negative-closed": (
+        closing_on(-1),
+        build_request(version=-1),
+        error_code_of,
+        "KIP-35.negative-version-gives-35",
+    ),
+    "no-error-code": (
+        with_body(lambda body: body[:1], 99),
+        PLAIN_V99,
+        error_code_of,
+        "KIP-35.error-code-first",
+    ),
+    "connection-lost-after-v3": (
+        faulty(cost_the_connection),
+        PLAIN_V3,
+        kept,
+        "PROTOCOL.well-formed-never-closed",
+    ),
+}
+"""By name: a faulty broker, a request, how its response is judged, and the clause to blame."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_fault_of_plain_requests_belongs_to_the_clause_about_them(name: str) -> None:
+    """The clause to blame is named, and for the blamed clause itself the fault is a violation."""
+    broker, sent, judge, clause = CASES[name]
+    reason = blamed(broker, sent, judge)
+    assert reason.endswith(f"(judged by {clause})")
+    assert blamed(broker, sent, judge, clause) == ""
+
+
+def test_a_fault_that_a_plain_request_does_not_show_is_a_violation() -> None:
+    """The same bytes are the property's own finding if only its own kind of request gets them."""
+
+    def act(context: RequestContext) -> None:
+        if b"odd" in context.payload:
+            context.answer = context.answer[:SIZE_BYTES] + bytes(len(context.answer) - SIZE_BYTES)
+            context.answer = encode_frame(context.answer[SIZE_BYTES : SIZE_BYTES + 5])
+
+    sent = build_request(version=0, client_id="odd")
+    assert blamed(faulty(act), sent, decoded(0)) == ""
+
+
+def test_a_request_before_it_may_have_cost_a_response() -> None:
+    """In a pipeline, the version that closes the connection is blamed for the requests after it."""
+    broker = closing_on(99)
+    broker.begin_example()
+    sent = [build_request(version=version, correlation_id=version) for version in (0, 99, 3)]
+    exchanges = broker.converse(sent)
+    with pytest.raises(MalformedAnswer) as failed:
+        payload_of(exchanges[-1])
+    reason = judged_elsewhere(broker, failed.value, (OWN,))
+    assert reason is not None
+    assert "v99" in str(reason)
+    assert "KIP-35.unknown-version-gives-35" in str(reason)
+
+
+def test_other_errors_and_other_apis_are_not_blamed_on_plain_requests() -> None:
+    """An assertion about decoded values is the property's own, and so is a response of another API."""
+    broker = closing_on(0)
+    broker.begin_example()
+    assert judged_elsewhere(broker, AssertionError("two keys"), (OWN,)) is None
+    header = replace(PLAIN_V0.header, request_api_key=3)
+    exchange = Exchange(request=replace(PLAIN_V0, header=header), outcome=Outcome.CLOSED)
+    error = MalformedAnswer(exchange, "closed", fault=Fault.NO_ANSWER)
+    assert judged_elsewhere(broker, error, (OWN,)) is None
+
+
+def test_v0_in_another_layout_is_one_red_clause() -> None:
+    """Of a broker whose v0 cannot be read, no other clause is red for it, none is green by it, and v3 is judged."""
+    broker = with_body(lambda body: body[:2] + b"\x7f" + body[3:], 0)
+    red: set[str] = set()
+    grey: set[str] = set()
+    for judged, outcome in outcomes(broker, properties_of_a_run()):
+        (red if outcome is True else grey if outcome else set()).update(judged.clauses)
+    assert {clause for clause in red if not clause.startswith("MODEL.")} == {V0}
+    assert {LISTS_ITSELF, OWN, "PROTOCOL.split-independent"} <= grey
+
+
+def test_another_fault_of_the_clause_is_red_in_versions_that_can_be_read() -> None:
+    """The table of v3 is judged although v0 cannot be read: a fault there is not hidden."""
+
+    def act(context: RequestContext) -> None:
+        if not context.answer:
+            return
+        if version_of(context) == 0:
+            context.answer = encode_frame(context.answer[SIZE_BYTES : SIZE_BYTES + 6] + b"\x7f")
+        elif version_of(context) == 3:
+            response = context.response
+            assert response is not None
+            keys = (*response.api_keys, *response.api_keys[-1:])
+            context.response = replace(response, api_keys=keys)
+            context.answer = context.encode_answer()
+
+    broker = faulty(act)
+    (judged,) = (each for each in all_properties().values() if each.clauses == (OWN,))
+    with assumptions_outside_hypothesis():
+        with pytest.raises(JudgedElsewhere):
+            holds(judged, broker, {"sent": PLAIN_V0})
+        assert not holds(judged, broker, {"sent": PLAIN_V3})
