@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.assertions.items import Item
+from conformance.assertions.items import Item, Problem
+from conformance.assertions.other_apis import check_served
 from conformance.assertions.read_only_apis import (
     LATE_US,
     assert_in_order,
@@ -14,8 +15,11 @@ from conformance.assertions.read_only_apis import (
     request_without_response,
     why_unserved,
 )
+from fixtures.client.patience import Patience
 from fixtures.client.response_matching import Received, judge_by_position
-from wire.exchange import Exchange, Outcome, Request
+from reference_model.defects import DEFECTS
+from tests.conformance.in_memory_runs import broker_with
+from wire.exchange import Arrival, Exchange, Outcome, Request
 
 MS = 1_000_000
 METADATA, LIST_GROUPS, PRODUCE = (
@@ -154,3 +158,41 @@ def test_version_is_served_if_its_response_decodes(
     if payload is not None:
         exchange = replace(exchange, outcome=Outcome.ANSWER, payload=bytes.fromhex(payload))
     assert why_unserved(item, exchange).partition(":")[0] == why
+
+
+@pytest.mark.parametrize(
+    ("defect", "served"),
+    [
+        pytest.param("other-apis-before-api-versions-close", True, id="after-api-versions"),
+        pytest.param("old-group-lists-before-api-versions-are-ignored", True, id="ignored-before"),
+        pytest.param("api-versions-comes-first-or-closes", True, id="sentinel-costs-it"),
+        pytest.param("metadata-is-overtaken", True, id="overtaken"),
+        pytest.param("the-newest-metadata-closes", False, id="never"),
+    ],
+)
+def test_listed_version_is_unserved_only_if_it_is_refused_anywhere(
+    defect: str, served: bool
+) -> None:
+    """A request that is served after ApiVersions, without a sentinel or out of order does not make the table wrong."""
+    broker = broker_with(DEFECTS[defect].tampering, patience=Patience())
+    item = LIST_GROUPS if "group" in defect else Item("Metadata", 3, 13)
+    if served:
+        assert check_served(broker, item).outcome is Outcome.ANSWER
+    else:
+        with pytest.raises(Problem, match="closed the connection instead of answering"):
+            check_served(broker, item)
+
+
+@pytest.mark.parametrize(
+    ("defect", "arrival"),
+    [
+        ("api-versions-comes-first-or-closes", Arrival.ALONE),
+        ("clusters-are-described-late", Arrival.OVERTAKEN),
+    ],
+)
+def test_arrival_of_a_planted_defect(defect: str, arrival: Arrival) -> None:
+    """In memory no time passes, so a late response is an overtaken one."""
+    broker = broker_with(DEFECTS[defect].tampering, patience=Patience())
+    exchange = broker.exchange(request_of(Item("DescribeCluster", 60, 0)))
+    assert (exchange.outcome, exchange.usable) == (Outcome.ANSWER, True)
+    assert exchange.arrival is arrival
