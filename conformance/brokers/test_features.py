@@ -57,6 +57,7 @@ def tags_after_body(exchange: Exchange, *, api_version: int) -> set[int]:
     return {field.tag for field in fields}
 
 
+@pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.absent-below-v3")
 @given(sent=api_versions_requests(max_version=2))
 @example(sent=build_request(version=0))
@@ -77,6 +78,7 @@ def test_old_answers_carry_no_features(broker: Broker, sent: Request) -> None:
         assert named == [], "the response names features, but its version has no field for them"
 
 
+@pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.min-zero-only-from-v4")
 @given(version=FLEXIBLE_VERSIONS)
 @example(version=3)
@@ -98,6 +100,7 @@ def _ranges(features: Iterable[SupportedFeatureKey]) -> set[tuple[str, int, int]
     return {(f.name, f.min_version, f.max_version) for f in features}
 
 
+@pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.ranges-ordered")
 @given(sent=FLEXIBLE_REQUESTS)
 @example(sent=build_request(version=3))
@@ -123,6 +126,7 @@ def test_feature_ranges_are_sound(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.in_order
+@pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.epoch-monotone")
 @given(connections=st.lists(st.lists(FLEXIBLE_VERSIONS, min_size=1, max_size=3), max_size=3))
 @example(connections=[[3, 3], [3]])
@@ -150,6 +154,7 @@ def test_epoch_of_features_never_falls(broker: Broker, connections: list[list[in
     assert without == [], "features are finalized, but the epoch is missing"
 
 
+@pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.same-on-repeat")
 @given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=LONG_CONNECTION))
 @example(versions=[3, 3])
@@ -174,6 +179,7 @@ def _features_of(answer: ApiVersionsResponse) -> tuple[object, ...]:
     return part.supported_features, part.finalized_features
 
 
+@pytest.mark.needs("features")
 @pytest.mark.clause("FEATURES.same-on-repeat")
 @given(versions=st.lists(FLEXIBLE_VERSIONS, min_size=2, max_size=4))
 @example(versions=[3, 4, 5])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from clauses.catalogue import Clause
 from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.instance_ids import claims_instance_ids
+from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.assertions.read_only_apis import produce_items, read_only_items
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
@@ -20,6 +21,7 @@ from wire.api_keys import (
     PUSH_TELEMETRY_KEY,
     SASL_AUTHENTICATE_KEY,
 )
+from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
@@ -37,7 +39,23 @@ class Need(NamedTuple):
     otherwise: str
 
 
+def lists_features(broker: Broker) -> bool:
+    """Return whether a listener lists a feature in any version; True if a response cannot be read, as that is judged."""
+    for version in range(FIRST_FLEXIBLE_VERSION, broker.described_version + 1):
+        try:
+            answer = decode_answer(broker.plain_exchange(version), api_version=version)
+        except MalformedAnswer:
+            return True
+        if answer.supported_features or answer.finalized_features:
+            return True
+    return False
+
+
 NEEDS: Mapping[str, Need] = {
+    "features": Need(
+        lists_features,
+        "the target lists no feature on this listener, neither a supported nor a finalized one",
+    ),
     "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,
         "the suite cannot read the target's metrics, because of the way the target was started",
