@@ -15,6 +15,7 @@ from wire import primitives
 from wire.api_keys import (
     API_VERSIONS_KEY,
     BROKER_HEARTBEAT_KEY,
+    DESCRIBE_CLUSTER_KEY,
     ENVELOPE_KEY,
     LIST_GROUPS_KEY,
     METADATA_KEY,
@@ -25,6 +26,13 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER
 from wire.errors import DecodeError
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE
 
+FIRST_FLEXIBLE = {
+    API_VERSIONS_KEY: FIRST_FLEXIBLE_VERSION,
+    METADATA_KEY: 9,
+    LIST_GROUPS_KEY: 3,
+    DESCRIBE_CLUSTER_KEY: 0,
+}
+"""The first version with the flexible header, of the APIs whose header tags are read here."""
 READABLE_BODIES = {
     (METADATA_KEY, 0): bytes(4),
     (LIST_GROUPS_KEY, 0): b"",
@@ -151,8 +159,8 @@ def parse_header(data: memoryview, traits: Traits) -> ParsedHeader:
         raise Unreadable(str(error)) from error
     tag_count = 0
     knows_flexible = traits.api_versions_max >= FIRST_FLEXIBLE_VERSION
-    flexible = api_key == API_VERSIONS_KEY and api_version >= FIRST_FLEXIBLE_VERSION
-    if knows_flexible and flexible:
+    first_flexible = FIRST_FLEXIBLE.get(api_key)
+    if knows_flexible and first_flexible is not None and api_version >= first_flexible:
         tag_count, offset = skip_tags(data, offset, traits, ascending=False)
     return ParsedHeader(
         api_key=api_key,

@@ -8,6 +8,9 @@ from strategies.api_versions import api_versions_requests
 from strategies.broken_requests import malformed_requests, mutated_requests
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.header_fields import client_ids, correlation_ids, unknown_tagged_fields
+from strategies.mixed_layouts import requests_with_any_body, requests_with_mixed_layouts
+from strategies.odd_requests import requests_with_odd_varints, requests_with_tags_out_of_order
+from strategies.odd_strings import requests_with_odd_strings
 from strategies.software_names import (
     edge_punctuation_texts,
     illegal_software_texts,
@@ -15,6 +18,8 @@ from strategies.software_names import (
     legal_software_texts,
     software,
 )
+from strategies.two_faults import requests_with_two_faults
+from strategies.weights import as_one
 from wire.exchange import Request
 from wire.primitives import INT16_MAX, INT16_MIN
 
@@ -36,4 +41,19 @@ def any_requests() -> st.SearchStrategy[Request]:
         requests_with_cluster_ids(),
         malformed_requests(),
         mutated_requests(),
+        odd_requests(),
+        requests_with_any_body(),
+        requests_with_two_faults(),
+    )
+
+
+def odd_requests() -> st.SearchStrategy[Request]:
+    """Requests that releases parse in their own ways: odd varints, strings and tags, and layouts that do not fit together."""
+    return as_one(
+        st.one_of(
+            requests_with_odd_varints(),
+            requests_with_tags_out_of_order(),
+            requests_with_odd_strings(),
+            as_one(requests_with_mixed_layouts()),
+        )
     )

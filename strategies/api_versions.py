@@ -6,6 +6,8 @@ is about, so that a failure points at that clause.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from hypothesis import strategies as st
 
 from strategies.software_names import PLAIN_SOFTWARE, Software
@@ -41,6 +43,48 @@ def unknown_versions() -> st.SearchStrategy[int]:
 def negative_versions() -> st.SearchStrategy[int]:
     """Versions from -32768 to -1."""
     return st.integers(INT16_MIN, -1)
+
+
+class UnservedRequest(NamedTuple):
+    """A request in a version above the target's highest one, which is known only when the target runs.
+
+    Attributes:
+        distance: how far the version is above the highest one.
+        correlation_id: the correlation id.
+        body: bytes to send instead of the body; None keeps the body.
+    """
+
+    distance: int = 1
+    correlation_id: int = 7
+    body: bytes | None = None
+
+    def above(self, highest: int) -> Request:
+        """Return the request for a target that serves ApiVersions up to `highest`."""
+        version = min(highest + self.distance, INT16_MAX)
+        return build_request(version=version, correlation_id=self.correlation_id, body=self.body)
+
+
+def distances_above() -> st.SearchStrategy[int]:
+    """Distances of a version above the highest one, from 1 to 32767, mostly small.
+
+    Those at which the low byte of the version is that of a served one are drawn often too.
+    """
+    same_low_byte = st.builds(
+        lambda high, below: (high << 8) - below, st.integers(1, 127), st.integers(0, NEWEST_VERSION)
+    )
+    return as_one(st.one_of(st.integers(1, 3), st.integers(1, INT16_MAX), same_low_byte))
+
+
+def unserved_requests(
+    bodies: st.SearchStrategy[bytes | None] | None = None,
+) -> st.SearchStrategy[UnservedRequest]:
+    """Requests in a version above the target's highest one, with their own body unless `bodies` has another."""
+    return st.builds(
+        UnservedRequest,
+        distances_above(),
+        ORDINARY_CORRELATION_IDS,
+        st.none() if bodies is None else bodies,
+    )
 
 
 def api_versions_requests(

@@ -177,20 +177,25 @@ def requests_with_null_name() -> st.SearchStrategy[Request]:
     )
 
 
+def build_truncated(version: int, kept: int) -> Request:
+    """Return a complete frame with the first `kept` bytes of a plain request's payload."""
+    plain = build_request(version=version)
+    payload = plain.data[SIZE_BYTES:]
+    return Request(
+        data=encode_frame(payload[:kept]),
+        header=plain.header,
+        broken=f"cut after {kept} of {len(payload)} bytes",
+    )
+
+
 def truncated_requests() -> st.SearchStrategy[Request]:
-    """Complete frames whose payload ends somewhere inside the header or body."""
+    """Complete frames of any version, served or not, whose payload ends somewhere inside the header or body."""
 
     def cut(version: int, place: int) -> Request:
-        plain = build_request(version=version)
-        payload = plain.data[SIZE_BYTES:]
-        kept = _at(place, len(payload))
-        return Request(
-            data=encode_frame(payload[:kept]),
-            header=plain.header,
-            broken=f"cut after {kept} of {len(payload)} bytes",
-        )
+        size = len(build_request(version=version).data) - SIZE_BYTES
+        return build_truncated(version, _at(place, size))
 
-    return st.builds(cut, FLEXIBLE_VERSIONS, _PLACES)
+    return st.builds(cut, FLEXIBLE_VERSIONS | st.integers(0, NEWEST_VERSION + 1), _PLACES)
 
 
 def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
@@ -210,18 +215,20 @@ def requests_for_unknown_apis() -> st.SearchStrategy[Request]:
     return st.builds(build, KEYS_NOBODY_KNOWS, st.integers(0, 5), st.binary(max_size=20))
 
 
-def malformed_requests() -> st.SearchStrategy[Request]:
-    """Complete frames that no broker can serve: all the kinds of this module except wrong sizes and mutations."""
-    return as_one(
-        st.one_of(
-            truncated_requests(),
-            requests_for_unknown_apis(),
-            requests_with_null_name(),
-            as_one(requests_with_tag_overrun()),
-            requests_with_compact_client_id(),
-            flexible_requests_with_old_header(),
-        )
+def never_served_requests() -> st.SearchStrategy[Request]:
+    """Complete frames of ApiVersions that no broker can serve: the kinds of this module except wrong sizes and mutations."""
+    return st.one_of(
+        truncated_requests(),
+        requests_with_null_name(),
+        as_one(requests_with_tag_overrun()),
+        requests_with_compact_client_id(),
+        flexible_requests_with_old_header(),
     )
+
+
+def malformed_requests() -> st.SearchStrategy[Request]:
+    """The same, and requests of APIs that nobody has."""
+    return as_one(never_served_requests() | requests_for_unknown_apis())
 
 
 def frames_with_wrong_size() -> st.SearchStrategy[Request]:
@@ -242,8 +249,8 @@ def frames_with_wrong_size() -> st.SearchStrategy[Request]:
     )
 
 
-def mutated_requests() -> st.SearchStrategy[Request]:
-    """ApiVersions requests with a few bytes of the payload replaced, inserted or removed.
+def mutated(plain: st.SearchStrategy[Request]) -> st.SearchStrategy[Request]:
+    """Requests with a few bytes of the payload replaced, inserted or removed.
 
     The api key remains that of ApiVersions, so that no mutation becomes a request that changes the broker.
     """
@@ -251,22 +258,22 @@ def mutated_requests() -> st.SearchStrategy[Request]:
 
     def mutate(plain: Request, place: int, removed: int, added: bytes) -> Request:
         payload = plain.data[SIZE_BYTES:]
+        if len(payload) < key_bytes:
+            return plain
         start = key_bytes + _at(place, len(payload) - key_bytes + 1)
         removed = min(removed, len(payload) - start)
-        mutated = payload[:start] + added + payload[start + removed :]
+        changed = payload[:start] + added + payload[start + removed :]
+        what = f"{removed} bytes at {start} replaced by {added.hex() or 'nothing'}"
         return Request(
-            data=encode_frame(mutated),
+            data=encode_frame(changed),
             header=plain.header,
-            broken=f"{removed} bytes at {start} replaced by {added.hex() or 'nothing'}",
+            broken=f"{plain.broken}; {what}" if plain.broken else what,
         )
 
-    plain = st.builds(
-        lambda version: build_request(version=version), st.integers(0, NEWEST_VERSION + 1)
-    )
-    return st.builds(
-        mutate,
-        plain,
-        _PLACES,
-        st.integers(0, 4),
-        st.binary(max_size=4),
-    )
+    return st.builds(mutate, plain, _PLACES, st.integers(0, 4), st.binary(max_size=4))
+
+
+def mutated_requests() -> st.SearchStrategy[Request]:
+    """Plain ApiVersions requests with a few bytes of the payload replaced, inserted or removed."""
+    versions = st.integers(0, NEWEST_VERSION + 1)
+    return mutated(versions.map(lambda version: build_request(version=version)))

@@ -16,6 +16,7 @@ from hypothesis.errors import HypothesisDeprecationWarning
 _HANDLE = "hypothesis"
 _SETTINGS = "_hypothesis_internal_use_settings"
 _PINNED = "hypothesis_explicit_examples"
+_SEED = "_hypothesis_internal_use_seed"
 
 Test = Callable[..., Any]
 
@@ -50,6 +51,11 @@ def max_examples_of(test: Test) -> int | None:
     """Return the number of examples that Hypothesis draws for a test; None if it draws none."""
     own = getattr(test, _SETTINGS, None)
     return None if own is None else int(own.max_examples)
+
+
+def set_seed(test: Test, seed: str | None) -> None:
+    """Set the seed of a `@given` test, which takes precedence over the run's; None removes it."""
+    setattr(test, _SEED, seed)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ therefore chosen: a complete frame, or a size that every broker refuses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hypothesis import strategies as st
 
 from strategies.api_versions import build_request
@@ -149,3 +151,35 @@ def partial_frames() -> st.SearchStrategy[Request]:
         return build_part(plain, 1 + place % (len(plain.data) - 1))
 
     return st.builds(cut, st.integers(0, NEWEST_VERSION + 1), st.integers(0, 200))
+
+
+OTHER_PROTOCOLS: Mapping[str, bytes] = {
+    "the PROXY protocol, v1": b"PROXY TCP4 192.0.2.1 192.0.2.2 51234 9092\r\n",
+    "the PROXY protocol, v2": bytes.fromhex(
+        "0d0a0d0a000d0a515549540a 21 11 000c c0000201 c0000202 c822 2384"
+    ),
+    "HTTP": b"GET / HTTP/1.1\r\nHost: localhost:9092\r\n\r\n",
+    "HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "SSH": b"SSH-2.0-OpenSSH_9.9\r\n",
+    "TLS": bytes.fromhex(
+        "16030100490100004503030000000000000000000000000000000000000000000000000000000000000000"
+        "00000213010100001a002b0003020304000a00040002001d000d0004000208040033000200 00"
+    ),
+}
+"""What reaches a broker's port by mistake. The first four bytes of each are a size above every limit."""
+
+
+def build_first_bytes(protocol: str, *, following: bool = False) -> Request:
+    """Return the first bytes of another protocol; a plain request may follow them, as after a header of PROXY."""
+    plain = build_request(version=0)
+    data = OTHER_PROTOCOLS[protocol] + (plain.data if following else b"")
+    return Request(data=data, header=plain.header, broken=f"bytes of {protocol}")
+
+
+def first_bytes_of_other_protocols() -> st.SearchStrategy[Request]:
+    """The first bytes of a connection that speaks another protocol, some with a plain request after them."""
+    return st.builds(
+        lambda protocol, following: build_first_bytes(protocol, following=following),
+        st.sampled_from(tuple(OTHER_PROTOCOLS)),
+        st.booleans(),
+    )

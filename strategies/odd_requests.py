@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from strategies.broken_requests import FLEXIBLE_VERSIONS
 from strategies.header_fields import FIRST_TAG_NOBODY_KNOWS
 from strategies.software_names import PLAIN_SOFTWARE
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import TAG_SECTION
 from wire.exchange import Request, encode_request
 from wire.headers import PLAIN_CLIENT_ID, RequestHeader
@@ -25,13 +24,15 @@ from wire.primitives import (
     write_unsigned_varint,
 )
 
+FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 PLACES = ("header", "body")
 _BODY = ApiVersionsRequest(
     client_software_name=PLAIN_SOFTWARE.name, client_software_version=PLAIN_SOFTWARE.version
 )
 _METRIC_MARKS = b'\n"*,:=?'
 """Release 0.11 never answers if the client id contains one of these; a separate clause covers that."""
-_NOT_UTF_8 = (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")
+NOT_UTF_8 = (b"\xff", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")
+"""Bytes that are no UTF-8: impossible, cut off, overlong, a surrogate, and above the last character."""
 
 
 def build_with_client_id_bytes(version: int, client_id: bytes) -> Request:
@@ -75,7 +76,7 @@ def client_ids_that_are_not_utf_8() -> st.SearchStrategy[bytes]:
             write_int16(len(before + wrong + after)) + before + wrong + after
         ),
         around,
-        st.sampled_from(_NOT_UTF_8),
+        st.sampled_from(NOT_UTF_8),
         # An ASCII byte follows, so that the wrong bytes never become part of a valid character.
         around.map(lambda data: b"a" + data),
     )
@@ -116,7 +117,8 @@ def negative_varints() -> st.SearchStrategy[bytes]:
     return st.integers(2**31, 2**32 - 1).map(write_unsigned_varint)
 
 
-def _odd_varints(value: int) -> st.SearchStrategy[bytes]:
+def odd_varints(value: int) -> st.SearchStrategy[bytes]:
+    """A value as a varint that is longer than necessary, has surplus bits, or has six bytes."""
     return long_varints(value) | varints_with_bits_to_drop(value) | six_byte_varints(value)
 
 
@@ -124,11 +126,11 @@ def tag_sections_with_odd_varints() -> st.SearchStrategy[bytes]:
     """Tag sections in which one varint is odd: the count, a tag, or a size."""
     one, number, size = (write_unsigned_varint(value) for value in (1, FIRST_TAG_NOBODY_KNOWS, 2))
     return st.one_of(
-        _odd_varints(0),
+        odd_varints(0),
         negative_varints(),
-        _odd_varints(1).map(lambda count: count + number + size + b"ab"),
-        _odd_varints(FIRST_TAG_NOBODY_KNOWS).map(lambda odd: one + odd + size + b"ab"),
-        _odd_varints(2).map(lambda odd: one + number + odd + b"ab"),
+        odd_varints(1).map(lambda count: count + number + size + b"ab"),
+        odd_varints(FIRST_TAG_NOBODY_KNOWS).map(lambda odd: one + odd + size + b"ab"),
+        odd_varints(2).map(lambda odd: one + number + odd + b"ab"),
     )
 
 

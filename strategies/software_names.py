@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
+from strategies.header_fields import lengths_at_buffer_sizes
 from strategies.weights import as_one
+from wire.primitives import INT16_MAX
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 _LEGAL = _ALPHANUMERIC + ".-"
@@ -46,7 +48,7 @@ KNOWN_CLIENTS = (
 
 
 def legal_software_texts() -> st.SearchStrategy[str]:
-    """Texts of up to 200 characters that a broker must accept as name or version."""
+    """Texts that a broker must accept as name or version: up to 200 characters, or as long as a buffer."""
     edge = st.sampled_from(_ALPHANUMERIC)
     marks = st.sampled_from(".-")
     short = st.text(st.sampled_from(_LEGAL), max_size=12)
@@ -54,7 +56,7 @@ def legal_software_texts() -> st.SearchStrategy[str]:
     return as_one(
         st.one_of(
             edge,
-            st.builds(lambda letter, count: letter * count, edge, st.integers(1, 200)),
+            st.builds(lambda letter, count: letter * count, edge, st.integers(1, 200) | _lengths()),
             st.builds(lambda first, text, last: first + text + last, edge, middle, edge),
             st.builds(
                 lambda first, mark, count, last: first + mark * count + last,
@@ -65,6 +67,11 @@ def legal_software_texts() -> st.SearchStrategy[str]:
             ),
         )
     )
+
+
+def _lengths() -> st.SearchStrategy[int]:
+    """Lengths at the sizes of buffers, up to the longest string."""
+    return lengths_at_buffer_sizes(INT16_MAX)
 
 
 def known_clients() -> st.SearchStrategy[Software]:
@@ -90,13 +97,23 @@ def edge_punctuation_texts() -> st.SearchStrategy[str]:
 
 
 def illegal_software_texts() -> st.SearchStrategy[str]:
-    """The empty text, and texts with a character that is not a letter, digit, dot or hyphen."""
+    """The empty text, and texts of any length with a character that is not a letter, digit, dot or hyphen."""
     around = st.text(st.sampled_from(_LEGAL), max_size=6)
     common = st.sampled_from("_ /+@:,;='\"\\\n\0é")
     any_other = st.characters(codec="utf-8", exclude_characters=_LEGAL)
+    # In ASCII alone, so that the length in bytes is the drawn one.
+    long = st.builds(
+        lambda bad, place, length: (
+            "a" * (place * (length - 1) // 2) + bad + "a" * (length - 1 - place * (length - 1) // 2)
+        ),
+        st.sampled_from("_ +\n"),
+        st.sampled_from((0, 1, 2)),
+        st.integers(9, 400) | _lengths(),
+    )
     return as_one(
         st.one_of(
             st.just(""),
+            as_one(long),
             as_one(st.builds(lambda a, bad, b: a + bad + b, around, common | any_other, around)),
             st.builds(lambda bad, around: bad + around, st.sampled_from("_ é+"), around),
             st.builds(lambda around, bad: around + bad, around, st.sampled_from("_\n")),

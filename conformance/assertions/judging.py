@@ -18,6 +18,7 @@ from fixtures.client.patience import SMALL_ANSWER_BYTES
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import what_it_did
+from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Ids
 from wire.api_versions import ApiVersionsResponse
 from wire.codec import decode, decode_prefix
@@ -26,6 +27,7 @@ from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Exchange, Outcome, Request
 from wire.fields import Message
 from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
+from wire.primitives import INT16_MAX
 
 FLEXIBLE_RESPONSE_HEADER = 1
 _DUMP_BYTES = 48
@@ -312,6 +314,12 @@ def assume_served(broker: Broker, *sent: Request) -> None:
 def assume_unserved(broker: Broker, sent: Request) -> None:
     """Reject the example unless the version is above the highest that the target serves."""
     assume(sent.api_version > broker.max_version)
+
+
+def request_above(broker: Broker, drawn: UnservedRequest) -> Request:
+    """Return a request in a version above the target's highest; reject the example if there is no such version."""
+    assume(broker.max_version < INT16_MAX)
+    return drawn.above(broker.max_version)
 
 
 def tag_orders(answer: ApiVersionsResponse) -> tuple[tuple[int, ...], ...]:

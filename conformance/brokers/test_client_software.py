@@ -6,11 +6,12 @@ import json
 from contextlib import AbstractContextManager
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
     assert_kept,
+    assert_refused,
     assume_served,
     decode_answer,
     error_code_of,
@@ -21,6 +22,7 @@ from reference_model.agreement import summary_of
 from reference_model.request_parser import is_valid_name
 from strategies.api_versions import api_versions_requests, build_request
 from strategies.broken_requests import build_with_null_name, requests_with_null_name
+from strategies.odd_strings import NAMES, NOT_TEXT, build_with_string, names_with_wrong_text
 from strategies.software_names import (
     Software,
     edge_punctuation_texts,
@@ -31,7 +33,9 @@ from strategies.software_names import (
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome, Request
+from wire.primitives import INT16_MAX
 
+MAX_EXAMPLES_NOT_TEXT = 30
 ILLEGAL_REQUESTS = api_versions_requests(
     min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())
 )
@@ -56,6 +60,7 @@ def naming_software(sent: Request) -> AbstractContextManager[None]:
 @given(sent=api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION, software=legal_software()))
 @example(sent=build_request(version=3, software=Software("a", "9")))
 @example(sent=build_request(version=3, software=Software("a.b--c", "1..2")))
+@example(sent=build_request(version=3, software=Software("a" * INT16_MAX, "1")))
 @example(sent=build_request(version=3, software=Software("librdkafka", "2.16.0")))
 def test_legal_name_is_accepted(broker: Broker, sent: Request) -> None:
     """A broker serves a client whose software name and version are legal."""
@@ -73,12 +78,32 @@ def test_legal_name_is_accepted(broker: Broker, sent: Request) -> None:
 @example(sent=build_request(version=3, software=Software("a_b", "1")))
 @example(sent=build_request(version=3, software=Software("a\n", "1")))
 @example(sent=build_request(version=3, software=Software("é", "1")))
+@example(sent=build_request(version=3, software=Software("a" * 299 + "_", "1")))
+@example(sent=build_request(version=3, software=Software("a", "_" + "a" * (INT16_MAX - 1))))
 def test_illegal_name_is_refused(broker: Broker, sent: Request) -> None:
     """A broker answers an illegal software name or version with INVALID_REQUEST."""
     assume_served(broker, sent)
     with naming_software(sent):
         seen = error_code_of(broker.exchange(sent))
         assert seen is ErrorCode.INVALID_REQUEST, f"answered with {seen!r}"
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-511.names-refused")
+@settings(max_examples=MAX_EXAMPLES_NOT_TEXT)
+@given(sent=names_with_wrong_text())
+@example(sent=build_with_string(3, NAMES[0], b"\x03a\xff", broken=NOT_TEXT))
+@example(sent=build_with_string(3, NAMES[1], b"\x04\xed\xa0\x80", broken=NOT_TEXT))
+def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request) -> None:
+    """Apache Kafka answers a name that is not UTF-8 with INVALID_REQUEST; no broker serves the request."""
+    assume_served(broker, sent)
+    with violation_context(sent.broken, sent.data.hex()):
+        exchange = broker.exchange(sent)
+        if broker.is_pinned:
+            seen = error_code_of(exchange)
+            assert seen is ErrorCode.INVALID_REQUEST, f"answered with {seen!r}"
+        else:
+            assert_refused(exchange)
 
 
 @pytest.mark.malformed

@@ -24,11 +24,13 @@ from strategies.api_versions import build_request
 from strategies.odd_frames import (
     CLIENT_ID_LENGTH_END,
     build_cut_short,
+    build_first_bytes,
     build_part,
     build_short_frame,
     build_whole_frame_of,
     build_with_frame_inside,
     build_with_size,
+    first_bytes_of_other_protocols,
     frames_with_negative_size,
     frames_with_small_size,
     partial_frames,
@@ -100,6 +102,19 @@ def test_too_large_size_closes_the_connection(broker: Broker, surplus: int) -> N
     """A broker closes on a size above its limit without waiting for the payload."""
     size = min(largest_frame(broker) + surplus, INT32_MAX)
     assert_closed_without_a_byte(broker.exchange(build_with_size(size)))
+
+
+@pytest.mark.malformed
+@pytest.mark.clause("PROTOCOL.oversize-refused")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(broken=first_bytes_of_other_protocols())
+@example(broken=build_first_bytes("HTTP"))
+@example(broken=build_first_bytes("the PROXY protocol, v1", following=True))
+@example(broken=build_first_bytes("the PROXY protocol, v2", following=True))
+@example(broken=build_first_bytes("TLS"))
+def test_other_protocol_is_closed(broker: Broker, broken: Request) -> None:
+    """A broker closes on the first bytes of another protocol, which read as a size above every limit."""
+    assert_closed_without_a_byte(broker.exchange(broken))
 
 
 @pytest.mark.malformed

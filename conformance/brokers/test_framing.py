@@ -17,11 +17,18 @@ from conformance.assertions.neighbours import open_bystander
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.same_response import StablePart, stable_part
+from strategies.any_requests import odd_requests
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.broken_requests import frames_with_wrong_size, malformed_requests
 from strategies.header_fields import named_client_ids, plain_client_ids, unknown_tagged_fields
-from strategies.odd_frames import frames_with_small_size
+from strategies.odd_frames import (
+    build_first_bytes,
+    first_bytes_of_other_protocols,
+    frames_with_small_size,
+)
+from strategies.odd_strings import BEYOND_THE_FRAME, NAMES, build_with_string, compact_string
 from strategies.software_names import Software, legal_software
+from strategies.two_faults import requests_with_two_faults
 from strategies.weights import as_one
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame, read_size
@@ -127,8 +134,15 @@ def costs_a_neighbour(broker: Broker, broken: Request) -> bool:
 
 @pytest.mark.malformed
 @pytest.mark.clause("PROTOCOL.malformed-hurts-nobody")
-@given(broken=malformed_requests() | frames_with_wrong_size() | as_one(frames_with_small_size()))
+@given(
+    broken=malformed_requests()
+    | as_one(odd_requests() | requests_with_two_faults())
+    | as_one(frames_with_wrong_size() | first_bytes_of_other_protocols())
+    | as_one(frames_with_small_size())
+)
 @example(broken=Request(data=encode_frame(b""), header=build_request(version=0).header))
+@example(broken=build_first_bytes("HTTP"))
+@example(broken=build_with_string(3, NAMES[0], compact_string(32767, b""), broken=BEYOND_THE_FRAME))
 def test_malformed_request_hurts_nobody(broker: Broker, broken: Request) -> None:
     """A malformed request disturbs no other connection, with or without a request in progress, and no new one."""
     plain = build_request(version=broker.readable_version)

@@ -25,7 +25,8 @@ from strategies.broken_requests import (
     requests_with_compact_client_id,
 )
 from strategies.header_fields import client_ids, correlation_ids
-from wire.api_versions import NEWEST_VERSION
+from strategies.software_names import Software, illegal_software_texts, software_with_one
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.exchange import Request
 from wire.headers import read_correlation_id
 
@@ -33,13 +34,21 @@ LONG_CLIENT_ID = 1000
 
 
 @pytest.mark.clause("PROTOCOL.correlation-id-echoed")
-@given(sent=api_versions_requests(correlation_ids=correlation_ids()))
+@given(
+    sent=api_versions_requests(correlation_ids=correlation_ids())
+    | api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION,
+        correlation_ids=correlation_ids(),
+        software=software_with_one(illegal_software_texts()),
+    )
+)
 @example(sent=build_request(version=0, correlation_id=-1))
 @example(sent=build_request(version=0, correlation_id=-(2**31)))
 @example(sent=build_request(version=0, correlation_id=2**31 - 2))
 @example(sent=build_request(version=0, correlation_id=2**31 - 1))
+@example(sent=build_request(version=3, correlation_id=-2, software=Software("a_b", "1")))
 def test_correlation_id_comes_back(broker: Broker, sent: Request) -> None:
-    """A broker returns any correlation id in the first four bytes of its response."""
+    """A broker returns any correlation id in the first four bytes of its response, also when it refuses a name."""
     echoed = read_correlation_id(payload_of(broker.exchange(sent)))
     assert echoed == sent.correlation_id, f"the response has the correlation id {echoed}"
 

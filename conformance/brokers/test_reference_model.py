@@ -10,6 +10,17 @@ from fixtures.under_test.broker import Broker
 from reference_model.state_machine import NotModelled, reactions
 from strategies.any_requests import any_requests
 from strategies.api_versions import build_request
+from strategies.broken_requests import build_truncated
+from strategies.mixed_layouts import build_mixed
+from strategies.odd_strings import (
+    BEYOND_THE_FRAME,
+    CLUSTER_ID,
+    NAMES,
+    NOT_TEXT,
+    TOO_LONG,
+    build_with_string,
+    compact_string,
+)
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES
 
@@ -20,6 +31,19 @@ from wire.frames import SIZE_BYTES
 @example(sent=build_request(version=5, cluster_id="nobody", node_id=7))
 @example(sent=build_request(version=3, client_id='name:with*marks,="?'))
 @example(sent=build_request(version=3, body=b"\x05ab"))
+# Header v2 on a version without tags, header v3 on the next version, a body of another version.
+@example(sent=build_mixed(0, 2, 0))
+@example(sent=build_mixed(6, 3, 5))
+@example(sent=build_mixed(3, 2, 5))
+@example(sent=build_mixed(5, 2, 3))
+# Strings in the body: the longest, one byte too long, beyond the frame, not UTF-8.
+@example(sent=build_with_string(3, NAMES[0], compact_string(32767, b"a" * 32767), broken=TOO_LONG))
+@example(sent=build_with_string(3, NAMES[0], compact_string(32768, b"a" * 32768), broken=TOO_LONG))
+@example(sent=build_with_string(3, NAMES[1], compact_string(32767, b""), broken=BEYOND_THE_FRAME))
+@example(sent=build_with_string(5, CLUSTER_ID, b"\x04a\xff\xff", broken=NOT_TEXT, ids=True))
+# A client id that the frame cuts off, and two faults at once.
+@example(sent=build_truncated(0, 12))
+@example(sent=build_request(version=3, body=b"\x00\x02a\x01", broken="null name and tag overrun"))
 def test_target_does_what_the_model_allows(broker: Broker, sent: Request) -> None:
     """Every request gets one of the responses that the reference model of the release allows."""
     try:

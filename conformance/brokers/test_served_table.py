@@ -13,19 +13,25 @@ from conformance.assertions.judging import (
     assert_error,
     assert_same_table,
     assume_served,
-    assume_unserved,
     decode_answer,
     error_code_of,
+    request_above,
     violation_context,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
-from strategies.api_versions import api_versions_requests, build_request, unknown_versions
-from strategies.header_fields import named_client_ids
+from strategies.api_versions import (
+    UnservedRequest,
+    api_versions_requests,
+    build_request,
+    unserved_requests,
+)
+from strategies.header_fields import lengths_at_buffer_sizes, named_client_ids
 from strategies.software_names import (
     PLAIN_SOFTWARE,
     Software,
     illegal_software_texts,
+    legal_software,
     software_with_one,
 )
 from wire.api_keys import API_VERSIONS_KEY
@@ -36,6 +42,8 @@ from wire.exchange import Outcome, Request, encode_request
 
 LONG_CONNECTION = 50
 """The number of requests on a long connection."""
+LARGEST_TRAILING = 65536
+MOST_SHOWN_BYTES = 200
 SERVED_REQUESTS = api_versions_requests()
 
 
@@ -93,33 +101,46 @@ def test_no_key_stands_twice(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.clause("KIP-35.same-table-at-every-version")
-@given(versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=LONG_CONNECTION))
-@example(versions=[0, 1, 2, 3, 4, 5])
-@example(versions=[3, 4, 3, 0, 5] * (LONG_CONNECTION // 5))
-def test_table_is_the_same_at_every_version(broker: Broker, versions: list[int]) -> None:
-    """The ranges are the same at every version, on a connection with many requests and on another."""
+@given(
+    versions=st.lists(st.integers(0, NEWEST_VERSION), min_size=2, max_size=LONG_CONNECTION),
+    software=legal_software(),
+)
+@example(versions=[0, 1, 2, 3, 4, 5], software=PLAIN_SOFTWARE)
+@example(versions=[3, 4, 3, 0, 5] * (LONG_CONNECTION // 5), software=PLAIN_SOFTWARE)
+@example(versions=[3, 4, 5], software=Software("librdkafka", "2.16.0"))
+@example(versions=[3, 4, 5], software=Software("apache-kafka-java", "4.3.0"))
+def test_table_is_the_same_at_every_version(
+    broker: Broker, versions: list[int], software: Software
+) -> None:
+    """The ranges are the same at every version, on a long connection and on another, whatever software asks."""
     served = [version for version in versions if version <= broker.max_version]
     assume(served)
     first = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
     with broker.connect() as connection:
         for version in served:
-            (exchange,) = connection.converse([build_request(version=version)])
-            answer = decode_answer(exchange, api_version=version)
-            assert_same_table(answer, first, "in v0")
+            (exchange,) = connection.converse([build_request(version=version, software=software)])
+            with violation_context(f"{software.name} asks", software.version):
+                assert_same_table(decode_answer(exchange, api_version=version), first, "in v0")
 
 
 @pytest.mark.clause("KIP-35.per-connection")
 @given(
-    unsettling=api_versions_requests(versions=unknown_versions()),
+    unsettling=unserved_requests()
+    | api_versions_requests(
+        min_version=FIRST_FLEXIBLE_VERSION, software=software_with_one(illegal_software_texts())
+    ),
     version=st.integers(0, NEWEST_VERSION),
 )
-@example(unsettling=build_request(version=99), version=0)
+@example(unsettling=UnservedRequest(), version=0)
+@example(unsettling=build_request(version=3, software=Software("a_b", "1")), version=0)
+@example(unsettling=build_request(version=3, software=Software("a_b", "1")), version=3)
 def test_one_connection_does_not_change_another(
-    broker: Broker, unsettling: Request, version: int
+    broker: Broker, unsettling: Request | UnservedRequest, version: int
 ) -> None:
-    """A refusal on one connection does not change the responses on another."""
+    """A refusal on one connection, for a version or for a name, does not change the responses on another."""
     assume(version <= broker.max_version)
-    assume_unserved(broker, unsettling)
+    if isinstance(unsettling, UnservedRequest):
+        unsettling = request_above(broker, unsettling)
     sent = build_request(version=version)
     (undisturbed,) = broker.converse([sent])
     with broker.connect() as refused:
@@ -134,8 +155,14 @@ def test_one_connection_does_not_change_another(
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-35.trailing-bytes")
-@given(sent=api_versions_requests(trailing=st.binary(min_size=1, max_size=40)))
+@given(
+    sent=api_versions_requests(
+        trailing=st.binary(min_size=1, max_size=40)
+        | lengths_at_buffer_sizes(LARGEST_TRAILING).map(bytes)
+    )
+)
 @example(sent=build_request(version=0, trailing=b"\0"))
+@example(sent=build_request(version=0, trailing=bytes(LARGEST_TRAILING)))
 def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
     """A broker answers a request with bytes after its body in the same way as one without."""
     assume_served(broker, sent)
@@ -143,7 +170,7 @@ def test_trailing_bytes_are_ignored(broker: Broker, sent: Request) -> None:
     plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
     assert sent.body is not None
     trailing = sent.data[len(encode_request(sent.header, sent.body).data) :]
-    with violation_context("bytes after the body", trailing.hex()):
+    with violation_context("bytes after the body", trailing[:MOST_SHOWN_BYTES].hex()):
         answer = decode_answer(broker.exchange(sent), api_version=version)
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that without them"

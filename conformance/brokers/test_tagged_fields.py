@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
@@ -13,17 +13,41 @@ from conformance.assertions.judging import (
     tag_orders,
     violation_context,
 )
+from conformance.assertions.tagged_headers import codes_of_other_api
 from fixtures.under_test.broker import Broker
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
-from strategies.broken_requests import build_with_body_tag_section, requests_with_tag_overrun
-from strategies.header_fields import unknown_tagged_fields
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
+from strategies.broken_requests import (
+    LARGEST_HARMLESS_SIZE,
+    build_with_body_tag_section,
+    requests_with_tag_overrun,
+)
+from strategies.header_fields import (
+    LARGEST_VALUE,
+    MOST_TAGS_SERVED,
+    ManyTags,
+    many_tags,
+    unknown_tagged_fields,
+)
+from strategies.odd_requests import PLACES, build_with_tag_section
+from strategies.tagged_headers import TaggedHeader, tagged_headers
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION, ApiVersionsResponse
 from wire.exchange import Request
-from wire.primitives import INT32_MAX, UINT32_MAX, TaggedField, write_unsigned_varint
+from wire.frames import SOCKET_REQUEST_MAX_BYTES
+from wire.primitives import (
+    INT32_MAX,
+    UINT32_MAX,
+    TaggedField,
+    write_raw_tagged_fields,
+    write_unsigned_varint,
+)
 
+MAX_EXAMPLES_SLOW = 10
+"""Number of examples for properties whose requests have tens of thousands of bytes."""
+MAX_EXAMPLES_OF_OTHER_APIS = 30
 LONG_TAG = (TaggedField(100, bytes(200)),)
 ONE_TAG = (TaggedField(100, b"\x01"),)
+FIRST_TAG = (TaggedField(0, b"\x01"),)
 LAST_TAG = (TaggedField(UINT32_MAX, b""),)
 TAGGED_DEFAULTS = {
     field.tag: (field.name, field.default)
@@ -42,6 +66,8 @@ TAGGED_DEFAULTS = {
 )
 @example(sent=build_request(version=3, header_tags=ONE_TAG))
 @example(sent=build_request(version=3, body_tags=ONE_TAG))
+@example(sent=build_request(version=3, header_tags=FIRST_TAG))
+@example(sent=build_request(version=3, body_tags=FIRST_TAG))
 @example(sent=build_request(version=3, header_tags=LAST_TAG))
 @example(sent=build_request(version=3, body_tags=LAST_TAG))
 @example(sent=build_request(version=3, header_tags=LONG_TAG))
@@ -67,6 +93,47 @@ def test_unknown_tags_do_not_change_the_answer(broker: Broker, sent: Request) ->
         assert stable_part(answer) == stable_part(plain), (
             "the response differs from that without them"
         )
+
+
+@pytest.mark.clause("KIP-482.unknown-tags-ignored")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(
+    version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
+    place=st.sampled_from(PLACES),
+    tags=many_tags(),
+)
+@example(version=3, place="header", tags=ManyTags(MOST_TAGS_SERVED))
+@example(version=3, place="body", tags=ManyTags(MOST_TAGS_SERVED))
+@example(version=3, place="header", tags=ManyTags(1, LARGEST_VALUE))
+@example(version=3, place="body", tags=ManyTags(1, LARGEST_VALUE))
+def test_many_unknown_tags_do_not_change_the_answer(
+    broker: Broker, version: int, place: str, tags: ManyTags
+) -> None:
+    """A broker answers a request with up to 10,000 unknown tags, or 65,536 bytes of them, as one without."""
+    sent = build_with_tag_section(version, place, tags.section, broken=f"{tags.number} tags")
+    assume_served(broker, sent)
+    plain = decode_answer(broker.exchange(build_request(version=version)), api_version=version)
+    with violation_context(f"many or long tags in the {place}", repr(tags)):
+        answer = decode_answer(broker.exchange(sent), api_version=version)
+        assert stable_part(answer) == stable_part(plain), (
+            "the response differs from that without them"
+        )
+
+
+@pytest.mark.needs("flexible_apis")
+@pytest.mark.clause("KIP-482.unknown-tags-ignored")
+@settings(max_examples=MAX_EXAMPLES_OF_OTHER_APIS)
+@given(drawn=tagged_headers(unknown_tagged_fields(max_tag=UINT32_MAX).map(write_raw_tagged_fields)))
+@example(drawn=TaggedHeader(section=bytes.fromhex("01 00 01 ff")))
+@example(drawn=TaggedHeader(api=1, section=bytes.fromhex("02 64 01 ff 65 00")))
+@example(drawn=TaggedHeader(api=2, section=bytes.fromhex("01 ff ff ff ff 0f 00")))
+def test_unknown_tags_in_headers_of_other_apis_are_ignored(
+    broker: Broker, drawn: TaggedHeader
+) -> None:
+    """A flexible request of another API with unknown tags in its header gets the error codes of one without."""
+    plain = codes_of_other_api(broker, drawn.plain())
+    with violation_context("unknown tags in the header", drawn.section.hex()):
+        assert codes_of_other_api(broker, drawn) == plain, "the response has other error codes"
 
 
 @pytest.mark.clause("KIP-482.tags-ascending-in-answers")
@@ -104,5 +171,28 @@ def test_tags_at_their_default_are_not_sent(broker: Broker, sent: Request) -> No
 @example(sent=build_with_body_tag_section(3, write_unsigned_varint(INT32_MAX)))
 def test_tag_section_beyond_the_frame_is_refused(broker: Broker, sent: Request) -> None:
     """A broker closes or answers with an error if a tag section extends beyond the frame."""
+    assume_served(broker, sent)
+    assert_refused(broker.exchange(sent))
+
+
+@pytest.mark.deep
+@pytest.mark.malformed
+@pytest.mark.clause("KIP-482.tag-overrun-refused")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(
+    version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION),
+    place=st.sampled_from(PLACES),
+    size=st.integers(LARGEST_HARMLESS_SIZE + 1, 1 << 20)
+    | st.integers(LARGEST_HARMLESS_SIZE + 1, INT32_MAX),
+)
+@example(version=3, place="body", size=LARGEST_HARMLESS_SIZE + 1)
+@example(version=3, place="header", size=SOCKET_REQUEST_MAX_BYTES)
+def test_large_tag_size_beyond_the_frame_is_refused(
+    broker: Broker, version: int, place: str, size: int
+) -> None:
+    """A tag that announces more bytes than the frame has is refused, however many it announces."""
+    # Some releases allocate the bytes first, so only the deep tier, which the owner of a target chooses, announces so many.
+    section = b"".join(map(write_unsigned_varint, (1, 0, size)))
+    sent = build_with_tag_section(version, place, section, broken=f"a tag of {size} bytes")
     assume_served(broker, sent)
     assert_refused(broker.exchange(sent))

@@ -8,33 +8,37 @@ from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
     assert_error,
-    assume_unserved,
     decode_answer,
     key_ranges,
     payload_of,
+    request_above,
 )
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import (
+    UnservedRequest,
     api_versions_requests,
     build_request,
     negative_versions,
-    unknown_versions,
+    unserved_requests,
 )
 from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Request
+from wire.primitives import INT16_MAX
 
-UNKNOWN_REQUESTS = api_versions_requests(versions=unknown_versions())
-UNKNOWN_EXAMPLES = [build_request(version=version) for version in (6, 99, 32767)]
+NEXT, FARTHEST = UnservedRequest(), UnservedRequest(distance=INT16_MAX)
+FAR = UnservedRequest(distance=94)
+NO_BODY_AT_ALL = UnservedRequest(body=b"\xff\xff")
+"""Bytes that no version's body begins with, in the version after the target's highest one."""
 
 
 @pytest.mark.clause("KIP-35.unknown-version-gives-35")
-@given(sent=UNKNOWN_REQUESTS)
-@example(sent=build_request(version=99))
-@example(sent=build_request(version=32767))
-def test_unknown_version_gets_unsupported_version(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests())
+@example(drawn=NEXT)
+@example(drawn=FARTHEST)
+def test_unknown_version_gets_unsupported_version(broker: Broker, drawn: UnservedRequest) -> None:
     """A broker answers any version above its highest with UNSUPPORTED_VERSION."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     assert_error(broker.exchange(sent), ErrorCode.UNSUPPORTED_VERSION)
 
 
@@ -49,11 +53,12 @@ def test_negative_version_gets_unsupported_version(broker: Broker, sent: Request
 
 
 @pytest.mark.clause("KIP-35.revert-to-v0-on-same-connection")
-@given(sent=UNKNOWN_REQUESTS)
-@example(sent=UNKNOWN_EXAMPLES[1])
-def test_refused_connection_reverts_to_v0(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests())
+@example(drawn=NEXT)
+@example(drawn=FAR)
+def test_refused_connection_reverts_to_v0(broker: Broker, drawn: UnservedRequest) -> None:
     """After an unsupported version the same connection serves v0 and then every other version."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     versions = (0, *range(broker.described_version + 1))
     fallback = [build_request(version=version, correlation_id=version) for version in versions]
     with broker.connect() as connection:
@@ -64,31 +69,33 @@ def test_refused_connection_reverts_to_v0(broker: Broker, sent: Request) -> None
 
 
 @pytest.mark.clause("KIP-511.unsupported-version-answered-in-v0")
-@given(sent=UNKNOWN_REQUESTS)
-@example(sent=UNKNOWN_EXAMPLES[0])
-def test_unknown_version_is_answered_in_v0(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests())
+@example(drawn=NEXT)
+def test_unknown_version_is_answered_in_v0(broker: Broker, drawn: UnservedRequest) -> None:
     """A broker answers a version that it does not know in the v0 layout."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     answer = decode_answer(broker.exchange(sent), api_version=0, exactly=True)
     assert answer.error_code is not ErrorCode.NONE, "the request was served"
 
 
 @pytest.mark.clause("KIP-511.unsupported-version-names-range")
-@given(sent=UNKNOWN_REQUESTS)
-@example(sent=UNKNOWN_EXAMPLES[0])
-def test_refusal_names_the_served_range(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests())
+@example(drawn=NEXT)
+def test_refusal_names_the_served_range(broker: Broker, drawn: UnservedRequest) -> None:
     """A broker lists ApiVersions in its response to a version that it does not know."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     answer = decode_answer(broker.exchange(sent), api_version=0)
     assert answer.range_of(API_VERSIONS_KEY) is not None, "ApiVersions is not listed"
 
 
 @pytest.mark.clause("KIP-511.unsupported-range-is-true")
-@given(sent=UNKNOWN_REQUESTS)
-@example(sent=UNKNOWN_EXAMPLES[0])
-def test_refusal_names_the_range_that_a_success_lists(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests())
+@example(drawn=NEXT)
+def test_refusal_names_the_range_that_a_success_lists(
+    broker: Broker, drawn: UnservedRequest
+) -> None:
     """The range of ApiVersions in a refusal is the one that a success lists."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     served = decode_answer(broker.exchange(build_request(version=0)), api_version=0)
     refused = decode_answer(broker.exchange(sent), api_version=0)
     named = key_ranges(refused).get(API_VERSIONS_KEY)
@@ -98,11 +105,11 @@ def test_refusal_names_the_range_that_a_success_lists(broker: Broker, sent: Requ
 
 
 @pytest.mark.clause("KIP-511.unsupported-table-is-only-itself")
-@given(sent=UNKNOWN_REQUESTS)
-@example(sent=UNKNOWN_EXAMPLES[0])
-def test_refusal_lists_nothing_else(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests())
+@example(drawn=NEXT)
+def test_refusal_lists_nothing_else(broker: Broker, drawn: UnservedRequest) -> None:
     """The table of a refusal has no entry except the one for ApiVersions."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     refused = decode_answer(broker.exchange(sent), api_version=0)
     others = key_ranges(refused).keys() - {API_VERSIONS_KEY}
     assert not others, f"the refusal also lists {len(others)} other API keys"
@@ -110,13 +117,12 @@ def test_refusal_lists_nothing_else(broker: Broker, sent: Request) -> None:
 
 @pytest.mark.malformed
 @pytest.mark.clause("KIP-511.unparsed-when-unsupported")
-@given(
-    sent=api_versions_requests(versions=unknown_versions(), bodies=st.binary(max_size=40)),
-)
-@example(sent=build_request(version=99, body=b"\xff\xff"))
-def test_body_of_an_unknown_version_does_not_matter(broker: Broker, sent: Request) -> None:
+@given(drawn=unserved_requests(bodies=st.binary(max_size=40)))
+@example(drawn=NO_BODY_AT_ALL)
+@example(drawn=UnservedRequest(distance=94, body=b"\xff\xff"))
+def test_body_of_an_unknown_version_does_not_matter(broker: Broker, drawn: UnservedRequest) -> None:
     """A broker answers an unknown version with any body in the same way as one without a body."""
-    assume_unserved(broker, sent)
+    sent = request_above(broker, drawn)
     bare = build_request(version=sent.api_version, correlation_id=sent.correlation_id, body=b"")
     assert payload_of(broker.exchange(sent)) == payload_of(broker.exchange(bare)), (
         "the response is not that to a request without a body"

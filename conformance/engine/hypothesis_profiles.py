@@ -45,6 +45,14 @@ def seed_for_place() -> int | None:
     return secrets.randbelow(RANDOM_SEEDS) if profile_name() == "dev" else None
 
 
+def own_seed(property_name: str, seed: int) -> str:
+    """Return the seed of one property of brokers in a run with a seed.
+
+    With one seed for all, properties with the same strategy would send the same requests.
+    """
+    return f"{seed} {property_name}"
+
+
 def load_profile(tier: str, *, seed: int | None = None) -> None:
     """Register the profiles, and load the one for this environment with the tier's changes.
 

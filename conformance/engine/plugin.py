@@ -23,6 +23,7 @@ from conformance.engine.expectations import unmatched_expectations
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
     load_profile,
+    own_seed,
     profile_name,
     seed_for_place,
 )
@@ -56,6 +57,7 @@ from strategies.hypothesis_adapter import (
     max_examples_changed,
     pinned_examples,
     replace_body,
+    set_seed,
 )
 
 REPEATER = pytest.StashKey[Repeater]()
@@ -145,6 +147,10 @@ def _judge_examples(item: pytest.Item) -> None:
     body = body_of(test)
     if not hasattr(body, "judged"):
         replace_body(test, _judged(body))
+    if not judges_client(item) and not tries_operation(item):
+        # Properties of clients keep one seed, because each script that two of them draw is played only once.
+        seed = _seed(item.config)
+        set_seed(test, None if seed is None else own_seed(_name_of(item), seed))
 
 
 def _judged(body: Callable[..., None]) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.instance_ids import claims_instance_ids
 from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.assertions.read_only_apis import produce_items, read_only_items
+from conformance.assertions.tagged_headers import flexible_apis
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from reference_model.listeners import PLAINTEXT, UPSTREAM
@@ -89,6 +90,10 @@ NEEDS: Mapping[str, Need] = {
     "upstream_link": Need(
         lambda broker: broker.running.upstream_link is not None,
         "the suite does not stand between the proxy and its upstream, because it started neither",
+    ),
+    "flexible_apis": Need(
+        lambda broker: bool(flexible_apis(broker)),
+        "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
     ),
     INSTANCE_IDS: Need(
         claims_instance_ids,

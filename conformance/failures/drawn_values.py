@@ -13,9 +13,12 @@ from typing import Any
 from conformance.assertions.items import Item
 from conformance.corpus.entries import Entry
 from reference_model.clients.script import Answer, ConnectionScript, NodeScript, Script, Table
+from strategies.api_versions import UnservedRequest
 from strategies.cluster_ids import Given, Ids
 from strategies.conversations import Handshake, Reconnect, Say, Token
+from strategies.header_fields import ManyTags
 from strategies.software_names import Software
+from strategies.tagged_headers import TaggedHeader
 from wire.api_versions import ApiVersionsRequest
 from wire.exchange import Request
 from wire.headers import RequestHeader
@@ -26,7 +29,7 @@ KNOWN: Mapping[str, Callable[..., Any]] = {
     for known in (
         *(ApiVersionsRequest, Request, RequestHeader, Software, TaggedField),
         *(Handshake, Reconnect, Say, Token),
-        *(Entry, Ids, Item),
+        *(Entry, Ids, Item, UnservedRequest, ManyTags, TaggedHeader),
         *(Script, NodeScript, ConnectionScript, Answer, Table),
         range,
     )

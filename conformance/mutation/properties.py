@@ -26,7 +26,11 @@ import conformance.clients
 from clauses import marks
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, Unjudged
-from conformance.engine.hypothesis_profiles import DEEP_EXAMPLES_PER_PROPERTY, EXAMPLES_PER_PROPERTY
+from conformance.engine.hypothesis_profiles import (
+    DEEP_EXAMPLES_PER_PROPERTY,
+    EXAMPLES_PER_PROPERTY,
+    own_seed,
+)
 from conformance.engine.prerequisites import INSTANCE_IDS, NEEDS
 from conformance.engine.property_judge import JUDGE
 from fixtures.under_test.broker import Broker
@@ -163,7 +167,8 @@ class Property:
             deadline=None,
             suppress_health_check=list(HealthCheck),
         )
-        test = chosen(hypothesis.seed(seed)(given(**strategies_of(self.function))(taken)))
+        own = own_seed(self.name, seed) if self.target == "broker" else seed
+        test = chosen(hypothesis.seed(own)(given(**strategies_of(self.function))(taken)))
         try:
             test(**{self.target: None})
         except StopDrawing:

@@ -17,19 +17,39 @@ from typing import Any
 
 from conformance.assertions.conversation_runner import has_refused_size
 from conformance.mutation.properties import Property, Values, all_properties
-from strategies.broken_requests import COMPACT_CLIENT_ID
+from reference_model.request_parser import is_valid_name
+from strategies.api_versions import UnservedRequest, build_request
+from strategies.broken_requests import COMPACT_CLIENT_ID, build_truncated
 from strategies.cluster_ids import CLUSTER_ID_VARIANTS, EDGES, Ids
 from strategies.conversations import Say
-from strategies.header_fields import FIRST_TWO_BYTE_SIZE
-from strategies.odd_frames import is_cut_short
+from strategies.header_fields import (
+    BUFFER_SIZES,
+    FIRST_TAG_NOBODY_KNOWS,
+    FIRST_TWO_BYTE_SIZE,
+    LARGEST_TAG_SECTION,
+    MOST_TAGS_SERVED,
+    ManyTags,
+)
+from strategies.odd_frames import CLIENT_ID_LENGTH_END, OTHER_PROTOCOLS, is_cut_short
+from strategies.odd_strings import BEYOND_THE_FRAME, CLUSTER_ID, NOT_TEXT, ODD_LENGTH, TOO_LONG
 from strategies.software_names import KNOWN_CLIENTS, Software
+from strategies.tagged_headers import NO_TAGS, TaggedHeader
 from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_CLUSTER_CHECK,
+    NEWEST_VERSION,
+)
 from wire.exchange import Request, encode_request
 from wire.frames import SIZE_BYTES, read_size
 from wire.primitives import INT16_MAX, INT16_MIN, INT32_MAX, INT32_MIN
 
 SEEDS_OF_TAILS = 5
+_V0_BYTES = len(build_request(version=0).data) - SIZE_BYTES
+CUT_CLIENT_ID = frozenset(
+    build_truncated(0, kept).broken for kept in range(CLIENT_ID_LENGTH_END, _V0_BYTES)
+)
+"""What is wrong with a request of v0 to v2 whose client id is cut off."""
 
 Tails = Mapping[str, Callable[[Any], bool]]
 """Conditions on a value of a dimension, by name."""
@@ -46,7 +66,26 @@ def _requests_in(messages: Sequence[object]) -> list[Request]:
     return [each for each in messages if isinstance(each, Request)]
 
 
+_NEXT_TO_BUFFERS = frozenset(size + more for size in BUFFER_SIZES for more in (-1, 0, 1))
+
+
+def _has_size_of_buffer(text: str | None) -> bool:
+    return len((text or "").encode()) in _NEXT_TO_BUFFERS
+
+
+def _longest_illegal(software: Software) -> int:
+    """Return the number of bytes of the longer of name and version, if that one is illegal; otherwise 0."""
+    longest = max(software, key=len)
+    return 0 if is_valid_name(longest) else len(longest.encode())
+
+
+def _says(*words: str) -> Callable[[str], bool]:
+    """Return a condition on what is wrong with a request: all the words are in it."""
+    return lambda broken: all(word in broken for word in words)
+
+
 _TAGGED_FIELDS: Tails = {
+    "number below 100": lambda field: field.tag < FIRST_TAG_NOBODY_KNOWS,
     "number of at least 2^28": lambda field: field.tag >= 2**28,
     "number of at least 2^31": lambda field: field.tag >= 2**31,
     "value of at least 128 bytes": lambda field: len(field.data) >= FIRST_TWO_BYTE_SIZE,
@@ -64,11 +103,17 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
             "smallest": lambda value: value == INT16_MIN,
             "largest": lambda value: value == INT16_MAX,
         },
+        "distance above the highest version": {
+            "one": lambda value: value == 1,
+            "the same low byte": lambda value: value % 256 == 0,
+            "to the largest version": lambda value: value >= INT16_MAX - NEWEST_VERSION,
+        },
         "client id": {
             "null": lambda value: value is None,
             "empty": lambda value: value == "",
             "at least 128 bytes": lambda value: len((value or "").encode()) >= 128,
             "at least 32,000 bytes": lambda value: len((value or "").encode()) >= 32_000,
+            "next to the size of a buffer": _has_size_of_buffer,
         },
         "compact client id": {
             "length in two bytes": lambda value: len(value) + 1 >= FIRST_TWO_BYTE_SIZE,
@@ -78,6 +123,9 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
             "name of at least 128 bytes": lambda value: len(value.name.encode()) >= 128,
             "version of at least 128 bytes": lambda value: len(value.version.encode()) >= 128,
             "of a well-known client": lambda value: value in KNOWN_CLIENTS,
+            "name next to the size of a buffer": lambda value: _has_size_of_buffer(value.name),
+            "illegal one of at least 300 bytes": lambda value: _longest_illegal(value) >= 300,
+            "illegal one of 32767 bytes": lambda value: _longest_illegal(value) == INT16_MAX,
         },
         "tag in the header": _TAGGED_FIELDS,
         "tag in the body": _TAGGED_FIELDS,
@@ -87,7 +135,27 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
             "above 2^16": lambda value: abs(value) > max(EDGES),
         },
         "cluster id": {variant: partial(operator.eq, variant) for variant in CLUSTER_ID_VARIANTS},
-        "trailing bytes": {"any": bool},
+        "trailing bytes": {"any": bool, "64 KiB": lambda value: value >= 1 << 16},
+        "tag section": {
+            "as many fields as every release takes": lambda value: value.number == MOST_TAGS_SERVED,
+            "one field more": lambda value: value.number == MOST_TAGS_SERVED + 1,
+            "65,536 bytes": lambda value: len(value.section) == LARGEST_TAG_SECTION,
+        },
+        "header of another API": {"with tags": lambda value: value.section != NO_TAGS},
+        "body": {"any bytes in a served version": bool},
+        "malformation": {
+            **{kind: _says(kind) for kind in (ODD_LENGTH, BEYOND_THE_FRAME, TOO_LONG, NOT_TEXT)},
+            **{
+                f"{kind} the cluster id": _says(kind, CLUSTER_ID) for kind in (ODD_LENGTH, NOT_TEXT)
+            },
+            **{f"header v{version}": _says(f"with header v{version}") for version in (1, 2, 3)},
+            "header v2 on v0": _says("v0 with header v2"),
+            "newest version with the body of v3": _says(f"v{NEWEST_VERSION} with", "body of v3"),
+            "v3 with the newest body": _says("v3 with", f"body of v{NEWEST_VERSION}"),
+            "cut in the client id of v0 to v2": CUT_CLIENT_ID.__contains__,
+            "two at once": _says("; "),
+            **{protocol: _says(protocol) for protocol in OTHER_PROTOCOLS},
+        },
         "cut request": {
             "a frame follows": lambda data: not has_refused_size(_after_frame(data)),
             "a refused size follows": lambda data: has_refused_size(_after_frame(data)),
@@ -116,6 +184,10 @@ _DIMENSION_OF_PARAMETER: Mapping[str, str] = MappingProxyType(
     }
 )
 """What parameters of properties are, of which the property itself makes requests."""
+
+
+_ROWS = (Software, Ids, UnservedRequest, ManyTags)
+"""Named tuples, which are one value each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +281,12 @@ def values_of(example: Values) -> Iterator[tuple[str, Any]]:
                 yield from _values_of_request(part)
             elif isinstance(part, Software):
                 yield "software", part
+            elif isinstance(part, UnservedRequest):
+                yield "distance above the highest version", part.distance
+            elif isinstance(part, ManyTags):
+                yield "tag section", part
+            elif isinstance(part, TaggedHeader):
+                yield "header of another API", part
             elif isinstance(part, Ids):
                 yield "node id", part.node_id
             elif parameter in _DIMENSION_OF_PARAMETER:
@@ -223,7 +301,7 @@ def _writes_in(value: object) -> Iterator[Say]:
 def _parts_of(value: object) -> Iterator[object]:
     if isinstance(value, Say):
         value = value.messages
-    if isinstance(value, list | tuple) and not isinstance(value, Software | Ids):
+    if isinstance(value, list | tuple) and not isinstance(value, _ROWS):
         for each in value:
             yield from _parts_of(each)
     else:
@@ -237,6 +315,8 @@ def _values_of_request(sent: Request) -> Iterator[tuple[str, Any]]:
         yield "compact client id", header.client_id
     if is_cut_short(sent):
         yield "cut request", sent.data
+    if sent.broken:
+        yield "malformation", sent.broken
     if sent.broken or sent.api_key != API_VERSIONS_KEY:
         return
     yield "correlation id", sent.correlation_id
@@ -246,6 +326,7 @@ def _values_of_request(sent: Request) -> Iterator[tuple[str, Any]]:
     if is_flexible:
         yield from (("tag in the header", each) for each in header.unknown_tagged_fields)
     if body is None:
+        yield "body", FIRST_FLEXIBLE_VERSION <= sent.api_version <= NEWEST_VERSION
         return
     if is_flexible:
         yield "software", Software(body.client_software_name, body.client_software_version)

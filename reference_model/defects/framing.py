@@ -33,6 +33,20 @@ def too_large_sizes_are_answered_first(ending: StreamEnd) -> None:
 
 
 @defect(Stage.SIZE, "PROTOCOL.oversize-refused")
+def http_is_answered(ending: StreamEnd) -> None:
+    """A request of HTTP gets a response of HTTP, as a broker behind a web server may send."""
+    if ending.unread.startswith(b"GET "):
+        ending.answer = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
+@defect(Stage.SIZE, "PROTOCOL.oversize-refused")
+def the_proxy_protocol_is_skipped(ending: StreamEnd) -> None:
+    """A line of the PROXY protocol is skipped, whoever sent it, and what follows is read as the next frame."""
+    if ending.unread.startswith(b"PROXY "):
+        ending.skipped_bytes = ending.unread.index(b"\n") + 1
+
+
+@defect(Stage.SIZE, "PROTOCOL.oversize-refused")
 def sizes_of_gigabytes_are_awaited(ending: StreamEnd) -> None:
     """A size above one gigabyte is awaited: the connection stays open and silent."""
     ending.keeps_open = _refused_size(ending) > 10 * SOCKET_REQUEST_MAX_BYTES

@@ -234,3 +234,15 @@ def trailing_bytes_shorten_the_table(context: RequestContext) -> None:
     end = header.body_offset if body is None else body.end
     if len(context.payload) > end:
         replace_response(context, api_keys=response.api_keys[:-1])
+
+
+@defect(Stage.REACTION, "KIP-35.trailing-bytes", listeners=OPEN_LISTENERS)
+def sixty_four_kilobytes_after_the_body_close_the_connection(context: RequestContext) -> None:
+    """A request in a supported version with 64 KiB or more after its body closes the connection."""
+    header = context.header
+    if header is None or not succeeds(context):
+        return
+    body = body_of(context)
+    end = header.body_offset if body is None else body.end
+    if len(context.payload) - end >= 1 << 16:
+        replace_reaction(context, outcome=Outcome.CLOSED)

@@ -15,17 +15,20 @@ from reference_model.defects.registry import (
     unread_version,
     version_of,
 )
-from reference_model.state_machine import RequestContext, Stage
+from reference_model.state_machine import AnswerKind, RequestContext, Stage
 from wire import primitives
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsRequest, ApiVersionsResponse
 from wire.codec import TAG_SECTION, Trace, decode, encode
 from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import CORRELATION_ID_BYTES
 from wire.primitives import INT32_MAX, TaggedField
 
 BYTE_MAX = 127
-MILLION = 1_000_000
+THOUSAND, MILLION = 1000, 1_000_000
+ALMOST_64_KIB = 65530
 Tags = tuple[TaggedField, ...]
 
 
@@ -79,6 +82,87 @@ def many_tags_empty_the_table(context: RequestContext) -> None:
 def long_tags_close_the_connection(context: RequestContext) -> None:
     """A tagged field of more than 127 bytes in the request body closes the connection."""
     if succeeds(context) and any(len(tag.data) > BYTE_MAX for tag in tags_of_body(context)):
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.RESPONSE, "KIP-482.unknown-tags-ignored")
+def the_tag_zero_shortens_the_table(context: RequestContext) -> None:
+    """A field with the tag 0 in the request body, taken for a known one, shortens the table of the response."""
+    response = context.response
+    if response is None or not succeeds(context):
+        return
+    if any(field.tag == 0 for field in tags_of_body(context)):
+        replace_response(context, api_keys=response.api_keys[:-1])
+
+
+@defect(Stage.REACTION, "KIP-482.unknown-tags-ignored")
+def a_thousand_tags_close_the_connection(context: RequestContext) -> None:
+    """A request with a thousand or more tagged fields in its header or body closes the connection."""
+    header = context.header
+    in_header = header.tag_count if header is not None else 0
+    if succeeds(context) and max(in_header, len(tags_of_body(context))) >= THOUSAND:
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "KIP-482.unknown-tags-ignored")
+def tags_are_cut_at_sixty_four_kilobytes(context: RequestContext) -> None:
+    """A tagged field of 65,530 bytes or more in the request body closes the connection."""
+    if succeeds(context) and any(len(tag.data) >= ALMOST_64_KIB for tag in tags_of_body(context)):
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "KIP-482.varint-limits")
+def ten_thousand_and_one_tags_are_taken(context: RequestContext) -> None:
+    """A tag section in the request body may have any number of fields."""
+    header, version = context.header, unread_version(context)
+    if header is not None and version is not None:
+        try:
+            decode(ApiVersionsRequest, context.payload[header.body_offset :], version=version)
+        except DecodeError:
+            return
+        context.reaction = success_in(version)
+
+
+@defect(Stage.REACTION, "KIP-482.varint-limits")
+def long_lengths_of_names_close_the_connection(context: RequestContext) -> None:
+    """A client software name whose length is a varint longer than necessary closes the connection."""
+    header = context.header
+    if succeeds(context) and header is not None:
+        start = context.payload[header.body_offset : header.body_offset + 2]
+        if start[:1] >= b"\x80" and start[1:] == b"\0":
+            replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+@defect(Stage.REACTION, "KIP-482.unknown-tags-ignored", "KIP-482.varint-limits", every_api=True)
+def tags_in_headers_of_other_apis_close_the_connection(context: RequestContext) -> None:
+    """A flexible request of another API than ApiVersions with a tagged field in its header closes the connection."""
+    if is_of_other_api(context) and context.header is not None and context.header.tag_count:
+        replace_reaction(context, outcome=Outcome.CLOSED)
+
+
+def is_of_other_api(context: RequestContext) -> bool:
+    """Return whether a request of another API than ApiVersions is answered."""
+    reaction = context.reaction
+    return reaction.kind is AnswerKind.OTHER and reaction.outcome is Outcome.ANSWER
+
+
+@defect(Stage.ANSWER, "KIP-482.unknown-tags-ignored", every_api=True)
+def responses_to_tagged_headers_have_the_older_header(context: RequestContext) -> None:
+    """If a request of another API has a tagged field in its header, the response has header v0 instead of v1."""
+    if is_of_other_api(context) and context.header is not None and context.header.tag_count:
+        payload = context.answer[SIZE_BYTES:]
+        context.answer = encode_frame(
+            payload[:CORRELATION_ID_BYTES] + payload[CORRELATION_ID_BYTES + 1 :]
+        )
+
+
+@defect(Stage.REACTION, "KIP-482.varint-limits", every_api=True)
+def a_long_zero_in_headers_of_other_apis_closes(context: RequestContext) -> None:
+    """A tag count of zero in two bytes closes the connection if the request is one of another API."""
+    header = context.header
+    if header is None or not is_of_other_api(context):
+        return
+    if context.payload[: header.body_offset].endswith(b"\x80\0"):
         replace_reaction(context, outcome=Outcome.CLOSED)
 
 

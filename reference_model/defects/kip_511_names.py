@@ -19,6 +19,7 @@ from reference_model.defects.registry import (
 from reference_model.state_machine import Reaction, RequestContext, Stage
 from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
+from wire.primitives import INT16_MAX
 
 
 @defect(Stage.RESPONSE, "KIP-511.names-accepted")
@@ -51,6 +52,35 @@ def librdkafka_is_refused(context: RequestContext) -> None:
     body = body_of(context)
     if body is not None and body.client_software_name == "librdkafka" and succeeds(context):
         replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
+
+
+@defect(Stage.RESPONSE, "KIP-35.same-table-at-every-version", listeners=OPEN_LISTENERS)
+def librdkafka_gets_a_table_of_its_own(context: RequestContext) -> None:
+    """Clients that name librdkafka as their software get a table without its last entry, to work round a bug of theirs."""
+    body = body_of(context)
+    response = context.response
+    if body is None or response is None or not succeeds(context):
+        return
+    if body.client_software_name == "librdkafka":
+        replace_response(context, api_keys=response.api_keys[:-1])
+
+
+@defect(Stage.RESPONSE, "KIP-35.per-connection", listeners=OPEN_LISTENERS)
+def a_neighbour_with_a_refused_name_shortens_the_table(context: RequestContext) -> None:
+    """If the last response on one connection refused a name, the table of all others lacks its first entry."""
+    context.connection.memory["named wrongly"] = has_refused_name(context)
+    others = (c for c in context.broker.connections if c is not context.connection)
+    if context.response is not None and any(c.memory.get("named wrongly") for c in others):
+        replace_response(context, api_keys=context.response.api_keys[1:])
+
+
+@defect(Stage.ANSWER, "PROTOCOL.correlation-id-echoed")
+def refused_names_get_the_correlation_id_zero(context: RequestContext) -> None:
+    """The response that refuses a name has the correlation id 0 if the request's is negative."""
+    header = context.header
+    if has_refused_name(context) and header is not None and header.correlation_id < 0:
+        context.header = dataclasses.replace(header, correlation_id=0)
+        context.answer = context.encode_answer()
 
 
 @defect(
@@ -95,6 +125,26 @@ def letters_of_any_script_are_accepted(context: RequestContext) -> None:
 def underscores_in_names_are_accepted(context: RequestContext) -> None:
     """A client software name that is legal except for underscores is accepted."""
     _accept_cleaned_name(context, lambda name: name.replace("_", "x"))
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def bytes_that_are_not_utf_8_are_dropped(context: RequestContext) -> None:
+    """A client software name that is legal without its bytes that are not UTF-8 is accepted."""
+    _accept_cleaned_name(context, lambda name: name.replace("\N{REPLACEMENT CHARACTER}", ""))
+
+
+@defect(Stage.REACTION, "KIP-511.names-refused")
+def only_the_first_256_characters_of_a_name_are_checked(context: RequestContext) -> None:
+    """A client software name whose first 256 characters are legal is accepted."""
+    _accept_cleaned_name(context, lambda name: name[:256])
+
+
+@defect(Stage.RESPONSE, "KIP-511.names-accepted")
+def names_as_long_as_a_string_can_be_are_refused(context: RequestContext) -> None:
+    """A client software name of 32767 characters gets INVALID_REQUEST."""
+    body = body_of(context)
+    if body is not None and len(body.client_software_name) == INT16_MAX and succeeds(context):
+        replace_response(context, error_code=ErrorCode.INVALID_REQUEST)
 
 
 @defect(Stage.REACTION, "KIP-511.edge-punctuation")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clauses.catalogue import load_catalogue
+from conformance.brokers import test_version_negotiation
 from conformance.mutation.properties import Property, StopDrawing, all_properties, holds
 from conformance.mutation.trials import broker_with, listeners_in_memory
 from fixtures.under_test.in_memory import InMemoryBroker
@@ -17,6 +18,8 @@ from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 RELEASES = {"0.10.2.2": 0, "2.3.1": 2, "2.8.2": 3, "3.9.2": 4, "4.4.0": 5}
 """A release for each highest version of ApiVersions that a release serves."""
 DRAWN = 30
+NEGATIVE = "test_negative_version_gets_unsupported_version"
+"""The property of refused versions that are below every range."""
 CATALOGUE = load_catalogue()
 PROPERTIES = [
     each
@@ -63,6 +66,29 @@ def accepts_an_example(judged: Property, release: str) -> bool:
 def test_releases_are_of_every_kind(release: str, highest: int) -> None:
     """The releases serve ApiVersions up to the version that is stated."""
     assert broker_of(release).max_version == highest
+
+
+@pytest.mark.parametrize(("release", "highest"), RELEASES.items())
+@pytest.mark.parametrize(
+    "judged",
+    [each for each in PROPERTIES if each.body.__module__ == test_version_negotiation.__name__],
+    ids=lambda each: each.name,
+)
+def test_smoke_sends_the_version_after_the_highest_one(
+    judged: Property, release: str, highest: int
+) -> None:
+    """Each pinned property about refused versions sends the first one that the release does not serve."""
+    broker = broker_of(release)
+    if judged.name == NEGATIVE or not applies(judged, release):
+        return
+    versions = set()
+    for values in judged.pinned:
+        with assumptions_outside_hypothesis():
+            holds(judged, broker, values)
+        versions |= {
+            exchange.request.api_version for step in broker.journal for exchange in step.exchanges
+        }
+    assert highest + 1 in versions
 
 
 @pytest.mark.parametrize("release", RELEASES)

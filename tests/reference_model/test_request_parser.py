@@ -83,10 +83,29 @@ def test_header_is_read_with_its_tags(
     )
 
 
-def test_other_apis_have_a_plain_header() -> None:
-    """The header version of another API is unknown here, so the header is read as v1."""
-    header = header_of("0003 000c 00000007 0001 61 00")
-    assert (header.api_key, header.api_version, header.body_offset) == (3, 12, 11)
+@pytest.mark.parametrize(
+    ("payload", "tag_count", "body_offset"),
+    [
+        pytest.param("0003 0008 00000007 0001 61 00", 0, 11, id="metadata-v8"),
+        pytest.param("0003 0009 00000007 0001 61 01 0000", 1, 14, id="metadata-v9"),
+        pytest.param("0010 0002 00000007 0001 61 01 0000", 0, 11, id="list-groups-v2"),
+        pytest.param("0010 0003 00000007 0001 61 01 0000", 1, 14, id="list-groups-v3"),
+        pytest.param("003c 0000 00000007 0001 61 01 0000", 1, 14, id="describe-cluster-v0"),
+        pytest.param("0000 000c 00000007 0001 61 01 0000", 0, 11, id="produce-is-not-looked-at"),
+    ],
+)
+def test_other_apis_that_only_read_have_a_flexible_header(
+    payload: str, tag_count: int, body_offset: int
+) -> None:
+    """The tags in the header of an API that only reads are counted; the header of any other is read as v1."""
+    header = header_of(payload)
+    assert (header.tag_count, header.body_offset) == (tag_count, body_offset)
+
+
+def test_unreadable_tags_of_another_api_are_refused() -> None:
+    """A tag section that cannot be read makes the header unreadable, whatever the API."""
+    with pytest.raises(Unreadable):
+        header_of("0003 0009 00000007 0001 61 8080808080 00")
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from reference_model.profile import traits_of
 from strategies.api_versions import (
     ORDINARY_CORRELATION_IDS,
+    UnservedRequest,
     api_versions_requests,
     build_request,
+    distances_above,
     negative_versions,
     unknown_versions,
+    unserved_requests,
 )
 from strategies.cluster_ids import requests_with_cluster_ids
 from strategies.software_names import Software
@@ -181,6 +184,40 @@ def test_unknown_versions_reach(condition: Callable[[int], bool]) -> None:
     assert condition(find_any(unknown_versions(), condition))
 
 
+@given(drawn=unserved_requests(), highest=st.integers(0, 5))
+def test_unserved_request_is_above_every_maximum(drawn: UnservedRequest, highest: int) -> None:
+    """Whatever a target serves, the version is higher and still an int16, and the rest is as drawn."""
+    sent = drawn.above(highest)
+    assert highest < sent.api_version <= 32767
+    assert sent == build_request(
+        version=min(highest + drawn.distance, 32767), correlation_id=drawn.correlation_id
+    )
+
+
+@given(drawn=unserved_requests(bodies=st.just(b"\xab")))
+def test_unserved_request_has_the_body_that_is_given(drawn: UnservedRequest) -> None:
+    """The drawn bytes stand instead of the body."""
+    assert drawn.above(5).data.endswith(b"\x00\xab")
+
+
+@pytest.mark.parametrize("highest", range(6))
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda version, highest: version == highest + 1, id="next"),
+        pytest.param(lambda version, highest: version == 32767, id="largest"),
+        pytest.param(lambda version, highest: version & 0xFF == highest, id="low-byte-of-the-highest"),
+        pytest.param(lambda version, highest: version > 255 and version & 0xFF == 0, id="low-byte-zero"),
+        pytest.param(lambda version, highest: highest + 3 < version < 256, id="one-byte"),
+    ],
+)  # fmt: skip
+def test_distances_reach(condition: Callable[[int, int], bool], highest: int) -> None:
+    """The next version, the largest one, and those that a cut to one byte turns into served ones are drawn."""
+    assert find_any(
+        distances_above(), lambda distance: condition(min(highest + distance, 32767), highest)
+    )
+
+
 @given(version=negative_versions())
 def test_negative_version_is_an_int16(version: int) -> None:
     """Negative versions are the lower half of int16."""
@@ -198,6 +235,7 @@ def test_versions_and_requests_shrink_to_the_plainest() -> None:
     assert minimal(unknown_versions()) == 6
     assert minimal(unknown_versions(), lambda version: version > 100) == 101
     assert minimal(negative_versions()) == -1
+    assert minimal(unserved_requests()) == UnservedRequest(distance=1, correlation_id=0)
     assert minimal(ORDINARY_CORRELATION_IDS) == 0
     assert minimal(api_versions_requests()) == build_request(version=0, correlation_id=0)
     flexible = minimal(api_versions_requests(), lambda sent: sent.api_version >= 3)

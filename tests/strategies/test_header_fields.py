@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 
 from reference_model.profile import traits_of
 from strategies.header_fields import (
+    BUFFER_SIZES,
     FIRST_TAG_NOBODY_KNOWS,
+    ManyTags,
     client_ids,
     correlation_ids,
+    lengths_at_buffer_sizes,
+    many_tags,
     plain_client_ids,
+    too_many_tags,
     unknown_tagged_fields,
 )
 from tests.strategies.search import find_any, minimal
@@ -88,6 +93,7 @@ def test_plain_client_id_is_one_that_every_release_likes(drawn: str | None) -> N
         pytest.param(lambda drawn: 128 <= len(drawn or "") < 256, id="more-than-127-bytes"),
         pytest.param(lambda drawn: 256 <= len(drawn or "") < 300, id="two-byte-length"),
         pytest.param(lambda drawn: len(drawn or "") == 32767, id="longest"),
+        pytest.param(lambda drawn: len(drawn or "") == 16384, id="as-long-as-a-buffer"),
     ],
 )
 def test_plain_client_ids_reach(condition: Callable[[str | None], bool]) -> None:
@@ -102,11 +108,10 @@ def test_plain_client_ids_reach_their_bound() -> None:
 
 @given(drawn=unknown_tagged_fields(max_fields=3, max_bytes=5))
 def test_tagged_fields_are_unknown_and_in_order(drawn: tuple[TaggedField, ...]) -> None:
-    """Tags ascend without repetition, are not Kafka's, and keep to the bounds."""
+    """Tags ascend without repetition and keep to the bounds."""
     tags = [field.tag for field in drawn]
     assert 1 <= len(tags) <= 3
     assert tags == sorted(set(tags))
-    assert tags[0] >= FIRST_TAG_NOBODY_KNOWS
     # 2.4 to 2.7 read a tag in a body as a signed number that must ascend.
     assert tags[-1] < 2**31
     assert all(len(field.data) <= 5 for field in drawn)
@@ -119,11 +124,62 @@ def test_no_known_tag_is_as_large_as_the_first_unknown_one() -> None:
     assert max(known) < FIRST_TAG_NOBODY_KNOWS
 
 
+def test_requests_have_no_tags_of_their_own() -> None:
+    """Every tag is unknown in a request: neither the body nor the header has a tagged field."""
+    fields = (*ApiVersionsRequest.FIELDS, *RequestHeader.FIELDS)
+    assert {field.tag for field in fields} == {None}
+
+
+@given(data=st.data(), largest=st.sampled_from([5, 127, 200, 32767, 65536]))
+def test_lengths_at_buffer_sizes_keep_to_their_bound(data: st.DataObject, largest: int) -> None:
+    """A length is next to the size of a buffer, and not above the bound."""
+    drawn = data.draw(lengths_at_buffer_sizes(largest))
+    assert drawn <= largest
+    assert drawn == largest or any(abs(drawn - size) <= 1 for size in BUFFER_SIZES)
+
+
+@given(tags=many_tags())
+def test_many_tags_are_taken_by_every_release(tags: ManyTags) -> None:
+    """A section has at most 10,000 fields and 65,536 bytes."""
+    assert tags.number <= 10_000
+    assert len(tags.section) <= 65_536
+
+
+@given(tags=too_many_tags())
+def test_too_many_tags_are_more_than_ten_thousand(tags: ManyTags) -> None:
+    """A section has more than 10,000 fields, and still fits a frame before authentication."""
+    assert tags.number > 10_000
+    assert len(tags.section) < 100_000
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        pytest.param(lambda tags: tags.number == 5, id="five"),
+        pytest.param(lambda tags: tags.number == 10_000, id="as-many-as-allowed"),
+        pytest.param(lambda tags: len(tags.section) == 65_536, id="largest-section"),
+        pytest.param(lambda tags: tags.number > 1 and tags.size > 100, id="several-long-ones"),
+        pytest.param(lambda tags: tags.size == 8192, id="as-long-as-a-buffer"),
+    ],
+)
+def test_many_tags_reach(condition: Callable[[ManyTags], bool]) -> None:
+    """Sections have many fields, a long one, or both."""
+    assert condition(find_any(many_tags(), condition))
+
+
+def test_section_of_many_tags_has_its_literal_bytes() -> None:
+    """The tags count up from 0, each with a value of zeros."""
+    assert ManyTags(2, 1).section == bytes.fromhex("02 00 01 00 01 01 00")
+    assert minimal(many_tags()) == ManyTags(5)
+    assert minimal(too_many_tags()) == ManyTags(10_001)
+
+
 @pytest.mark.parametrize(
     "condition",
     [
         pytest.param(lambda drawn: len(drawn) == 4, id="four"),
-        pytest.param(lambda drawn: drawn[0].tag == 100, id="smallest-number"),
+        pytest.param(lambda drawn: drawn[0].tag == 0, id="smallest-number"),
+        pytest.param(lambda drawn: drawn[0].tag == 3, id="number-of-a-tag-in-responses"),
         pytest.param(lambda drawn: drawn[0].tag < 128, id="number-in-one-byte"),
         pytest.param(lambda drawn: 128 <= drawn[0].tag <= 300, id="number-in-two-bytes"),
         pytest.param(lambda drawn: drawn[-1].tag >= 2**28, id="number-in-five-bytes"),
@@ -149,8 +205,8 @@ def test_values_shrink_to_the_plainest() -> None:
     assert minimal(plain_client_ids()) is None
     assert minimal(plain_client_ids(), lambda drawn: bool(drawn)) == "0"
     assert minimal(plain_client_ids(), lambda drawn: len(drawn or "") >= 1000) == "a" * 1000
-    assert minimal(unknown_tagged_fields()) == (TaggedField(100, b""),)
+    assert minimal(unknown_tagged_fields()) == (TaggedField(0, b""),)
     assert minimal(unknown_tagged_fields(), lambda drawn: len(drawn) == 2) == (
-        TaggedField(100, b""),
-        TaggedField(101, b""),
+        TaggedField(0, b""),
+        TaggedField(1, b""),
     )

@@ -21,6 +21,7 @@ from strategies.hypothesis_adapter import (
     max_examples_of,
     pinned_examples,
     replace_body,
+    set_seed,
     strategies_of,
 )
 
@@ -170,3 +171,22 @@ def test_shrinking_ends_once_smaller_examples_pass() -> None:
         with pytest.raises(AssertionError, match="seen"):
             drawn_test(fail_once)()
         assert len(failed) == 1
+
+
+def test_the_seed_of_a_test_takes_precedence_until_it_is_removed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A test with a seed of its own draws what the seed decides, and without it what the run's seed decides."""
+    drawn: list[int] = []
+    test = drawn_test(drawn.append)
+
+    def numbers(seed: str | None) -> list[int]:
+        drawn.clear()
+        set_seed(test, seed)
+        test()
+        return list(drawn)
+
+    with relied_on("a @given test keeps its seed in `_hypothesis_internal_use_seed`"):
+        monkeypatch.setattr("hypothesis.core.global_force_seed", 1)
+        assert numbers("one") == numbers("one") != numbers("two")
+        assert numbers(None) == numbers(None) != numbers("one")

@@ -9,8 +9,11 @@ from reference_model.stored_inputs import cut_frames
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
     CLIENT_ID_LENGTH_END,
+    OTHER_PROTOCOLS,
+    build_first_bytes,
     build_whole_frame_of,
     build_with_frame_inside,
+    first_bytes_of_other_protocols,
     frames_with_negative_size,
     frames_with_small_size,
     is_cut_short,
@@ -18,9 +21,9 @@ from strategies.odd_frames import (
     short_frames,
     surpluses,
 )
-from tests.strategies.search import find_any
+from tests.strategies.search import find_any, minimal
 from wire.exchange import Request
-from wire.frames import SIZE_BYTES
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 
 
 def _size(sent: Request) -> int:
@@ -93,3 +96,20 @@ def test_whole_frame_has_the_size_that_was_asked_for() -> None:
     """A plain request is padded to exactly the size."""
     sent = build_whole_frame_of(524288)
     assert _size(sent) == len(sent.data) - SIZE_BYTES == 524288
+
+
+@pytest.mark.parametrize("protocol", OTHER_PROTOCOLS)
+def test_other_protocols_begin_with_a_size_above_every_limit(protocol: str) -> None:
+    """Read as a size, the first four bytes are refused before anything is allocated; each protocol is drawn."""
+    sent = build_first_bytes(protocol)
+    assert int.from_bytes(sent.data[:SIZE_BYTES], signed=True) > SOCKET_REQUEST_MAX_BYTES
+    assert find_any(
+        first_bytes_of_other_protocols(), lambda drawn: drawn.broken == f"bytes of {protocol}"
+    )
+
+
+def test_a_plain_request_may_follow_another_protocol() -> None:
+    """A header of PROXY precedes what the client sends."""
+    plain = build_request(version=0).data
+    assert find_any(first_bytes_of_other_protocols(), lambda drawn: drawn.data.endswith(plain))
+    assert minimal(first_bytes_of_other_protocols()) == build_first_bytes("the PROXY protocol, v1")

@@ -28,9 +28,9 @@ TEXT_OF_THE_KIP = re.compile(r"[.\-a-zA-Z0-9]+")
 
 @given(text=legal_software_texts())
 def test_legal_text_is_one_that_kafka_accepts(text: str) -> None:
-    """A legal text matches Kafka's regular expression and has at most 200 characters."""
+    """A legal text matches Kafka's regular expression and is not longer than a string can be."""
     assert KAFKAS_EXPRESSION.fullmatch(text)
-    assert len(text) <= 200
+    assert len(text.encode()) <= 32767
 
 
 @given(drawn=legal_software())
@@ -72,6 +72,8 @@ def test_illegal_text_is_one_that_nobody_accepts(text: str) -> None:
         pytest.param(lambda text: text.isupper(), id="capitals"),
         pytest.param(lambda text: len(text) >= 128, id="length-in-two-bytes"),
         pytest.param(lambda text: len(text) > 20 and "." in text, id="long-with-a-dot"),
+        pytest.param(lambda text: len(text) == 4096, id="as-long-as-a-buffer"),
+        pytest.param(lambda text: len(text) == 32767, id="longest"),
     ],
 )
 def test_legal_texts_reach(condition: Callable[[str], bool]) -> None:
@@ -105,6 +107,18 @@ def test_edge_punctuation_reaches(condition: Callable[[str], bool]) -> None:
         pytest.param(lambda text: any(ord(each) > 0xFFFF for each in text), id="beyond-16-bits"),
         pytest.param(lambda text: not text.isascii() and text.isalnum(), id="foreign-letter"),
         pytest.param(lambda text: len(text) > 8, id="long"),
+        pytest.param(lambda text: 290 < len(text) < 310, id="about-300"),
+        pytest.param(lambda text: len(text.encode()) == 32767, id="longest"),
+        pytest.param(
+            lambda text: len(text) > 99 and text[-1] == "\n", id="long-and-wrong-at-the-end"
+        ),
+        pytest.param(
+            lambda text: len(text) > 99 and text[0] == "_", id="long-and-wrong-at-the-start"
+        ),
+        pytest.param(
+            lambda text: len(text) > 99 and text[:9].isalnum() and text[-9:].isalnum(),
+            id="long-and-wrong-inside",
+        ),
     ],
 )
 def test_illegal_texts_reach(condition: Callable[[str], bool]) -> None:

@@ -59,6 +59,18 @@ def test_a_seed_gives_the_same_examples() -> None:
     assert drawn_from(CORRELATION_ID, seed=2) != first
 
 
+def test_properties_with_one_strategy_draw_different_examples() -> None:
+    """With one seed, no two properties that draw several values draw the same ones."""
+    drawn = {
+        each.name: tuple(drawn_from(each.name, seed=1))
+        for each in all_properties().values()
+        if each.is_drawn and not each.is_deep
+    }
+    several = [examples for examples in drawn.values() if len(set(examples)) > 3]
+    assert len(several) > 40
+    assert len(set(several)) == len(several)
+
+
 def test_rejected_examples_do_not_count() -> None:
     """Rejected examples are drawn in addition to the requested number."""
     seen: list[bool] = []

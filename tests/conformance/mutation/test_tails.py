@@ -8,7 +8,7 @@ import pytest
 
 from conformance.mutation.properties import Values
 from conformance.mutation.tails import DIMENSIONS, Reach, values_of
-from strategies.api_versions import build_request
+from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
 from strategies.conversations import Reconnect, Say, Token
@@ -46,6 +46,10 @@ def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
         ({"sent": build_with_compact_client_id(3, "a")}, ("compact client id", "a")),
         ({"refused": Software("a b", "1")}, ("software", Software("a b", "1"))),
         ({"ids": Ids("a", 7)}, ("node id", 7)),
+        (
+            {"drawn": UnservedRequest(distance=256)},
+            ("distance above the highest version", 256),
+        ),
         ({"variant": "empty", "offset": 0}, ("cluster id", "empty")),
         ({"variant": "another", "offset": 257}, ("node id", 257)),
         ({"versions": [3, 99]}, ("version", 99)),

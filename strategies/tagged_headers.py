@@ -1,0 +1,40 @@
+"""Flexible requests of other APIs, with any tag section in their header; which versions a target lists is known only when it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+NO_TAGS = b"\0"
+MOST_BELOW = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaggedHeader:
+    """A request of an API that only reads, in a flexible version.
+
+    Attributes:
+        api: which of the APIs that the target lists in a flexible version; counted around.
+        below_newest: how many versions below the newest listed one; counted around.
+        section: the bytes of the header's tag section.
+    """
+
+    api: int = 0
+    below_newest: int = 0
+    section: bytes = NO_TAGS
+
+    def plain(self) -> TaggedHeader:
+        """Return the same request without tags."""
+        return dataclasses.replace(self, section=NO_TAGS)
+
+
+def tagged_headers(sections: st.SearchStrategy[bytes]) -> st.SearchStrategy[TaggedHeader]:
+    """Requests of other APIs whose headers have one of the given tag sections."""
+    return st.builds(
+        TaggedHeader,
+        api=st.integers(0, 2),
+        below_newest=st.integers(0, MOST_BELOW),
+        section=sections,
+    )
