@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -43,6 +45,15 @@ NOT_IN_THE_FIELD = "its entry for the request names the software, but not in cli
 OTHER_SOFTWARE = "the clientInformation of its entry for the request has another name or version"
 _IN_TEXT = re.compile(r"clientInformation:\w+\(softwareName=(.*?), softwareVersion=(.*?)\)")
 """How Kafka writes the field up to 2.7; since then an entry is JSON."""
+
+SLOWEST_LOG_S = 5.0
+"""A container's log reaches us through the container engine, which may be busy with other containers."""
+_NUMBERS = itertools.count(1)
+
+
+def fresh_name() -> str:
+    """Return a name for a client or its software that is not used anywhere else, including by earlier examples."""
+    return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
 def bean_problem(gauge: Gauge, listener: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
+from conformance.assertions.client_software import SLOWEST_LOG_S, fresh_name
 from conformance.assertions.instance_ids import (
     OLD_VERSIONS,
     apis_without_instance_id,
@@ -25,7 +26,6 @@ from conformance.assertions.instance_ids import (
     without_id,
 )
 from conformance.assertions.judging import Unjudged, assert_error, decode_answer
-from conformance.brokers.test_software_metrics import SLOWEST_LOG_S, fresh_name
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
 from strategies.api_versions import build_request

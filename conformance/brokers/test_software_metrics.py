@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -13,7 +11,13 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.client_software import bean_problem, entry_problem, reading_request
+from conformance.assertions.client_software import (
+    SLOWEST_LOG_S,
+    bean_problem,
+    entry_problem,
+    fresh_name,
+    reading_request,
+)
 from conformance.assertions.judging import violation_context
 from fixtures.client.connection import Connection
 from fixtures.errors import HarnessError
@@ -28,11 +32,8 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.exchange import Outcome, Request
 
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
-SLOWEST_LOG_S = 5.0
-"""A container's log reaches us through the container engine, which may be busy with other containers."""
 MAX_EXAMPLES_SLOW = 4
 """Number of examples; each new name stays in the broker for a while, and its metrics are slow to read."""
-_NUMBERS = itertools.count(1)
 NAMELESS = build_request(version=0)
 ILLEGAL = Software("a b", "1")
 UNKNOWN = Software("unknown", "unknown")
@@ -44,11 +45,6 @@ AFTER_EARLY_NAME = "after a name before authentication"
 STILL_THERE = "the metric is still there"
 IN_THE_LOG = "the request log"
 SERVED = "KIP-35.every-advertised-version-served"
-
-
-def fresh_name() -> str:
-    """Return a client software name that is not used anywhere else, including by earlier examples."""
-    return f"c.{time.time_ns():x}-{next(_NUMBERS)}"
 
 
 def gauges(broker: Broker, name: str) -> tuple[Gauge, ...]:
