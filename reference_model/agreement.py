@@ -13,7 +13,12 @@ from reference_model.connection_states import ConnectionEvent
 from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Listing, Reaction
 from reference_model.responses import response_for
-from reference_model.same_response import StablePart, stable_part, stable_part_of_body
+from reference_model.same_response import (
+    StablePart,
+    differing_fields,
+    stable_part,
+    stable_part_of_body,
+)
 from wire.codec import decode
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
@@ -111,6 +116,19 @@ class Agreement:
             # No table of this release and listener is recorded.
             return seen.error_code is expected.error_code
         return seen == expected
+
+    def what_differs(self, exchange: Exchange, allowed: Sequence[Reaction]) -> dict[str, str]:
+        """Return the fields in which a decodable table differs from that of the preferred reaction; else nothing."""
+        reaction = allowed[0]
+        is_table = reaction.kind is AnswerKind.API_VERSIONS and reaction.outcome is Outcome.ANSWER
+        if exchange.payload is None or not is_table or not self._profile.api_keys:
+            return {}
+        try:
+            body = exchange.payload[CORRELATION_ID_BYTES:]
+            seen = stable_part_of_body(body, reaction.response_version)
+        except DecodeError:
+            return {}
+        return differing_fields(seen, stable_part(response_for(reaction, self._profile)))
 
     def _is_handshake_of(self, reaction: Reaction, body: bytes) -> bool:
         response = decode(SaslHandshakeResponse, body, version=reaction.response_version)

@@ -12,13 +12,19 @@ import functools
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from typing import Any
 
 from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_LISTENERS
 from wire.api_keys import API_VERSIONS_KEY
-from wire.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
+from wire.api_versions import (
+    NEWEST_VERSION,
+    ApiVersion,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
 
 FOLDER = files("reference_model") / "profiles"
 """Folder of the profile files; on a Spark cluster it may be inside an archive."""
@@ -127,6 +133,30 @@ class Profile:
         Up to 0.11, older code parses some APIs. It accepts any version, even a negative one.
         """
         return _covers(self.traits.accepted_unlisted, api_key, -1)
+
+
+def with_own_table(profile: Profile, response: ApiVersionsResponse) -> Profile:
+    """Return the profile of a target that is no known release: its own table and features replace those of the release.
+
+    Args:
+        profile: that of a release.
+        response: the response of the target in the newest version that it serves and that can be read.
+    """
+    own_range = response.range_of(API_VERSIONS_KEY)
+    newest = profile.own_range.max_version if own_range is None else own_range.max_version
+    traits = replace(
+        profile.traits,
+        api_versions_max=min(newest, NEWEST_VERSION),
+        epoch_sent=response.finalized_features_epoch >= 0,
+    )
+    return replace(
+        profile,
+        traits=traits,
+        api_keys=response.api_keys,
+        served_keys=response.api_keys,
+        supported_features=response.supported_features,
+        finalized_features=response.finalized_features,
+    )
 
 
 def _covers(entries: Iterable[ApiVersion], api_key: int, api_version: int) -> bool:

@@ -34,6 +34,33 @@ class StablePart(NamedTuple):
     zk_migration_ready: bool
 
 
+MOST_NAMED = 3
+"""Of the entries that differ, this many are named."""
+
+
+def differing_fields(seen: StablePart, expected: StablePart) -> dict[str, str]:
+    """Return the fields in which two parts differ, each with what was seen and expected there, in a few words."""
+    return {
+        field: _difference(getattr(seen, field), getattr(expected, field))
+        for field in StablePart._fields
+        if getattr(seen, field) != getattr(expected, field)
+    }
+
+
+def _difference(seen: object, expected: object) -> str:
+    if not isinstance(seen, tuple) or not isinstance(expected, tuple):
+        return f"{seen!r}, expected {expected!r}"
+    found, wanted = ({key: ends for key, *ends in entries} for entries in (seen, expected))
+    keys = [key for key in sorted(found | wanted) if found.get(key) != wanted.get(key)]
+    named = [f"{key}: {_ends(found.get(key))}, expected {_ends(wanted.get(key))}" for key in keys]
+    more = f" and {len(keys) - MOST_NAMED} more" if len(keys) > MOST_NAMED else ""
+    return "; ".join(named[:MOST_NAMED]) + more if keys else "an entry stands twice"
+
+
+def _ends(ends: list[int] | None) -> str:
+    return "none" if ends is None else f"v{ends[0]} to v{ends[1]}"
+
+
 def stable_part(response: ApiVersionsResponse) -> StablePart:
     """Return the part of a response that must be equal in every response of the same broker."""
     return StablePart(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from hypothesis import reject
 
-from conformance.assertions.model_agreement import agreement_of, assert_allowed
+from conformance.assertions.model_agreement import agreement_of, assert_allowed, model_of
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
@@ -64,6 +64,7 @@ class ConversationRunner:
         self._broker = broker
         self._opened: dict[int, _OpenConnection] = {}
         self._judged = 0
+        self._profile = model_of(broker)
         self._agreement = agreement_of(broker)
         access = broker.running.sasl
         self._authentication = NOBODY
@@ -112,9 +113,7 @@ class ConversationRunner:
         if number not in self._opened:
             closing = ExitStack()
             connection = closing.enter_context(self._broker.connect(authenticate=False))
-            self._opened[number] = _OpenConnection(
-                connection, closing, first_state(self._broker.profile)
-            )
+            self._opened[number] = _OpenConnection(connection, closing, first_state(self._profile))
         return self._opened[number]
 
     def _request(self, message: Message) -> Request:
@@ -148,7 +147,7 @@ class ConversationRunner:
         # Responses were lost only after a refused size, or if our side ended directly after a complete frame or size.
         ends_early = action.ends and ends_at_a_read(requests[-1])
         may_lose = (
-            self._broker.profile.traits.early_end_loses_answers
+            self._profile.traits.early_end_loses_answers
             and serves
             and (ends_early or any(has_refused_size(each.data) for each in requests))
         )
@@ -170,7 +169,7 @@ class ConversationRunner:
         ends_early = ends or (
             len(requests) > 1 and any(has_refused_size(each.data) for each in requests)
         )
-        return self._broker.profile.traits.early_end_may_hang and ends_early
+        return self._profile.traits.early_end_may_hang and ends_early
 
     def _states_before(
         self, requests: list[Request], state: ConnectionState
@@ -205,7 +204,7 @@ class ConversationRunner:
             return ()
         return reactions(
             payload,
-            self._broker.profile,
+            self._profile,
             self._broker.identity,
             state=state,
             authentication=self._authentication,

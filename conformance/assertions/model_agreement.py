@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
-from conformance.assertions.judging import decode_answer
+from conformance.assertions.judging import MalformedAnswer, decode_answer
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import Agreement, difference
+from reference_model.profile import Profile, with_own_table
 from reference_model.reaction import AnswerKind, Reaction
 from wire.exchange import Exchange, Outcome
 from wire.message_schemas import Api
@@ -18,11 +20,29 @@ def find_api(api_key: int, api_version: int) -> Api | None:
     return api_catalogue().find(api_key, api_version)
 
 
+@functools.lru_cache(maxsize=8)
+def model_of(broker: Broker) -> Profile:
+    """Return the profile that a target is compared with.
+
+    A target of another implementation has a table of its own, which replaces that of the release: a table that differs
+    would hide every other difference. Other clauses judge whether the table is the same in every version.
+    """
+    if broker.is_pinned:
+        return broker.profile
+    for version in dict.fromkeys((broker.described_version, broker.readable_version)):
+        try:
+            response = decode_answer(broker.plain_exchange(version), api_version=version)
+        except MalformedAnswer:
+            continue
+        return with_own_table(broker.profile, response)
+    return broker.profile
+
+
 def agreement_of(broker: Broker) -> Agreement:
     """Return the comparison of a target with its model."""
     access = broker.running.sasl
     mechanisms = None if access is None else access.mechanisms
-    return Agreement(broker.profile, mechanisms=mechanisms, find_api=find_api)
+    return Agreement(model_of(broker), mechanisms=mechanisms, find_api=find_api)
 
 
 def assert_allowed(
@@ -47,7 +67,10 @@ def assert_allowed(
     reaction = agreement.matching(exchange, allowed, is_kept=is_kept)
     if reaction is None:
         _assert_decodable(exchange, allowed)
-        raise AssertionError(difference(exchange, allowed))
+        fields = agreement.what_differs(exchange, allowed)
+        what = f"; {', '.join(fields)} differ" if fields else ""
+        details = "".join(f"\n{field}: {words}" for field, words in fields.items())
+        raise AssertionError(f"{difference(exchange, allowed)}{what}{details}")
     return reaction
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, example, given
 
-from conformance.assertions.model_agreement import agreement_of, assert_allowed
+from conformance.assertions.model_agreement import agreement_of, assert_allowed, model_of
 from fixtures.under_test.broker import Broker
 from reference_model.state_machine import NotModelled, reactions
 from strategies.any_requests import any_requests
@@ -47,7 +47,7 @@ from wire.frames import SIZE_BYTES
 def test_target_does_what_the_model_allows(broker: Broker, sent: Request) -> None:
     """Every request gets one of the responses that the reference model of the release allows."""
     try:
-        allowed = reactions(sent.data[SIZE_BYTES:], broker.profile, broker.identity)
+        allowed = reactions(sent.data[SIZE_BYTES:], model_of(broker), broker.identity)
     except NotModelled:
         # The model does not cover the request, so it is not sent.
         assume(condition=False)

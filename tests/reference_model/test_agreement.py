@@ -198,3 +198,33 @@ def test_refusal_holds_nothing_but_the_error(
     response = bytes.fromhex(payload)
     exchange = Exchange(request=sent, outcome=Outcome.ANSWER, payload=response)
     assert refuses(exchange, ErrorCode.ILLEGAL_SASL_STATE, described_api) is expected
+
+
+def test_what_differs_is_named_by_field() -> None:
+    """Of a table that is decodable, each differing field is named, with what was seen and expected."""
+    profile = profile_of(NEWEST_RELEASE)
+    agreement = Agreement(profile)
+    reaction = Reaction(
+        outcome=Outcome.ANSWER, clause="C", response_version=3, listing=Listing.EVERYTHING
+    )
+    response = response_for(reaction, profile)
+    first, *others = response.api_keys
+    wider = replace(first, max_version=first.max_version + 1)
+    seen = replace(response, api_keys=(wider, *others), finalized_features_epoch=-1)
+    exchange = exchange_with(encode_body(seen, 3))
+    assert agreement.what_differs(exchange, [reaction]) == {
+        "api_keys": f"{first.api_key}: v{first.min_version} to v{first.max_version + 1}, expected "
+        f"v{first.min_version} to v{first.max_version}",
+        "has_epoch": "False, expected True",
+    }
+    assert agreement.what_differs(exchange, [closed("C")]) == {}
+    assert agreement.what_differs(exchange_with(b"\0"), [reaction]) == {}
+    unanswered = replace(exchange, outcome=Outcome.CLOSED, payload=None)
+    assert agreement.what_differs(unanswered, [reaction]) == {}
+
+
+def exchange_with(body: bytes) -> Exchange:
+    """Return an answered exchange of a v3 request."""
+    return Exchange(
+        request=build_request(version=3), outcome=Outcome.ANSWER, payload=bytes(4) + body
+    )

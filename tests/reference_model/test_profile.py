@@ -20,9 +20,11 @@ from reference_model.profile import (
     profile_of,
     release_order,
     traits_of,
+    with_own_table,
 )
 from tests.reference_model.release_lines import KRAFT_LINES, LINES, QUORUMS, profile_at
-from wire.api_versions import NEWEST_VERSION, ApiVersion
+from wire.api_versions import NEWEST_VERSION, ApiVersion, ApiVersionsResponse
+from wire.error_codes import ErrorCode
 
 
 def ranges(*each: tuple[int, int, int]) -> tuple[ApiVersion, ...]:
@@ -455,3 +457,18 @@ def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
 def test_line_without_a_record_serves_nothing_that_is_known() -> None:
     """For a line without any record, the model knows no other API."""
     assert profile_of("99.0").served_keys == ()
+
+
+@pytest.mark.parametrize(("listed", "newest"), [(None, 5), (3, 3), (9, NEWEST_VERSION)])
+def test_own_table_replaces_that_of_the_release(listed: int | None, newest: int) -> None:
+    """The table of a target that is no known release is its own, and so are its versions of ApiVersions and its epoch."""
+    metadata = ApiVersion(api_key=3, min_version=1, max_version=2)
+    own = ApiVersion(api_key=18, min_version=0, max_version=listed or 0)
+    table = (metadata, own) if listed is not None else (metadata,)
+    known = profile_of(NEWEST_RELEASE)
+    found = with_own_table(known, ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=table))
+    assert (found.api_keys, found.served_keys) == (table, table)
+    assert found.traits.api_versions_max == newest
+    assert not found.traits.epoch_sent
+    assert (found.supported_features, found.finalized_features) == ((), ())
+    assert found.traits.ids_checked is known.traits.ids_checked

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from reference_model.same_response import StablePart, stable_part, stable_part_of_body
+from reference_model.same_response import (
+    StablePart,
+    differing_fields,
+    stable_part,
+    stable_part_of_body,
+)
 from wire.api_versions import (
     ApiVersion,
     ApiVersionsResponse,
@@ -101,3 +106,22 @@ def test_bytes_that_are_no_response_have_no_stable_part() -> None:
     for broken in (body[:-1], body + b"\0"):
         with pytest.raises(DecodeError):
             stable_part_of_body(broken, VERSION)
+
+
+def test_differing_entries_are_named_shortly() -> None:
+    """At most three entries are named; one that stands twice has no other range than expected."""
+    expected = stable_part(
+        ApiVersionsResponse(
+            error_code=ErrorCode.NONE,
+            api_keys=tuple(
+                ApiVersion(api_key=key, min_version=0, max_version=1) for key in range(5)
+            ),
+        )
+    )
+    nothing = expected._replace(api_keys=())
+    assert differing_fields(nothing, expected) == {
+        "api_keys": "0: none, expected v0 to v1; 1: none, expected v0 to v1; 2: none, expected v0 to v1 and 2 more"
+    }
+    twice = expected._replace(api_keys=(*expected.api_keys, (4, 0, 1)))
+    assert differing_fields(twice, expected) == {"api_keys": "an entry stands twice"}
+    assert differing_fields(expected, expected) == {}
