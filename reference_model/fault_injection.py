@@ -94,6 +94,9 @@ class TlsOpening:
         open_connections: number of open connections to the listener, including this one.
         serves_plaintext: whether the broker speaks Kafka's protocol without TLS.
         certificate_required: whether a client without a certificate is rejected.
+        accepts_foreign: whether the certificate may be of an authority that the broker does not trust.
+        accepts_expired: whether the certificate may be out of date.
+        plaintext_after_hello: whether bytes that are not TLS are served while the handshake is not complete.
     """
 
     listener: str
@@ -101,6 +104,9 @@ class TlsOpening:
     open_connections: int = 1
     serves_plaintext: bool = False
     certificate_required: bool = False
+    accepts_foreign: bool = False
+    accepts_expired: bool = False
+    plaintext_after_hello: bool = False
 
 
 @dataclass(slots=True, kw_only=True)

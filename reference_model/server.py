@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import json
 import ssl
 import sys
@@ -45,8 +46,10 @@ from reference_model.tls import TlsLayer, TlsRefused
 CLUSTER_ID = "reference-cluster-0000"
 NODE_ID = 1
 METRICS = "metrics"
-Contexts = Mapping[bool, ssl.SSLContext]
-"""TLS contexts, by whether the client needs a certificate."""
+NO_CHECK_OF_TIME = ssl.VerifyFlags(0x200000)
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which `ssl` does not name."""
+Contexts = Callable[[TlsOpening], ssl.SSLContext]
+"""Returns the TLS context for a connection."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,7 +85,7 @@ class _Listener:
             certificate_required=name == SSL_CLIENT_AUTH,
         )
         self.broker.tamper(Stage.TLS, opening)
-        return TlsLayer(opening, self.contexts[opening.certificate_required])
+        return TlsLayer(opening, self.contexts(opening))
 
 
 class _Protocol(asyncio.Protocol):
@@ -215,13 +218,20 @@ def _counts(listeners: Mapping[str, _Listener]) -> Counts:
 
 
 def _contexts(options: argparse.Namespace) -> Contexts:
-    contexts = {}
-    for required in (False, True):
+    @functools.cache
+    def context_of(required: bool, foreign: bool, expired: bool) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=options.tls_authority)
         context.load_cert_chain(options.tls_certificate, options.tls_key)
         context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_NONE
-        contexts[required] = context
-    return contexts
+        if foreign:
+            context.load_verify_locations(options.tls_foreign_authority)
+        if expired:
+            context.verify_flags |= NO_CHECK_OF_TIME
+        return context
+
+    return lambda opening: context_of(
+        opening.certificate_required, opening.accepts_foreign, opening.accepts_expired
+    )
 
 
 def write_to(path: Path, entry: dict[str, Any]) -> None:
@@ -291,6 +301,7 @@ def main() -> None:
     parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
     parser.add_argument("--proposal", choices=sorted(PROPOSALS), default=None)
     parser.add_argument("--tls-authority", type=Path, default=None)
+    parser.add_argument("--tls-foreign-authority", type=Path, default=None)
     parser.add_argument("--tls-certificate", type=Path, default=None)
     parser.add_argument("--tls-key", type=Path, default=None)
     parser.add_argument("--request-log", type=Path, default=None)

@@ -7,6 +7,17 @@ import ssl
 from reference_model.state_machine import TlsOpening
 
 READ_BYTES = 65536
+RECORD_HEADER_BYTES = 5
+RECORD_TYPES = tuple(bytes([kind]) for kind in range(20, 25))
+"""The first byte of a record: change of cipher, alert, handshake, data, heartbeat."""
+
+
+def tls_records_size(data: bytes) -> int:
+    """Return how many bytes at the beginning are TLS records; the last one may be incomplete."""
+    size = 0
+    while data[size : size + 1] in RECORD_TYPES:
+        size += RECORD_HEADER_BYTES + int.from_bytes(data[size + 3 : size + RECORD_HEADER_BYTES])
+    return min(size, len(data))
 
 
 class TlsRefused(Exception):
@@ -28,6 +39,7 @@ class TlsLayer:
             context: the server's certificate, and whether a client certificate is required.
         """
         self._plain = opening.serves_plaintext
+        self._may_become_plain = opening.plaintext_after_hello
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
@@ -39,6 +51,9 @@ class TlsLayer:
         Raises:
             TlsRefused: the bytes are not TLS, or the client's certificate is missing.
         """
+        if self._may_become_plain and not self._shaken:
+            data = data[tls_records_size(data) :] or data
+            self._plain = data[:1] not in RECORD_TYPES
         if self._plain:
             return data
         self._incoming.write(data)

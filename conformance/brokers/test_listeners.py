@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import ExitStack
 
 import pytest
@@ -16,11 +17,14 @@ from conformance.assertions.judging import (
     error_code_of,
     key_ranges,
 )
+from fixtures.client.running_broker import ClientCertificate
+from fixtures.client.transport import client_hello
 from fixtures.errors import TlsRefused
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.listeners import SSL_CLIENT_AUTH, TLS_LISTENERS
 from reference_model.same_response import stable_part
+from reference_model.tls import tls_records_size
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import named_client_ids
 from strategies.software_names import (
@@ -35,6 +39,8 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
+UNTRUSTED = ("none", "foreign", "expired")
+"""What a client may show instead of a certificate that the broker trusts; see `ClientCertificate`."""
 NOTHING_SERVED = (Outcome.CLOSED, Outcome.SILENT)
 """An ignored request is not among these outcomes: the sentinel after it would get the table."""
 MAX_EXAMPLES_SLOW = 10
@@ -113,6 +119,31 @@ def test_nothing_is_answered_before_tls(broker: Broker, sent: Request) -> None:
     assert own_id not in exchange.received, "the target sent an unencrypted response"
 
 
+@pytest.mark.malformed
+@pytest.mark.listeners(*TLS_LISTENERS)
+@pytest.mark.clause("KIP-35.nothing-before-tls")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(
+    sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions()),
+    newest=st.sampled_from(("TLSv1_2", "TLSv1_3")),
+    at_once=st.booleans(),
+)
+@example(sent=build_request(version=0), newest="TLSv1_3", at_once=True)
+@example(sent=build_request(version=3), newest="TLSv1_2", at_once=False)
+def test_nothing_is_answered_during_the_handshake(
+    broker: Broker, sent: Request, newest: str, at_once: bool
+) -> None:
+    """An unencrypted request after a ClientHello gets nothing but TLS records, at once or after the server's first."""
+    hello = client_hello(ssl.TLSVersion[newest])
+    with broker.connect(plain=True) as connection:
+        received, _ = connection.exchange_bytes(
+            [hello + sent.data] if at_once else [hello, sent.data]
+        )
+    assert tls_records_size(received) == len(received), (
+        f"the target sent bytes outside TLS during the handshake: {received[:64].hex()}"
+    )
+
+
 @pytest.mark.needs("plaintext")
 @pytest.mark.listeners(*TLS_LISTENERS)
 @pytest.mark.clause("KIP-35.nothing-before-tls")
@@ -134,19 +165,23 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request) -> Non
 @given(
     sent=api_versions_requests(versions=st.integers(0, NEWEST_VERSION) | unknown_versions()),
     others=st.integers(0, 2),
+    shown=st.sampled_from(UNTRUSTED),
 )
-@example(sent=build_request(version=0), others=0)
-@example(sent=build_request(version=3), others=1)
-@example(sent=build_request(version=99), others=2)
+@example(sent=build_request(version=0), others=0, shown="none")
+@example(sent=build_request(version=3), others=1, shown="none")
+@example(sent=build_request(version=99), others=2, shown="none")
+@example(sent=build_request(version=0), others=0, shown="foreign")
+@example(sent=build_request(version=0), others=0, shown="expired")
 def test_client_without_a_certificate_gets_no_table(
-    broker: Broker, sent: Request, others: int
+    broker: Broker, sent: Request, others: int, shown: str
 ) -> None:
-    """If a client certificate is required, a client without one gets no response, even while others have one."""
+    """If a client certificate is required, a client without a valid one gets no response, even while others have one."""
+    certificate = ClientCertificate(shown)
     with ExitStack() as opened:
         for _ in range(others):
             opened.enter_context(broker.connect())
         try:
-            connection = opened.enter_context(broker.connect(client_certificate=False))
+            connection = opened.enter_context(broker.connect(certificate=certificate))
         except TlsRefused:
             # The handshake failed, which is one of two ways; with TLS 1.3 the client learns of it only afterwards.
             broker.check_alive()

@@ -147,6 +147,24 @@ def tables_behind_tls_are_lower(context: RequestContext) -> None:
         replace_response(context, api_keys=_with_lower_maximum(_table(context)))
 
 
+@defect(Stage.TLS, "KIP-35.nothing-before-tls")
+def requests_during_the_handshake_are_served(opening: TlsOpening) -> None:
+    """A TLS listener serves an unencrypted request that comes after the beginning of a handshake."""
+    opening.plaintext_after_hello = opening.first_bytes[:1] == bytes([TLS_HANDSHAKE_RECORD])
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def client_certificates_of_other_authorities_pass(opening: TlsOpening) -> None:
+    """A client certificate of an authority that the broker does not trust is accepted."""
+    opening.accepts_foreign = True
+
+
+@defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
+def expired_client_certificates_pass(opening: TlsOpening) -> None:
+    """A client certificate that is out of date is accepted."""
+    opening.accepts_expired = True
+
+
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
 def client_certificates_are_not_asked_for(opening: TlsOpening) -> None:
     """The listener that has to require a client certificate does not."""

@@ -1,0 +1,105 @@
+"""TLS without a socket: what is a record, and what a planted defect lets through."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ssl
+from pathlib import Path
+
+import pytest
+
+from fixtures.client.running_broker import ClientCertificate, TlsFiles
+from fixtures.client.transport import client_hello, tls_context
+from fixtures.kafka_setup.certificates import client_files, write_certificates
+from fixtures.launchers.built_in import certificate_options
+from reference_model.server import _contexts
+from reference_model.state_machine import TlsOpening
+from reference_model.tls import TlsLayer, TlsRefused, tls_records_size
+
+HELLO = client_hello(ssl.TLSVersion.TLSv1_2)
+PLAIN = bytes.fromhex("00000004 00120000")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the certificates of a broker and its clients."""
+    path = tmp_path_factory.mktemp("certificates")
+    write_certificates(path, "127.0.0.1")
+    certificate_options(path)
+    return path
+
+
+def layer(folder: Path, **decisions: bool) -> TlsLayer:
+    """Return the server's side of a connection, with the decisions of a planted defect."""
+    options = argparse.Namespace(
+        tls_authority=folder / "authority.pem",
+        tls_foreign_authority=folder / "foreign-authority.pem",
+        tls_certificate=folder / "server.pem",
+        tls_key=folder / "server.key",
+    )
+    opening = TlsOpening(listener="ssl", first_bytes=HELLO, **decisions)
+    return TlsLayer(opening, _contexts(options)(opening))
+
+
+@pytest.mark.parametrize(
+    ("data", "size"),
+    [
+        (b"", 0),
+        (HELLO, len(HELLO)),
+        (HELLO[:20], 20),
+        (HELLO + PLAIN, len(HELLO)),
+        (HELLO + b"\x15\x03\x03\x00\x02\x02\x28", len(HELLO) + 7),
+        (PLAIN, 0),
+    ],
+)
+def test_records_end_where_other_bytes_begin(data: bytes, size: int) -> None:
+    """Complete records and an incomplete last one are TLS; the rest is not."""
+    assert tls_records_size(data) == size
+
+
+@pytest.mark.parametrize("pieces", [[HELLO + PLAIN], [HELLO, PLAIN]])
+def test_plaintext_during_the_handshake_is_refused(folder: Path, pieces: list[bytes]) -> None:
+    """Bytes that are not TLS end the connection; with a planted defect they are served."""
+    correct, defective = layer(folder), layer(folder, plaintext_after_hello=True)
+    with pytest.raises(TlsRefused):
+        for piece in pieces:
+            correct.receive_data(piece)
+    assert [defective.receive_data(piece) for piece in pieces][-1] == PLAIN
+    defective.data_to_send()
+    defective.encrypt(PLAIN)
+    assert defective.data_to_send() == PLAIN
+
+
+def is_refused(server: TlsLayer, files: TlsFiles, certificate: ClientCertificate) -> bool:
+    """Return whether a client that shows a certificate is refused."""
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = tls_context(files, certificate=certificate)
+    client = context.wrap_bio(to_client, to_server)
+    try:
+        for _ in range(3):
+            with contextlib.suppress(ssl.SSLWantReadError):
+                client.do_handshake()
+            server.receive_data(to_server.read())
+            to_client.write(server.data_to_send())
+    except TlsRefused:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("certificate", "decision"),
+    [
+        (ClientCertificate.FOREIGN, "accepts_foreign"),
+        (ClientCertificate.EXPIRED, "accepts_expired"),
+    ],
+)
+def test_certificate_has_to_be_valid_and_of_the_own_authority(
+    folder: Path, certificate: ClientCertificate, decision: str
+) -> None:
+    """Only the planted defect accepts the certificate; a trusted one is always accepted."""
+    files = client_files(folder)
+    required = {"certificate_required": True}
+    assert is_refused(layer(folder, **required), files, certificate)
+    assert not is_refused(layer(folder, **required), files, ClientCertificate.TRUSTED)
+    assert not is_refused(layer(folder, **required, **{decision: True}), files, certificate)
