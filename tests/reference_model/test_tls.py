@@ -52,19 +52,22 @@ def layer(folder: Path, **decisions: bool) -> TlsLayer:
         (HELLO + b"\x15\x03\x03\x00\x02\x02\x28", len(HELLO) + 7),
         (PLAIN, 0),
     ],
+    # The first bytes of a handshake are random.
+    ids=["nothing", "one", "incomplete", "then-plain", "two", "plain"],
 )
 def test_records_end_where_other_bytes_begin(data: bytes, size: int) -> None:
     """Complete records and an incomplete last one are TLS; the rest is not."""
     assert tls_records_size(data) == size
 
 
-@pytest.mark.parametrize("pieces", [[HELLO + PLAIN], [HELLO, PLAIN]])
+@pytest.mark.parametrize("pieces", [[HELLO + PLAIN], [HELLO, PLAIN]], ids=["at-once", "one-by-one"])
 def test_plaintext_during_the_handshake_is_refused(folder: Path, pieces: list[bytes]) -> None:
     """Bytes that are not TLS end the connection; with a planted defect they are served."""
     correct, defective = layer(folder), layer(folder, plaintext_after_hello=True)
+    *earlier, last = pieces
+    assert b"".join(map(correct.receive_data, earlier)) == b""
     with pytest.raises(TlsRefused):
-        for piece in pieces:
-            correct.receive_data(piece)
+        correct.receive_data(last)
     assert [defective.receive_data(piece) for piece in pieces][-1] == PLAIN
     defective.data_to_send()
     defective.encrypt(PLAIN)
