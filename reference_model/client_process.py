@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import sys
 import threading
 import time
@@ -58,10 +59,11 @@ class SocketStream:
 
 
 class SocketNetwork:
-    """TCP connections, and the time since the start."""
+    """TCP connections, with TLS if there is a context for it, and the time since the start."""
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._started = time.monotonic()
+        self._context = context
 
     @property
     def now_ms(self) -> int:
@@ -76,6 +78,8 @@ class SocketNetwork:
         """Open a connection; raise `Unreachable` if it is refused."""
         try:
             connected = socket.create_connection(address, CONNECT_TIMEOUT_S)
+            if self._context is not None:
+                connected = self._context.wrap_socket(connected, server_hostname=address.host)
         except OSError as error:
             raise Unreachable(str(error)) from error
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,9 +94,18 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--fault", choices=sorted(FAULTS))
     parser.add_argument("--option", action="append", default=[], choices=OPTIONS)
+    parser.add_argument("--tls-ca", metavar="FILE")
+    parser.add_argument("--username")
+    parser.add_argument("--password")
     arguments = parser.parse_args()
     host, _, port = arguments.bootstrap.rpartition(":")
-    client = ModelClient(SocketNetwork(), Address(host, int(port)), arguments.option)
+    context = ssl.create_default_context(cafile=arguments.tls_ca) if arguments.tls_ca else None
+    client = ModelClient(
+        SocketNetwork(context),
+        Address(host, int(port)),
+        arguments.option,
+        (arguments.username, arguments.password) if arguments.username else None,
+    )
     if arguments.fault:
         plant(client, FAULTS[arguments.fault])
     timeout_ms = round(arguments.timeout * 1000)

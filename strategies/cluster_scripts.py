@@ -124,13 +124,20 @@ def misrouted_clusters() -> st.SearchStrategy[Script]:
     return st.integers(1, 3).map(replaced_cluster) | st.integers(2, 3).map(swapped_nodes)
 
 
-def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1) -> Script:
-    """Return a script of a broker that answers every ApiVersions request with REBOOTSTRAP_REQUIRED until it heals."""
+def rebootstrapping(*, throttle_time_ms: int = 0, pieces: int = 1, from_version: int = 0) -> Script:
+    """Return a script of a broker that answers ApiVersions requests with REBOOTSTRAP_REQUIRED until it heals.
+
+    Args:
+        throttle_time_ms: the throttle time of the response.
+        pieces: in how many pieces it comes.
+        from_version: the first version that is answered so.
+    """
     answer = Answer(
         error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED),
         table=EMPTY,
         throttle_time_ms=throttle_time_ms,
         pieces=pieces,
+        from_version=from_version,
     )
     return healing_connections(ConnectionScript(answers=(answer,)))
 

@@ -126,6 +126,14 @@ def got_flexible_table(play: Play) -> bool:
     )
 
 
+def got_error(play: Play, error: ErrorCode) -> bool:
+    """Return whether a client was sent an error as the response to a version that can be answered with it."""
+    return any(
+        move.ends_connection and move.told is not None and move.told.error_code is error
+        for move in History(play.recording).moves
+    )
+
+
 def assert_allowed(play: Play, *clauses: str) -> None:
     """Fail if a client made a move that one of the clauses forbids."""
     moves = [move for move in forbidden_moves(play.recording) if move.clause in clauses]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
@@ -110,6 +110,7 @@ def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Scri
 @pytest.mark.needs("asks_versions", "option:tls")
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
 @given(script=lower_tables().map(lambda table: changing_table(table, listener=SSL)))
+@settings(max_examples=2)
 @example(script=changing_table(metadata_ranges(0, 4), listener=SSL))
 def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each TLS connection, and uses no other table there."""
@@ -120,6 +121,7 @@ def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: 
 @pytest.mark.needs("asks_versions", "option:sasl_plain")
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
 @given(script=lower_tables().map(lambda table: changing_table(table, listener=SASL_PLAINTEXT)))
+@settings(max_examples=2)
 @example(script=changing_table(metadata_ranges(0, 4), listener=SASL_PLAINTEXT))
 def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection with SASL, and uses no other table there."""

@@ -56,6 +56,7 @@ class Link:
         node: the node that it is meant for; None while the client bootstraps.
         table: the ranges of the broker at its other end, by API key; None before that broker was asked.
         last_correlation_id: the correlation id of the latest request.
+        is_authenticated: whether SASL authentication is over.
         reader: splits received bytes into frames.
     """
 
@@ -65,6 +66,7 @@ class Link:
     node: Node | None = None
     table: Mapping[int, Range] | None = None
     last_correlation_id: int = -1
+    is_authenticated: bool = False
     reader: FrameReader = field(
         default_factory=lambda: FrameReader(max_frame_bytes=MAX_FRAME_BYTES)
     )
@@ -77,6 +79,7 @@ class ClientConnections:
         network: opens connections, and has a clock.
         bootstrap: the address of the bootstrap server.
         options: the names of the client's options, of `negotiation.OPTIONS`.
+        credentials: the user name and the password with which it authenticates by SASL PLAIN; None if it does not.
         cluster: what the latest Metadata response said; empty before the first one and after a rebootstrap.
         links: its open connections, by node id; that to the bootstrap server is under None.
         opened: how many connections it has opened.
@@ -85,10 +88,17 @@ class ClientConnections:
         notes: what a planted fault remembers; a correct client keeps nothing there.
     """
 
-    def __init__(self, network: Network, bootstrap: Address, options: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        network: Network,
+        bootstrap: Address,
+        options: Iterable[str] = (),
+        credentials: tuple[str, str] | None = None,
+    ) -> None:
         self.network = network
         self.bootstrap = bootstrap
         self.options = frozenset(options)
+        self.credentials = credentials
         self.cluster = KnownCluster()
         self.links: dict[int | None, Link] = {}
         self.opened = 0

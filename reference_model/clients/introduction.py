@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from reference_model.clients.authentication import Authentication
 from reference_model.clients.client_connections import Link
-from reference_model.clients.negotiation import Negotiation, own_ranges
+from reference_model.clients.negotiation import own_ranges
 from wire.api_keys import (
     CONSUMER_GROUP_HEARTBEAT_KEY,
     GET_TELEMETRY_SUBSCRIPTIONS_KEY,
@@ -22,7 +23,7 @@ from wire.instance_id_messages import (
 GROUP_ID = "model-group"
 
 
-class Introduction(Negotiation):
+class Introduction(Authentication):
     """Sends its id as a member of groups and as a source of telemetry to brokers that list these APIs."""
 
     def tell_who_it_is(self, link: Link) -> None:

@@ -1,7 +1,8 @@
 """A correct client of Kafka: it asks each broker for its versions, then fetches metadata in a version that both support.
 
 Sans-IO: it uses connections and a clock only as `network.Network` provides them. Every decision is a method of its own,
-of this class or of those below it (`introduction.py`, `negotiation.py`, `client_connections.py`), so that a planted fault can replace exactly one.
+of this class or of those below it (`introduction.py`, `authentication.py`, `negotiation.py`, `client_connections.py`), so that a planted
+fault can replace exactly one.
 """
 
 from __future__ import annotations
@@ -32,8 +33,14 @@ LONGEST_BACKOFF_MS = 1000
 class ModelClient(Introduction):
     """A client with one bootstrap server that fetches metadata again and again, as its application asks."""
 
-    def __init__(self, network: Network, bootstrap: Address, options: Iterable[str] = ()) -> None:
-        super().__init__(network, bootstrap, options)
+    def __init__(
+        self,
+        network: Network,
+        bootstrap: Address,
+        options: Iterable[str] = (),
+        credentials: tuple[str, str] | None = None,
+    ) -> None:
+        super().__init__(network, bootstrap, options, credentials)
         self._turn = 0
         self._failures_in_a_row = 0
 
@@ -81,7 +88,7 @@ class ModelClient(Introduction):
     def metadata_from(self, link: Link) -> KnownCluster:
         """Fetch metadata on a connection; close it if that fails."""
         try:
-            link.table = self.table_for(link)
+            link.table = self.authenticated_table(link)
             version = self.version_of(link, METADATA_KEY)
             cluster = self.metadata_in(link, version)
             self.tell_who_it_is(link)

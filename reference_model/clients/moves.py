@@ -79,6 +79,7 @@ class Move:
         table: the latest table.
         latest: the latest ApiVersions request whose response was known.
         ended_by: the first one whose response ends the use of the connection.
+        is_authenticated: whether a step of SASL came before it, and it is none itself.
         is_token: whether it is no request but a token without a header, as it follows SaslHandshake v0.
     """
 
@@ -89,6 +90,7 @@ class Move:
     table: Told | None = None
     latest: Move | None = None
     ended_by: Move | None = None
+    is_authenticated: bool = False
     is_token: bool = False
 
     def __str__(self) -> str:
@@ -211,6 +213,8 @@ def _move(request: SeenRequest, earlier: list[Move]) -> Move:
         table=table,
         latest=latest,
         ended_by=ended_by,
+        is_authenticated=request.api_key not in SASL_KEYS
+        and any(each.request.api_key in SASL_KEYS for each in earlier),
         is_token=is_token,
     )
 

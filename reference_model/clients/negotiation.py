@@ -20,6 +20,8 @@ from wire.api_keys import (
     METADATA_KEY,
     OFFSET_DELETE_KEY,
     PUSH_TELEMETRY_KEY,
+    SASL_AUTHENTICATE_KEY,
+    SASL_HANDSHAKE_KEY,
     SHARE_GROUP_HEARTBEAT_KEY,
 )
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest, ApiVersionsResponse
@@ -51,6 +53,8 @@ OWN_RANGES: Mapping[int, Range] = {
     METADATA_KEY: (0, 13),
     GET_TELEMETRY_SUBSCRIPTIONS_KEY: (0, 0),
     PUSH_TELEMETRY_KEY: (0, 0),
+    SASL_HANDSHAKE_KEY: (1, 1),
+    SASL_AUTHENTICATE_KEY: (0, 2),
 }
 """The versions that the client can speak, by API key."""
 PROPOSED_RANGES: Mapping[int, Range] = {
@@ -74,8 +78,14 @@ def own_ranges(link: Link) -> Mapping[int, Range]:
 class Negotiation(ClientConnections):
     """Asks each broker for its table, in an older version if a newer one is refused, and chooses versions from it."""
 
-    def __init__(self, network: Network, bootstrap: Address, options: Iterable[str] = ()) -> None:
-        super().__init__(network, bootstrap, options)
+    def __init__(
+        self,
+        network: Network,
+        bootstrap: Address,
+        options: Iterable[str] = (),
+        credentials: tuple[str, str] | None = None,
+    ) -> None:
+        super().__init__(network, bootstrap, options, credentials)
         self._version_to_go_on_with: dict[Address, int] = {}
         self._takes_ids: set[Address] = set()
 
@@ -84,12 +94,19 @@ class Negotiation(ClientConnections):
         return self.negotiated_table(link) if link.table is None else link.table
 
     def negotiated_table(self, link: Link) -> Mapping[int, Range]:
+        """Ask a broker for its table, beginning with the newest version.
+
+        Raises:
+            ClientError: it has none that this client understands.
+        """
+        return self.table_from(link, self.first_version(link))
+
+    def table_from(self, link: Link, version: int) -> Mapping[int, Range]:
         """Ask a broker for its table, in an older version each time that one is refused.
 
         Raises:
             ClientError: it has none that this client understands.
         """
-        version: int = self.first_version(link)
         while True:
             response = self.api_versions_response(link, version)
             self._version_to_go_on_with.pop(link.address, None)

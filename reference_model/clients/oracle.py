@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from reference_model.clients.id_rules import ID_RULES
 from reference_model.clients.moves import SASL_KEYS, Forbidden, History, Move
-from reference_model.clients.recording import Recording
+from reference_model.clients.recording import Recording, SeenConnection
 from reference_model.clients.software_rules import SOFTWARE_RULES
 from reference_model.clients.told import Tells, Told
+from reference_model.listeners import SASL_LISTENERS
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 
@@ -246,7 +247,9 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
 def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, ...]:
     """Return the first ApiVersions requests whose version is below the newest that the client knows, for no reason.
 
-    A reason is a refusal, an error or a missing response on an earlier connection.
+    A reason is a refusal, an error or a missing response on an earlier connection. With SASL, the first one after
+    authentication counts as well, because the first one before may have version 0; whether there is one, and it has
+    the client's name, is another clause.
 
     Args:
         recording: a recording.
@@ -263,7 +266,12 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
             history.failed(other) or history.is_unanswered(other)
             for other in recording.connections[: connection.number]
         )
-        if first.request.api_version < newest and not discouraged:
+        begins = [first, *_first_after_authentication(first, connection, history)]
+        is_discovery = (
+            first.request.api_version == 0 and recording.script.listener in SASL_LISTENERS
+        )
+        is_lower = max(move.request.api_version for move in begins) < newest
+        if is_lower and not discouraged and not (is_discovery and len(begins) == 1):
             found.append(
                 ForbiddenMove(
                     clause="KIP-511.client-begins-with-newest",
@@ -273,3 +281,15 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
                 )
             )
     return tuple(found)
+
+
+def _first_after_authentication(
+    first: Move, connection: SeenConnection, history: History
+) -> list[Move]:
+    """Return the first ApiVersions request after authentication, if the first one came before; else nothing."""
+    after_sasl = [
+        move
+        for move in history.moves_on(connection)
+        if move.request.is_about_versions and move.is_authenticated and move is not first
+    ]
+    return after_sasl[:1]

@@ -149,6 +149,7 @@ class Answer(_ShortRepr):
         pieces: into how many pieces the frame is cut; each is a write of its own.
         delay_ms: the wait before each piece.
         then: what happens to the connection after the response: "stay", "close" or "reset".
+        from_version: the first version of ApiVersions that is answered so; an older one gets a healthy answer.
     """
 
     action: Literal["answer", "close", "reset", "silence"] = "answer"
@@ -169,6 +170,7 @@ class Answer(_ShortRepr):
     pieces: int = 1
     delay_ms: int = 0
     then: Literal["stay", "close", "reset"] = "stay"
+    from_version: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -264,6 +264,8 @@ class ScriptedConnection:
     def _next_answer(self, request: SeenRequest) -> Answer:
         answer = self._script.answer(self._answers)
         self._answers += 1
+        if request.api_version < answer.from_version:
+            answer = Answer()
         if answer == Answer() and self._names_another_broker(request.body):
             return Answer(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED), table=EMPTY)
         table = served_table(answer.table, self._newest_version)

@@ -6,6 +6,8 @@ import re
 
 from reference_model.clients.moves import Forbidden, History, Move
 from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.clients.told import Tells
+from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 _NAME = re.compile(r"[a-zA-Z0-9.\-]+")
@@ -39,10 +41,28 @@ def names_one_software(move: Move, history: History) -> Forbidden:
         yield "KIP-511.client-names-itself-truly", f"names {software}, and another request {first}"
 
 
+def names_software_under_sasl(move: Move, history: History) -> Forbidden:
+    """With SASL a client names its software before it uses the connection, if the broker supports that."""
+    seen, table = move.request, move.table
+    if seen.is_about_versions or not move.is_authenticated or table is None:
+        return
+    earlier = history.by_connection[seen.connection][: move.number]
+    has_used = any(each.is_authenticated and each.told is None for each in earlier)
+    is_named = any(
+        each.tells is Tells.TABLE and each.request.api_version >= FIRST_FLEXIBLE_VERSION
+        for each in earlier
+    )
+    if table.lists(API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION) and not is_named and not has_used:
+        yield (
+            "KIP-511.client-named-under-sasl",
+            "was sent after authentication although no ApiVersions request had named the software",
+        )
+
+
 def software_named_in(recording: Recording) -> Software | None:
     """Return the software that the first request with a name names; None if there is none."""
     named = (software_in(request) for request in recording.requests)
     return next((software for software in named if software is not None), None)
 
 
-SOFTWARE_RULES = (names_software, names_one_software)
+SOFTWARE_RULES = (names_software, names_one_software, names_software_under_sasl)

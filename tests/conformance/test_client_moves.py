@@ -19,6 +19,7 @@ from conformance.assertions.client_moves import (
     assert_recovers,
     assert_reports_error,
     assert_works,
+    got_error,
     misrouted_at_ms,
     newest_api_versions,
     newest_metadata,
@@ -48,6 +49,7 @@ from tests.conformance.client_plays import (
     FakeResult,
 )
 from tests.reference_model.clients.recordings import asked, listing, opened, recorded, sent
+from wire.error_codes import ErrorCode
 
 OVERLAP = "KIP-35.client-uses-overlap"
 WRONG_VERSION = recorded(asked(3, listing((3, 0, 1))), sent(12), sent(13, at_ms=2))
@@ -392,6 +394,15 @@ def test_client_that_we_killed_is_judged() -> None:
     client = FakeClient(prepared=FakePlay(recording=recorded(), result=STOPPED))
     with played(client, HEALTHY_SCRIPT) as play:
         assert play is client.prepared
+
+
+def test_error_counts_in_versions_that_can_have_it() -> None:
+    """INVALID_REQUEST has a meaning from v3 on."""
+    error = ErrorCode.INVALID_REQUEST
+    refused = Answer(error_code=error, table=EMPTY)
+    assert got_error(seen(recorded(asked(3, refused))), error)
+    assert not got_error(seen(recorded(asked(2, refused))), error)
+    assert not got_error(seen(recorded(asked(3), sent(12))), error)
 
 
 def test_versions_are_the_newest_ones() -> None:

@@ -339,6 +339,16 @@ def null_table_aborts(
 
 
 @fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
+def null_table_after_authentication_aborts(
+    client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
+) -> ApiVersionsResponse:
+    """Does the same only on connections with SASL, after the first response made sense."""
+    if link.is_authenticated and body.startswith(NO_ERROR) and _is_null_table(version, body):
+        raise Aborted
+    return decide(link, version, body)
+
+
+@fault(ModelClient.decoded_response, "KIP-35.client-survives-nonsense")
 def malformed_table_is_asked_for_again_at_once(
     client: ModelClient, decide: Decoded, link: Link, version: int, body: bytes
 ) -> ApiVersionsResponse:

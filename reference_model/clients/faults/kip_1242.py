@@ -96,7 +96,25 @@ def first_node_is_expected_everywhere(client: ModelClient, decide: ExpectedIds, 
     return cluster_id, node_id if cluster_id is None else client.cluster.nodes[0].node_id
 
 
+@fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
+def ids_are_not_sent_after_authentication(
+    client: ModelClient, decide: ExpectedIds, link: Link
+) -> Ids:
+    """Sends no ids on connections with SASL."""
+    return NO_IDS if link.is_authenticated else decide(link)
+
+
 # KIP-1242.rebootstraps-on-129
+
+
+@fault(ModelClient.raise_error, "KIP-1242.rebootstraps-on-129")
+def rebootstrap_after_authentication_is_overlooked(
+    client: ModelClient, decide: RaiseError, link: Link, error_code: int
+) -> None:
+    """Sends Metadata on a connection with SASL that got REBOOTSTRAP_REQUIRED."""
+    if error_code == ErrorCode.REBOOTSTRAP_REQUIRED and link.is_authenticated:
+        client.metadata_in(link, 0)
+    decide(link, error_code)
 
 
 @fault(ModelClient.raise_error, "KIP-1242.rebootstraps-on-129")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from reference_model.clients.client_connections import Link, Range
 from reference_model.clients.faults.registry import fault
@@ -63,6 +63,16 @@ def second_refusal_begins_from_the_top(
     """Asks in its newest version again if the named one is refused as well."""
     if refused < NEWEST_VERSION and _names_a_lower_version(client, link, refused, response):
         return NEWEST_VERSION
+    return decide(link, refused, response)
+
+
+@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
+def refused_version_is_repeated_after_authentication(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Asks in the refused version again on connections with SASL."""
+    if link.is_authenticated and _names_a_lower_version(client, link, refused, response):
+        return refused
     return decide(link, refused, response)
 
 
@@ -166,6 +176,39 @@ def invalid_request_is_overlooked(
     if error_code == ErrorCode.INVALID_REQUEST:
         client.metadata_in(link, 0)
     decide(link, error_code)
+
+
+@fault(ModelClient.raise_error, "KIP-511.client-errors-on-42")
+def invalid_request_after_authentication_is_overlooked(
+    client: ModelClient, decide: RaiseError, link: Link, error_code: int
+) -> None:
+    """Goes on after INVALID_REQUEST on a connection with SASL, because authentication has succeeded."""
+    if error_code == ErrorCode.INVALID_REQUEST and link.is_authenticated:
+        client.metadata_in(link, 0)
+    decide(link, error_code)
+
+
+# KIP-511.client-named-under-sasl
+
+
+@fault(ModelClient.table_to_keep, "KIP-511.client-named-under-sasl")
+def versions_are_not_asked_for_after_authentication(
+    client: ModelClient, decide: Callable[[Link], Mapping[int, Range] | None], link: Link
+) -> Mapping[int, Range] | None:
+    """Keeps the table from before authentication, for which it asked without its name."""
+    return link.table
+
+
+@fault(
+    ModelClient.first_version,
+    "KIP-511.client-named-under-sasl",
+    "KIP-511.client-begins-with-newest",
+)
+def first_version_after_authentication_is_0(
+    client: ModelClient, decide: Callable[[Link], int], link: Link
+) -> int:
+    """Asks in v0 after authentication as well."""
+    return 0 if link.is_authenticated else decide(link)
 
 
 # KIP-511.client-name-valid

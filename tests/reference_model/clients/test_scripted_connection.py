@@ -422,6 +422,13 @@ def test_ids_of_another_broker_get_rebootstrap_required(
         assert told(network.send(about_versions(5, body=body))[0], 5)[0] == code
 
 
+def test_answer_may_begin_with_a_version() -> None:
+    """Requests below the version of an answer get the healthy one."""
+    network = Network(one_node(Answer(error_code=42, from_version=3)))
+    older, newer = network.send(about_versions(2), about_versions(3))
+    assert (told(older, 2)[0], told(newer, 3)[0]) == (0, 42)
+
+
 @pytest.mark.parametrize("version", [0, 1])
 @pytest.mark.parametrize("token", [TOKEN, b""], ids=["long", "short"])
 def test_sasl_needs_a_handshake_and_one_token(version: int, token: bytes) -> None:

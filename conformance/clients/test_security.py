@@ -1,0 +1,194 @@
+"""What a client does with SASL and TLS: the errors of ApiVersions before and after authentication, its name, and its ids."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_begins_with_newest,
+    assert_bounded,
+    assert_closes_after,
+    assert_ends_by_itself,
+    assert_keeps_working,
+    assert_recovers,
+    assert_reports_error,
+    assert_works,
+    got_error,
+    got_flexible_table,
+    newest_api_versions,
+    played,
+)
+from reference_model.clients.script import EMPTY, HEALTHY, Answer, Script, Table
+from reference_model.listeners import SASL_PLAINTEXT, SSL
+from strategies.broker_scripts import broker_up_to
+from strategies.cluster_scripts import healthy_cluster, healthy_clusters
+from strategies.connection_scripts import brokers_that_close, closing_broker
+from strategies.nonsense_scripts import ABSURD_SIZE
+from strategies.secured_scripts import (
+    sasl_broker_that_refuses_names,
+    sasl_brokers_that_name_their_range,
+    sasl_brokers_that_refuse_names,
+    sasl_brokers_that_talk_nonsense,
+    sasl_nonsense,
+    secured,
+    secured_brokers_that_demand_rebootstrapping,
+    secured_rebootstrapping,
+    tls_brokers_that_talk_nonsense,
+    tls_nonsense,
+)
+from wire.error_codes import ErrorCode
+
+NULL_TABLE = Answer(table=Table(null=True))
+
+
+@pytest.mark.needs("sends_v3", "option:sasl_plain")
+@pytest.mark.clause("KIP-511.client-uses-named-range")
+@given(script=sasl_brokers_that_name_their_range())
+@settings(max_examples=2)
+@example(script=secured(broker_up_to(0)))
+@example(script=secured(broker_up_to(2)))
+@example(script=secured(broker_up_to(4)))
+def test_client_uses_the_named_range_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client works if its version is refused before or after authentication, and an older range named."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-uses-named-range")
+        # Whether a client can read a table in a flexible version is another clause.
+        if not got_flexible_table(play):
+            assert_works(play)
+
+
+@pytest.mark.needs("sends_v3", "option:sasl_plain")
+@pytest.mark.clause("KIP-511.client-errors-on-42")
+@given(script=sasl_brokers_that_refuse_names())
+@settings(max_examples=1)
+@example(script=sasl_broker_that_refuses_names())
+@example(script=sasl_broker_that_refuses_names(from_version=0))
+def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client whose name is refused, before or after authentication, closes the connection and reports an error."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-errors-on-42")
+        assert_closes_after(play, ErrorCode.INVALID_REQUEST)
+        # A client that sends no name to brokers with SASL is judged by another clause.
+        if got_error(play, ErrorCode.INVALID_REQUEST):
+            assert_reports_error(play)
+
+
+@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.clause("KIP-511.client-begins-with-newest")
+@given(script=brokers_that_close().map(secured))
+@settings(max_examples=1)
+@example(script=secured(closing_broker(1)))
+def test_client_begins_with_its_newest_version_with_sasl(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client's first request on a connection, or the first one after authentication, has its newest version."""
+    with played(client, script) as play:
+        assert_begins_with_newest(play, newest_api_versions(client.healthy))
+
+
+@pytest.mark.needs("sends_v3", "option:sasl_plain")
+@pytest.mark.clause("KIP-511.client-named-under-sasl")
+@given(script=brokers_that_close().map(secured))
+@settings(max_examples=1)
+@example(script=secured(closing_broker(1)))
+def test_client_names_itself_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client names its software before it uses an authenticated connection."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-511.client-named-under-sasl")
+
+
+@pytest.mark.needs("cluster_check", "sends_v5", "option:sasl_plain")
+@pytest.mark.clause("KIP-1242.bootstrap-sends-nothing")
+@given(script=healthy_clusters().map(secured))
+@settings(max_examples=1)
+@example(script=secured(healthy_cluster()))
+def test_bootstrapping_client_sends_no_ids_with_sasl(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client with SASL that has no metadata yet sends a null cluster id and node id -1."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-1242.bootstrap-sends-nothing")
+        assert_keeps_working(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5", "option:sasl_plain")
+@pytest.mark.clause("KIP-1242.then-sends-both")
+@given(script=healthy_clusters().map(secured))
+@settings(max_examples=1)
+@example(script=secured(healthy_cluster()))
+def test_client_with_metadata_sends_both_ids_with_sasl(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client with SASL sends a broker that it knows from metadata the ids of the cluster and of that broker."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-1242.then-sends-both")
+        assert_keeps_working(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5", "option:sasl_plain")
+@pytest.mark.clause("KIP-1242.rebootstraps-on-129")
+@given(script=secured_brokers_that_demand_rebootstrapping(SASL_PLAINTEXT))
+@settings(max_examples=1)
+@example(script=secured_rebootstrapping(SASL_PLAINTEXT))
+def test_rebootstrapping_client_works_again_with_sasl(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client that gets REBOOTSTRAP_REQUIRED from a broker with SASL begins again until it works."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_allowed(play, "KIP-1242.rebootstraps-on-129")
+        assert_recovers(play)
+
+
+@pytest.mark.needs("cluster_check", "sends_v5", "option:tls")
+@pytest.mark.clause("KIP-1242.rebootstraps-on-129")
+@given(script=secured_brokers_that_demand_rebootstrapping(SSL))
+@settings(max_examples=1)
+@example(script=secured_rebootstrapping(SSL))
+def test_rebootstrapping_client_works_again_with_tls(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client that gets REBOOTSTRAP_REQUIRED from a broker with TLS begins again until it works."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_allowed(play, "KIP-1242.rebootstraps-on-129")
+        assert_recovers(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-survives-nonsense")
+@given(script=sasl_brokers_that_talk_nonsense())
+@settings(max_examples=2)
+@example(script=sasl_nonsense(NULL_TABLE))
+@example(script=sasl_nonsense(Answer(error_code=35, cut_to=2)))
+@example(script=sasl_nonsense(Answer(error_code=129, table=EMPTY)))
+@example(script=sasl_nonsense(NULL_TABLE, after_authentication=True))
+@example(script=sasl_nonsense(Answer(error_code=-1, table=HEALTHY), after_authentication=True))
+def test_nonsense_is_survived_with_sasl(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets nonsense before or after authentication is not aborted and sends no flood."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "option:tls")
+@pytest.mark.clause("KIP-35.client-survives-nonsense")
+@given(script=tls_brokers_that_talk_nonsense())
+@settings(max_examples=2)
+@example(script=tls_nonsense(NULL_TABLE))
+@example(script=tls_nonsense(Answer(cut_to=20)))
+@example(script=tls_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
+def test_nonsense_is_survived_with_tls(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets nonsense over TLS is not aborted, keeps its memory small, and sends no flood."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)

@@ -1,0 +1,102 @@
+"""Scripts of brokers with SASL or TLS: those of other modules, and ones that treat the requests before and after authentication differently.
+
+A client may ask for versions twice on a connection with SASL, as the Java client does: in version 0 before authentication, and
+in its newest version after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from reference_model.clients.script import Answer, NodeScript, Script, one_node
+from reference_model.listeners import SASL_LISTENERS, SASL_PLAINTEXT, SSL
+from strategies.broker_scripts import FAILURE_MS, brokers_that_name_their_range
+from strategies.cluster_scripts import rebootstrapping
+from strategies.nonsense_scripts import nonsense_answers, refused_for_name
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+
+SASL_STEPS = 2
+"""The requests of SASL on a connection: SaslHandshake and SaslAuthenticate."""
+
+
+def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
+    """Return a script on another listener; the steps of SASL come on top of the responses that it counts.
+
+    Args:
+        script: a script without SASL.
+        listener: the security of its connections.
+    """
+    if listener not in SASL_LISTENERS:
+        return replace(script, listener=listener)
+    nodes = tuple(
+        NodeScript(
+            connections=tuple(
+                each
+                if each.closes_after is None
+                else replace(each, closes_after=each.closes_after + SASL_STEPS)
+                for each in node.connections
+            )
+        )
+        for node in script.nodes
+    )
+    ends_after = None if script.ends_after is None else script.ends_after * (SASL_STEPS + 1)
+    return replace(script, listener=listener, nodes=nodes, ends_after=ends_after)
+
+
+def sasl_brokers_that_name_their_range() -> st.SearchStrategy[Script]:
+    """Brokers with SASL that refuse a newer version of ApiVersions with their range, before and after authentication."""
+    return brokers_that_name_their_range().map(secured)
+
+
+def sasl_broker_that_refuses_names(*, from_version: int = FIRST_FLEXIBLE_VERSION) -> Script:
+    """Return a script of a broker with SASL that answers with INVALID_REQUEST.
+
+    Args:
+        from_version: the first version that is answered so; by default the first one with a name.
+    """
+    return secured(refused_for_name(from_version=from_version))
+
+
+def sasl_brokers_that_refuse_names() -> st.SearchStrategy[Script]:
+    """Brokers with SASL that refuse requests with a name, or all."""
+    versions = st.sampled_from((FIRST_FLEXIBLE_VERSION, 0))
+    return st.builds(sasl_broker_that_refuses_names, from_version=versions)
+
+
+def secured_rebootstrapping(listener: str, *, pieces: int = 1) -> Script:
+    """Return a script of a broker that answers requests with room for ids with REBOOTSTRAP_REQUIRED until it heals."""
+    script = rebootstrapping(pieces=pieces, from_version=FIRST_VERSION_WITH_CLUSTER_CHECK)
+    return secured(script, listener)
+
+
+def secured_brokers_that_demand_rebootstrapping(listener: str) -> st.SearchStrategy[Script]:
+    """Brokers with `secured_rebootstrapping`, whose response comes in one piece or more."""
+    return st.builds(secured_rebootstrapping, st.just(listener), pieces=st.integers(1, 3))
+
+
+def sasl_nonsense(answer: Answer, *, after_authentication: bool = False) -> Script:
+    """Return a script of a broker with SASL that gives a senseless response.
+
+    Args:
+        answer: the response.
+        after_authentication: whether the first request of each connection is answered well; a client that asks once works.
+    """
+    answers = (Answer(), answer) if after_authentication else (answer,)
+    return one_node(*answers, timeout_ms=FAILURE_MS, listener=SASL_PLAINTEXT)
+
+
+def sasl_brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
+    """Brokers with SASL whose first or second response to ApiVersions on a connection makes no sense."""
+    return st.builds(sasl_nonsense, nonsense_answers(), after_authentication=st.booleans())
+
+
+def tls_nonsense(answer: Answer) -> Script:
+    """Return a script of a broker with TLS that gives a senseless response."""
+    return one_node(answer, timeout_ms=FAILURE_MS, listener=SSL)
+
+
+def tls_brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
+    """Brokers with TLS whose response to ApiVersions makes no sense."""
+    return nonsense_answers().map(tls_nonsense)

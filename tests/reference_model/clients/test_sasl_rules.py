@@ -1,0 +1,106 @@
+"""The oracle for clients with SASL, which may ask for versions twice, and the model client that does so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fixtures.under_test.in_memory_client import play_in_memory
+from reference_model.clients.client_errors import BrokerError
+from reference_model.clients.model_client import ModelClient
+from reference_model.clients.network import Address
+from reference_model.clients.oracle import begins_below, forbidden_moves
+from reference_model.clients.recording import Recording, SeenRequest
+from reference_model.clients.script import Answer, Script
+from reference_model.listeners import SASL_PLAINTEXT
+from tests.reference_model.clients.recordings import asked, listing, recorded, sent
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.startup_messages import SASL_HANDSHAKE
+
+SASL = Script(listener=SASL_PLAINTEXT, timeout_ms=8000)
+NAMED = "KIP-511.client-named-under-sasl"
+UNNAMED_TABLE = listing((3, 0, 12), (18, 0, 2))
+
+
+def steps(at_ms: int = 1) -> tuple[SeenRequest, ...]:
+    """Return the two requests of SASL."""
+    return (
+        sent(1, api_key=SASL_HANDSHAKE_KEY, at_ms=at_ms),
+        sent(2, api_key=SASL_AUTHENTICATE_KEY, at_ms=at_ms),
+    )
+
+
+def with_sasl(*requests: SeenRequest, **others: Any) -> Recording:
+    """Return a recording of a client with SASL."""
+    return recorded(*requests, script=SASL, **others)
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        pytest.param(
+            with_sasl(asked(0), *steps(), asked(4, at_ms=2), sent(12, at_ms=3)), id="as-java-does"
+        ),
+        pytest.param(with_sasl(asked(4), *steps(), sent(12, at_ms=2)), id="named-before"),
+        pytest.param(with_sasl(asked(0), *steps()), id="nothing-after-authentication"),
+        pytest.param(
+            with_sasl(asked(0, UNNAMED_TABLE), *steps(), sent(12, at_ms=2)),
+            id="broker-takes-no-names",
+        ),
+        pytest.param(
+            with_sasl(asked(0, Answer(cut_to=3)), *steps(), sent(12, at_ms=2)), id="no-table"
+        ),
+    ],
+)
+def test_client_with_sasl_is_allowed(recording: Recording) -> None:
+    """The first request for versions may have version 0 if another one follows, and the name may come first."""
+    assert forbidden_moves(recording) == ()
+
+
+def test_client_that_never_names_itself_is_found_once() -> None:
+    """The first request after authentication is the one that needed a name before it."""
+    recording = with_sasl(asked(0), *steps(), sent(12, at_ms=2), sent(12, at_ms=3))
+    (move,) = forbidden_moves(recording)
+    assert (move.clause, move.request) == (NAMED, 3)
+    assert str(move) == (
+        "Metadata v12 on connection 0 was sent after authentication "
+        "although no ApiVersions request had named the software"
+    )
+
+
+@pytest.mark.parametrize(
+    ("requests", "is_found"),
+    [
+        pytest.param((asked(0), *steps(), asked(4, at_ms=2)), False, id="v0-and-then-newest"),
+        pytest.param((asked(4), *steps(), asked(0, at_ms=2)), False, id="newest-and-then-v0"),
+        pytest.param((asked(4), *steps()), False, id="newest-once"),
+        pytest.param((asked(0), *steps()), False, id="v0-once-is-another-clause"),
+        pytest.param((asked(0), *steps(), asked(3, at_ms=2)), True, id="v0-and-then-older"),
+        pytest.param((asked(3), *steps()), True, id="older-once"),
+        pytest.param((asked(0), asked(4, at_ms=1), *steps(2)), False, id="asked-twice-before"),
+    ],
+)
+def test_first_version_with_sasl_is_the_newest(
+    requests: tuple[SeenRequest, ...], is_found: bool
+) -> None:
+    """Either of the first requests before and after authentication has to have the newest version."""
+    assert bool(begins_below(with_sasl(*requests), newest=4)) is is_found
+
+
+def test_model_client_asks_before_and_after_authentication() -> None:
+    """It asks in v0, authenticates, and asks in its newest version, on each connection."""
+    play = play_in_memory(SASL)
+    assert play.result.outcome == "ok"
+    seen = [(each.api_key, each.api_version) for each in play.recording.requests]
+    assert seen == 2 * [(18, 0), (17, 1), (36, 2), (18, 5), (3, 13)]
+
+
+def test_error_of_the_handshake_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that does not know the mechanism refuses the client."""
+    client = ModelClient(network=None, bootstrap=Address("", 0))  # type: ignore[arg-type]
+    response = bytes(4) + bytes.fromhex("0021 00000000")
+    monkeypatch.setattr(client, "version_of", lambda link, api_key: 1)
+    monkeypatch.setattr(client, "exchange", lambda *_: response)
+    with pytest.raises(BrokerError, match="SASL: the broker responded with error 33"):
+        client.sasl_step(None, SASL_HANDSHAKE.api_key, mechanism="PLAIN")  # type: ignore[arg-type]

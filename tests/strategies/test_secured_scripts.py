@@ -1,0 +1,77 @@
+"""Scripts with SASL and TLS: the steps of SASL come on top, and the rare ones are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reference_model.clients import script as scripts
+from reference_model.clients.script import Answer, Script
+from reference_model.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
+from strategies.broker_scripts import broker_up_to
+from strategies.connection_scripts import brokers_that_close, closing_broker
+from strategies.secured_scripts import (
+    sasl_broker_that_refuses_names,
+    sasl_brokers_that_name_their_range,
+    sasl_brokers_that_refuse_names,
+    sasl_brokers_that_talk_nonsense,
+    secured,
+    secured_brokers_that_demand_rebootstrapping,
+    secured_rebootstrapping,
+    tls_brokers_that_talk_nonsense,
+)
+from tests.strategies.search import find_any
+
+EVERY_SCRIPT = st.one_of(
+    sasl_brokers_that_name_their_range(),
+    sasl_brokers_that_refuse_names(),
+    sasl_brokers_that_talk_nonsense(),
+    tls_brokers_that_talk_nonsense(),
+    secured_brokers_that_demand_rebootstrapping(SSL),
+    brokers_that_close().map(secured),
+)
+
+
+@given(script=EVERY_SCRIPT)
+def test_script_is_read_back(script: Script) -> None:
+    """Each script has a listener with security, and its text evaluates to it."""
+    assert script.listener != PLAINTEXT
+    assert eval(repr(script), vars(scripts)) == script
+
+
+def test_steps_of_sasl_are_not_counted() -> None:
+    """A connection serves as many other requests as without SASL; TLS changes nothing but the listener."""
+    plain = closing_broker(2)
+    sasl, tls = secured(plain), secured(plain, SSL)
+    assert [each.nodes[0].connections[0].closes_after for each in (plain, sasl, tls)] == [2, 4, 2]
+    assert (plain.ends_after, sasl.ends_after, tls.ends_after) == (7, 21, 7)
+    assert secured(broker_up_to(2)).ends_after is None
+
+
+@pytest.mark.parametrize(
+    ("strategy", "extreme"),
+    [
+        (sasl_brokers_that_name_their_range(), lambda s: s == secured(broker_up_to(4))),
+        (
+            sasl_brokers_that_refuse_names(),
+            lambda s: s == sasl_broker_that_refuses_names(from_version=0),
+        ),
+        (
+            sasl_brokers_that_talk_nonsense(),
+            lambda s: s.nodes[0].connections[0].answers[0] == Answer(),
+        ),
+        (sasl_brokers_that_talk_nonsense(), lambda s: len(s.nodes[0].connections[0].answers) == 1),
+        (
+            secured_brokers_that_demand_rebootstrapping(SASL_PLAINTEXT),
+            lambda s: s == secured_rebootstrapping(SASL_PLAINTEXT, pieces=3),
+        ),
+    ],
+)
+def test_extreme_is_drawn(
+    strategy: st.SearchStrategy[Script], extreme: Callable[[Script], bool]
+) -> None:
+    """The rare scripts are drawn."""
+    assert find_any(strategy, extreme)
