@@ -33,6 +33,9 @@ FAILURE_MS = 3000
 ENOUGH_RESPONSES = 5
 """How many responses a client gets if it is of interest what it does after its first success."""
 
+LONGEST_DELAY_MS = 1000
+"""How long a correct but slow broker takes for a response at most."""
+
 NEWEST_METADATA = next(high for key, _, high in healthy_ranges() if key == METADATA_KEY)
 FIRST_PRIVATE_KEY = 10_000
 """From here on API keys are private to an implementation."""
@@ -173,10 +176,14 @@ def refusal_with_metadata(newest: int, metadata: int, *, base: str = "empty") ->
 def flexible_brokers() -> st.SearchStrategy[Script]:
     """Brokers that support a flexible version at least; some are slow, write in pieces, or throttle."""
     answers = st.builds(
-        Answer,
-        pieces=st.integers(1, 5),
-        delay_ms=st.integers(0, 100),
-        throttle_time_ms=st.integers(0, 300),
+        lambda pieces, delay_ms, throttle_time_ms: Answer(
+            pieces=pieces,
+            delay_ms=min(delay_ms, LONGEST_DELAY_MS // pieces),
+            throttle_time_ms=throttle_time_ms,
+        ),
+        st.integers(1, 5),
+        st.integers(0, 500),
+        st.integers(0, 300),
     )
     connections = st.builds(
         ConnectionScript,

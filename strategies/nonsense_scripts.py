@@ -38,6 +38,7 @@ HEALS_AFTER_CONNECTIONS = 2
 """A client that comes only when the broker is healthy shows nothing; Java may need so long to start on a busy machine."""
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
+DAYS_MS = 1_000_000_000
 _KEYS = tuple(key for key, _, _ in healthy_ranges())
 
 
@@ -112,6 +113,56 @@ def odd_tables() -> st.SearchStrategy[Answer]:
     return tables.map(lambda table: Answer(table=table))
 
 
+DUPLICATE_TAG = bytes.fromhex("02 0a0161 0a0161")
+_SIX_BYTES = bytes.fromhex("808080808001")
+_ODD_TAG_SECTIONS = (
+    DUPLICATE_TAG,
+    bytes.fromhex("02 0b0161 0a0161"),
+    # More fields, and more bytes, than follow.
+    bytes.fromhex("05 0a0161"),
+    bytes.fromhex("01 0a7f61"),
+    bytes.fromhex("01 0affffffff0f61"),
+    # Fields that clients know: of a wrong size, or with a senseless count inside.
+    bytes.fromhex("01 000105"),
+    bytes.fromhex("01 0005ffffffff0f"),
+    bytes.fromhex("01 010400000000"),
+    bytes.fromhex("01 0200"),
+    bytes.fromhex("01 03020101"),
+    b"",
+)
+
+
+def odd_tag_sections() -> st.SearchStrategy[Answer]:
+    """Healthy tables with a tag section that is duplicate, descending, overrun, of a wrong size or oddly counted."""
+    # A count of no fields in more bytes than it needs, in one too many, and one that never ends.
+    counts = st.sampled_from((b"\x80\0", bytes(4 * [0x80]) + b"\0", _SIX_BYTES, b"\xff" * 10))
+    sections = st.sampled_from(_ODD_TAG_SECTIONS) | counts | st.binary(max_size=12)
+    return sections.map(lambda section: Answer(tag_section=section))
+
+
+def odd_counts() -> st.SearchStrategy[Answer]:
+    """Tables whose count is negative, or is written in more bytes than it needs or may have."""
+    negative = st.sampled_from((-2, INT32_MIN)).map(lambda count: Table(claimed_count=count))
+    in_bytes = st.sampled_from(
+        (b"\xce\x80\0", b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x7f", _SIX_BYTES, b"\x80")
+    )
+    return (negative | in_bytes.map(lambda count: Table(count_bytes=count))).map(
+        lambda table: Answer(table=table)
+    )
+
+
+def odd_throttle_times() -> st.SearchStrategy[Answer]:
+    """Healthy tables with a negative throttle time, or one of days."""
+    times = st.sampled_from((-1, INT32_MIN, DAYS_MS, INT32_MAX))
+    return times.map(lambda time: Answer(throttle_time_ms=time))
+
+
+def repeated_answers() -> st.SearchStrategy[Answer]:
+    """Healthy tables and refusals that come two or three times."""
+    kinds = st.sampled_from((Answer(), Answer(error_code=35, table=ITSELF, layout=0)))
+    return st.builds(replace, kinds, copies=st.integers(2, 3))
+
+
 def misaddressed_answers() -> st.SearchStrategy[Answer]:
     """Healthy tables that the client cannot find: with another correlation id, or a tag section in the header."""
     shifts = st.sampled_from((1, -1, INT32_MAX)) | st.integers(1, 1000)
@@ -147,6 +198,10 @@ def nonsense_answers() -> st.SearchStrategy[Answer]:
         as_one(misaddressed_answers()),
         as_one(misframed_answers()),
         as_one(odd_tables()),
+        as_one(odd_tag_sections()),
+        as_one(odd_counts()),
+        as_one(odd_throttle_times()),
+        as_one(repeated_answers()),
         as_one(other_errors()),
     )
 
@@ -156,9 +211,20 @@ def talking_nonsense(answer: Answer) -> Script:
     return one_node(answer, timeout_ms=FAILURE_MS)
 
 
+def unasked_response(unasked: Answer) -> Script:
+    """Return a script of a healthy broker that sends a response before any request."""
+    return all_connections(ConnectionScript(unasked=unasked), timeout_ms=FAILURE_MS)
+
+
 def brokers_that_talk_nonsense() -> st.SearchStrategy[Script]:
-    """Brokers with `nonsense_answers`, and some that are slow or throttle as well."""
-    return nonsense_answers().map(talking_nonsense)
+    """Brokers with `nonsense_answers`, or that send a response before any request."""
+    early = st.builds(
+        Answer,
+        table=st.sampled_from((HEALTHY, EMPTY)),
+        correlation_shift=st.integers(0, 2),
+        copies=st.integers(1, 2),
+    )
+    return nonsense_answers().map(talking_nonsense) | early.map(unasked_response)
 
 
 def healing(answer: Answer) -> Script:
@@ -190,7 +256,9 @@ def brokers_that_heal() -> st.SearchStrategy[Script]:
         )
     )
     closed = st.just(healing_connections(ConnectionScript(on_open="close")))
-    return (ends | as_one(nonsense_answers())).map(healing) | closed
+    # A client may keep to a throttle time of days.
+    answers = nonsense_answers().filter(lambda answer: answer.throttle_time_ms < DAYS_MS)
+    return (ends | as_one(answers)).map(healing) | closed
 
 
 def without_answer(
@@ -212,10 +280,11 @@ def without_answer(
 
 
 def brokers_before_api_versions() -> st.SearchStrategy[Script]:
-    """Brokers that close, reset or stay silent: on every connection, on ApiVersions, or on its newer versions."""
+    """Brokers that close, reset or stay silent, on every connection, on ApiVersions, or on its newer versions; or that answer it only after the next request."""
     actions = st.sampled_from(("close", "reset", "silence"))
     return st.one_of(
         st.builds(without_answer, actions),
         st.builds(without_answer, on_open=st.sampled_from(("close", "silence"))),
         st.builds(without_answer, actions, newest=old_versions()),
+        st.just(talking_nonsense(Answer(held_back=True))),
     )

@@ -81,6 +81,7 @@ def test_request_has_the_layout_of_its_version(client: ClientUnderTest, script: 
 @example(script=broker_up_to(4))
 @example(script=broker_up_to(3))
 @example(script=one_node(Answer(pieces=5, delay_ms=10), timeout_ms=SUCCESS_MS))
+@example(script=one_node(Answer(pieces=2, delay_ms=400), timeout_ms=SUCCESS_MS))
 def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Script) -> None:
     """A client that got a table in a flexible version, with a response header without tags, works."""
     with played(client, script) as play:

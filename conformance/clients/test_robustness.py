@@ -18,6 +18,7 @@ from conformance.assertions.client_moves import (
 from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,
+    DUPLICATE_TAG,
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
@@ -25,6 +26,7 @@ from strategies.nonsense_scripts import (
     healing,
     refused_for_name,
     talking_nonsense,
+    unasked_response,
     without_answer,
 )
 from wire.error_codes import ErrorCode
@@ -56,6 +58,7 @@ def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> No
 @example(script=without_answer("silence"))
 @example(script=without_answer(on_open="close"))
 @example(script=without_answer("close", newest=0))
+@example(script=talking_nonsense(Answer(held_back=True)))
 def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets no response to ApiVersions ends within its time, without a flood of requests."""
     with played(client, script) as play:
@@ -77,6 +80,13 @@ def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script:
 @example(script=talking_nonsense(Answer(error_code=-1, table=HEALTHY)))
 @example(script=talking_nonsense(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
 @example(script=talking_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
+@example(script=talking_nonsense(Answer(throttle_time_ms=-1)))
+@example(script=talking_nonsense(Answer(throttle_time_ms=2**31 - 1)))
+@example(script=talking_nonsense(Answer(tag_section=DUPLICATE_TAG)))
+@example(script=talking_nonsense(Answer(tag_section=bytes.fromhex("01 0affffffff0f61"))))
+@example(script=talking_nonsense(Answer(table=Table(claimed_count=-2))))
+@example(script=talking_nonsense(Answer(copies=2)))
+@example(script=unasked_response(Answer(correlation_shift=1)))
 def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
     """A client that gets nonsense for a table is not aborted, keeps its memory small, and sends no flood."""
     with played(client, script) as play:

@@ -36,7 +36,8 @@ def answer_bytes(answer: Answer, *, api_version: int, correlation_id: int) -> by
     body = _body(answer, api_version) if answer.body is None else answer.body
     header = ((correlation_id + answer.correlation_shift) % _UINT32_VALUES).to_bytes(4)
     header += _NO_TAGS if answer.flexible_header else b""
-    return encode_frame(header + body[: answer.cut_to] + answer.trailing, size=answer.claimed_size)
+    payload = header + body[: answer.cut_to] + answer.trailing
+    return encode_frame(payload, size=answer.claimed_size) * answer.copies
 
 
 @functools.lru_cache(maxsize=64)
@@ -58,7 +59,10 @@ def _body(answer: Answer, api_version: int) -> bytes:
         ),
         unknown_tagged_fields=tuple(TaggedField(tag, data) for tag, data in answer.unknown_tags),
     )
-    return encode(response, version=version, raw={"api_keys": _table(answer.table, version)})
+    body = encode(response, version=version, raw={"api_keys": _table(answer.table, version)})
+    if answer.tag_section is None or version < FIRST_FLEXIBLE_VERSION:
+        return body
+    return body.removesuffix(_NO_TAGS) + answer.tag_section
 
 
 def _table(table: Table, version: int) -> bytes:
@@ -67,7 +71,9 @@ def _table(table: Table, version: int) -> bytes:
     count = None if table.null else len(entries)
     if table.claimed_count is not None:
         count = table.claimed_count
-    return _count(count, is_compact=is_compact) + b"".join(
+    is_replaced = is_compact and table.count_bytes is not None
+    written = table.count_bytes if is_replaced else _count(count, is_compact=is_compact)
+    return (written or b"") + b"".join(
         encode(ApiVersion(api_key=key, min_version=low, max_version=high), version=version)
         for key, low, high in entries
     )

@@ -86,6 +86,7 @@ class Table(_ShortRepr):
         descending: whether the entries are written from the highest key to the lowest.
         null: whether a null array is written instead of the entries.
         claimed_count: the count that is written, if it is not the number of entries; -1 is that of a null array.
+        count_bytes: bytes that are written instead of the count, in flexible versions.
     """
 
     base: str = "healthy"
@@ -96,6 +97,7 @@ class Table(_ShortRepr):
     descending: bool = False
     null: bool = False
     claimed_count: int | None = None
+    count_bytes: bytes | None = None
 
     @property
     def entries(self) -> tuple[Range, ...]:
@@ -111,8 +113,9 @@ class Table(_ShortRepr):
 
     @property
     def is_readable(self) -> bool:
-        """Whether the array is well-formed: not null, and as long as its count says."""
-        return not self.null and self.claimed_count in (None, len(self.entries))
+        """Whether the array is well-formed: not null, as long as its count says, and with a count in its usual form."""
+        is_counted = self.claimed_count in (None, len(self.entries)) and self.count_bytes is None
+        return not self.null and is_counted
 
     def ranges_of(self, api_key: int) -> tuple[tuple[int, int], ...]:
         """Return the range of each entry for an API, in their order."""
@@ -140,6 +143,8 @@ class Answer(_ShortRepr):
         finalized_features: name, highest and lowest level of each finalized feature.
         finalized_features_epoch: their epoch; -1 leaves it out.
         unknown_tags: tag and bytes of tagged fields that no client knows, in flexible versions.
+        tag_section: bytes that are written instead of the tag section, in flexible versions; for answers without
+            features and tagged fields.
         flexible_header: whether the response header is v1, that is, has a tag section. Every correct one is v0.
         correlation_shift: added to the request's correlation id.
         body: bytes that are written instead of the body.
@@ -150,6 +155,8 @@ class Answer(_ShortRepr):
         delay_ms: the wait before each piece.
         then: what happens to the connection after the response: "stay", "close" or "reset".
         from_version: the first version of ApiVersions that is answered so; an older one gets a healthy answer.
+        copies: how many times the frame is sent.
+        held_back: whether the response is sent only after that to the next request on the connection.
     """
 
     action: Literal["answer", "close", "reset", "silence"] = "answer"
@@ -161,6 +168,7 @@ class Answer(_ShortRepr):
     finalized_features: tuple[tuple[str, int, int], ...] = ()
     finalized_features_epoch: int = -1
     unknown_tags: tuple[tuple[int, bytes], ...] = ()
+    tag_section: bytes | None = None
     flexible_header: bool = False
     correlation_shift: int = 0
     body: bytes | None = None
@@ -171,6 +179,8 @@ class Answer(_ShortRepr):
     delay_ms: int = 0
     then: Literal["stay", "close", "reset"] = "stay"
     from_version: int = 0
+    copies: int = 1
+    held_back: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -184,6 +194,7 @@ class ConnectionScript(_ShortRepr):
             broker does: UNSUPPORTED_VERSION in the layout of v0, with its range of ApiVersions. Such a request gets none
             of the `answers`.
         refusal: what a version above the newest one gets instead; None for the refusal of a correct broker.
+        unasked: a response in the layout of v0, with correlation id 0, that is sent before any request; None for none.
         answers: what is done with the first other ApiVersions request, the second and so on; the last one repeats.
         closes_after: after how many responses to other requests the broker closes the connection; None for never.
         cluster_id: the cluster id in Metadata responses on this connection.
@@ -195,6 +206,7 @@ class ConnectionScript(_ShortRepr):
     on_open: Literal["serve", "close", "silence"] = "serve"
     newest_version: int = NEWEST_VERSION
     refusal: Answer | None = None
+    unasked: Answer | None = None
     answers: tuple[Answer, ...] = (Answer(),)
     closes_after: int | None = None
     cluster_id: str = CLUSTER_ID

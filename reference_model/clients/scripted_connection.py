@@ -69,21 +69,28 @@ class Answered:
     Attributes:
         request: the request, without its response.
         connection: its connection.
-        pieces: the bytes of the response, each with the time at which they are written.
+        pieces: the bytes of the response, each with the time at which they are written; those of a response that is held
+            back are added later.
         is_unknown: whether the connection is closed because no scripted broker can answer the request.
     """
 
     request: SeenRequest
     connection: ScriptedConnection
-    pieces: tuple[tuple[int, bytes], ...]
+    pieces: list[tuple[int, bytes]]
     is_unknown: bool
 
     def seen_until(self, end_ms: int) -> SeenRequest:
         """Return the request with the bytes that were written before the end of the play and of its connection."""
         closed_ms = self.connection.seen.closed_ms
         until_ms = end_ms if closed_ms is None else min(end_ms, closed_ms)
-        written = (data for at_ms, data in self.pieces if at_ms <= until_ms)
-        return dataclasses.replace(self.request, response=b"".join(written))
+        written = [(at_ms, data) for at_ms, data in self.pieces if at_ms <= until_ms]
+        answer = self.request.answer
+        is_late = written and answer is not None and answer.held_back
+        return dataclasses.replace(
+            self.request,
+            response=b"".join(data for _, data in written),
+            answered_ms=written[-1][0] if is_late else None,
+        )
 
 
 class ScriptedConnection:
@@ -126,6 +133,11 @@ class ScriptedConnection:
         self._is_silent = script.on_open == "silence"
         self._is_authenticated = not needs_sasl
         self._token_is_bare = False
+        self._held: tuple[list[Write], list[tuple[int, bytes]]] | None = None
+        if script.unasked is not None and script.on_open == "serve":
+            frame = answer_bytes(script.unasked, api_version=0, correlation_id=0)
+            self.opening = _in_pieces(frame, script.unasked)
+            self._schedule(self.opening, seen.opened_ms)
         if script.on_open == "close":
             self.opening = [Write(then="close")]
             self._ends("broker", seen.opened_ms)
@@ -177,7 +189,7 @@ class ScriptedConnection:
         """Whether nothing more is answered: the connection is silent, or its end is already decided."""
         return self._is_silent or self.seen.closed_ms is not None
 
-    def _schedule(self, writes: list[Write], now_ms: int) -> tuple[tuple[int, bytes], ...]:
+    def _schedule(self, writes: list[Write], now_ms: int) -> list[tuple[int, bytes]]:
         """Return the bytes of the writes, each with its time, and note whether the last one ends the connection."""
         at_ms = max(self._writes_until_ms, now_ms)
         pieces = []
@@ -187,7 +199,7 @@ class ScriptedConnection:
             if write.then != "stay":
                 self._ends("broker", at_ms)
         self._writes_until_ms = at_ms
-        return tuple(pieces)
+        return pieces
 
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
         request = read_request(payload, connection=self.seen.number, at_ms=now_ms)
@@ -222,8 +234,22 @@ class ScriptedConnection:
             is_unknown = self._lists(request) and request.api_version >= 0
             request = dataclasses.replace(request, is_served=False)
             writes = [Write(then="close")]
-        pieces = self._schedule(writes, now_ms)
+        return self._write(request, writes, now_ms, is_unknown=is_unknown)
+
+    def _write(
+        self, request: SeenRequest, writes: list[Write], now_ms: int, *, is_unknown: bool
+    ) -> list[Write]:
+        """Record a request; return its writes, and after them those of the one before, if they were held back."""
+        held, self._held = self._held, None
+        is_held = request.answer is not None and request.answer.held_back and not self._is_mute
+        pieces = [] if is_held else self._schedule(writes, now_ms)
         self._see(Answered(request=request, connection=self, pieces=pieces, is_unknown=is_unknown))
+        if is_held:
+            self._held, writes = (writes, pieces), []
+        if held is not None:
+            late_writes, late_pieces = held
+            late_pieces += self._schedule(late_writes, now_ms)
+            writes = [*writes, *late_writes]
         return writes
 
     def _answer_api_versions(self, request: SeenRequest) -> tuple[SeenRequest, list[Write]]:

@@ -68,6 +68,8 @@ from strategies.connection_scripts import (
     two_old_nodes,
 )
 from strategies.nonsense_scripts import (
+    DAYS_MS,
+    DUPLICATE_TAG,
     RECOVERY_MS,
     brokers_before_api_versions,
     brokers_that_heal,
@@ -140,6 +142,7 @@ def test_broker_that_heals_lets_no_client_wait(script: Script) -> None:
     """Until it heals, a broker leaves no connection open: a client may rightly wait there, or keep the table."""
     (connection,) = script.nodes[0].connections
     for answer in connection.answers:
+        assert answer.throttle_time_ms < DAYS_MS
         closes = answer.action in ("close", "reset") or answer.then != "stay"
         assert closes or connection.on_open == "close"
 
@@ -207,6 +210,9 @@ def first(script: Script) -> Answer:
         (brokers_that_change, lambda s: len(s.nodes) == 2),
         (brokers_that_change, lambda s: s == downgraded_broker(1)),
         (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
+        (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
+        (flexible_brokers, lambda s: first(s).delay_ms > 400),
+        (brokers_before_api_versions, lambda s: first(s).held_back),
         (brokers_before_api_versions, lambda s: first(s).action == "silence"),
         (brokers_before_api_versions, lambda s: first(s).action == "reset"),
         (brokers_before_api_versions, lambda s: s.nodes[0].connections[0].on_open == "silence"),
@@ -258,6 +264,15 @@ def test_extreme_is_drawn(
         lambda answer: answer.error_code == 129,
         lambda answer: answer.error_code == 137,
         lambda answer: answer.error_code == 32767,
+        lambda answer: answer.throttle_time_ms == -(2**31),
+        lambda answer: answer.throttle_time_ms == 2**31 - 1,
+        lambda answer: answer.tag_section == DUPLICATE_TAG,
+        lambda answer: answer.tag_section == b"",
+        lambda answer: answer.tag_section is not None and len(answer.tag_section) == 10,
+        lambda answer: answer.table.claimed_count == -2,
+        lambda answer: answer.table.claimed_count == -(2**31),
+        lambda answer: len(answer.table.count_bytes or b"") == 6,
+        lambda answer: answer.copies == 3 and answer.error_code == 35,
     ],
 )
 def test_nonsense_of_every_kind_is_drawn(extreme: Callable[[Answer], bool]) -> None:

@@ -296,7 +296,9 @@ def unknown_tags_are_refused(
 # KIP-35.client-survives-old-broker
 
 
-@fault(ModelClient.next_frame, "KIP-35.client-survives-old-broker")
+@fault(
+    ModelClient.next_frame, "KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense"
+)
 def silence_hangs_the_process(
     client: ModelClient, decide: Callable[[Link], bytes], link: Link
 ) -> bytes:

@@ -15,6 +15,8 @@ from wire.codec import decode_prefix
 from wire.error_codes import ErrorCode
 from wire.headers import ResponseHeader
 
+LEAST_PATIENCE_MS = 450
+
 AfterRefusal = Callable[[Link, int, bytes], int]
 Decoded = Callable[[Link, int, bytes], ApiVersionsResponse]
 NamedRange = Callable[[Link, bytes], Range | None]
@@ -305,6 +307,14 @@ def header_of_older_versions_is_read_as_flexible_for_nodes(
     """Reads tagged fields before the body of ApiVersions v3 and v4 on connections to discovered nodes."""
     is_misread = link.node is not None and version in (3, 4)
     return _after_flexible_header(response) if is_misread else decide(link, version, response)
+
+
+@fault(ModelClient.patience_ms, "KIP-511.client-reads-fixed-header")
+def slow_responses_are_given_up(
+    client: ModelClient, decide: Callable[[Link], int], link: Link
+) -> int:
+    """Waits less than half a second for a response, though it may come in slow pieces."""
+    return min(decide(link), LEAST_PATIENCE_MS)
 
 
 # KIP-511.client-begins-with-newest

@@ -147,3 +147,29 @@ def test_entries_keep_their_order_and_their_values() -> None:
 def test_frame_is_as_wrong_as_the_script_says(answer: Answer, wanted: str) -> None:
     """Bodies of bytes, cuts, trailing bytes, sizes, headers and correlation ids are written literally."""
     assert frame_of(answer, 0) == bytes.fromhex(wanted)
+
+
+@pytest.mark.parametrize(
+    ("answer", "version", "wanted"),
+    [
+        (Answer(table=EMPTY, tag_section=b"\x80\0"), 3, f"{ID} 0000 01 00000000 8000"),
+        (Answer(table=EMPTY, tag_section=b"\x80\0"), 2, f"{ID} 0000 00000000 00000000"),
+        (Answer(table=Table(base="empty", count_bytes=b"\x80")), 4, f"{ID} 0000 80 00000000 00"),
+        (Answer(table=Table(base="empty", count_bytes=b"")), 4, f"{ID} 0000 00000000 00"),
+        (Answer(table=Table(base="empty", count_bytes=b"\x80")), 0, f"{ID} 0000 00000000"),
+        (Answer(table=Table(base="empty", claimed_count=-2)), 0, f"{ID} 0000 fffffffe"),
+        (
+            Answer(table=Table(base="empty", claimed_count=-(2**31))),
+            3,
+            f"{ID} 0000 8180808008 00000000 00",
+        ),
+    ],
+)
+def test_odd_parts_are_written_as_they_are(answer: Answer, version: int, wanted: str) -> None:
+    """The bytes of tag sections and compact counts are free, and counts may be negative; older versions have neither."""
+    assert hex_of(answer, version) == wanted.replace(" ", "")
+
+
+def test_answer_is_repeated() -> None:
+    """Each copy is a frame of its own."""
+    assert frame_of(Answer(copies=3), 3) == 3 * frame_of(Answer(), 3)

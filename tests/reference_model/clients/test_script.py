@@ -63,6 +63,7 @@ def test_entries_are_written_in_order(
         (Table(base="itself", claimed_count=1), True),
         (Table(base="itself", claimed_count=2), False),
         (Table(null=True), False),
+        (Table(base="itself", count_bytes=b"\x02"), False),
     ],
 )
 def test_table_is_readable_if_it_is_what_it_claims(table: Table, readable: bool) -> None:

@@ -422,6 +422,40 @@ def test_ids_of_another_broker_get_rebootstrap_required(
         assert told(network.send(about_versions(5, body=body))[0], 5)[0] == code
 
 
+def test_unasked_response_opens_the_connection() -> None:
+    """It is in the layout of v0; requests are answered as if it had not come."""
+    unasked = Answer(table=ITSELF, correlation_shift=3, pieces=2)
+    network = Network(all_connections(ConnectionScript(unasked=unasked)))
+    opening = network.connection.opening
+    frame = b"".join(write.data for write in opening)
+    assert len(opening) == 2
+    assert ids([Write(data=frame)]) == [3]
+    assert told(Write(data=frame), 0) == (0, [(18, 0, 5)])
+    assert ids(network.send(about_versions(3))) == [7]
+    closed = all_connections(ConnectionScript(unasked=unasked, on_open="close"))
+    assert Network(closed).connection.opening == CLOSES
+
+
+def test_held_back_response_comes_after_the_next_one() -> None:
+    """Its time is that at which it was written; without another request it is never sent."""
+    network = Network(one_node(Answer(held_back=True), Answer()))
+    assert network.send(about_versions(3, id_=1), now_ms=5) == []
+    assert [each.response for each in network.seen()] == [b""]
+    assert ids(network.send(metadata(3, id_=2), now_ms=9)) == [2, 1]
+    held, other_one = network.seen()
+    assert (held.answered_ms, other_one.answered_ms) == (9, None)
+    assert held.response[4:8] == bytes([0, 0, 0, 1])
+    assert ids(network.send(about_versions(3, id_=3), now_ms=10)) == [3]
+
+
+def test_response_that_is_held_back_twice_is_released_once() -> None:
+    """The second one is held back in its turn."""
+    network = Network(one_node(Answer(held_back=True)))
+    assert network.send(about_versions(3, id_=1)) == []
+    assert ids(network.send(about_versions(3, id_=2))) == [1]
+    assert ids(network.send(metadata(3, id_=3))) == [3, 2]
+
+
 def test_answer_may_begin_with_a_version() -> None:
     """Requests below the version of an answer get the healthy one."""
     network = Network(one_node(Answer(error_code=42, from_version=3)))
