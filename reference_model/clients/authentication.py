@@ -36,7 +36,7 @@ class Authentication(Negotiation):
 
     def table_before_authentication(self, link: Link) -> Mapping[int, Range]:
         """Ask for the table from which the versions of the SASL requests are chosen."""
-        return self.table_from(link, VERSION_BEFORE_AUTHENTICATION)
+        return self._table_from(link, VERSION_BEFORE_AUTHENTICATION)
 
     def table_to_keep(self, link: Link) -> Mapping[int, Range] | None:
         """Return the table that is kept after authentication: none, so that the broker is asked again."""

@@ -99,9 +99,9 @@ class Negotiation(ClientConnections):
         Raises:
             ClientError: it has none that this client understands.
         """
-        return self.table_from(link, self.first_version(link))
+        return self._table_from(link, self.first_version(link))
 
-    def table_from(self, link: Link, version: int) -> Mapping[int, Range]:
+    def _table_from(self, link: Link, version: int) -> Mapping[int, Range]:
         """Ask a broker for its table, in an older version each time that one is refused.
 
         Raises:
