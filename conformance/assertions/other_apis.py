@@ -180,11 +180,14 @@ def ask_anyhow(broker: Broker, request: Request) -> Exchange:
     return exchange
 
 
-@functools.lru_cache(maxsize=8)
-def _found_served(broker: Broker) -> dict[Item, Exchange | None]:
-    """Return what `check_served` found of each version that it requested last, for `check_supported` to use once.
+NOT_SERVED, REFUSED = "not served", "refused"
 
-    It is the exchange of a version that is supported, and None for one that is not served.
+
+@functools.lru_cache(maxsize=8)
+def _found_served(broker: Broker) -> dict[Item, Exchange | str]:
+    """Return what `check_served` found of each version that it requested, for `check_supported`.
+
+    It is the exchange of a version that is supported, else `NOT_SERVED` or, if it is refused in its own layout, `REFUSED`.
     """
     return {}
 
@@ -200,13 +203,10 @@ def check_served(broker: Broker, item: Item) -> Exchange:
         Problem: the version gets no response in its own layout, or closes the connection.
     """
     found = _found_served(broker)
-    # It stays None if the request ends the target.
-    found[item] = None
+    # This remains if the request ends the target.
+    found[item] = NOT_SERVED
     exchange, codes = _served(broker, item)
-    if ErrorCode.UNSUPPORTED_VERSION in codes:
-        del found[item]
-    else:
-        found[item] = exchange
+    found[item] = REFUSED if ErrorCode.UNSUPPORTED_VERSION in codes else exchange
     return exchange
 
 
@@ -218,11 +218,12 @@ def check_supported(broker: Broker, item: Item) -> Exchange:
         UnsatisfiedAssumption: it is not served, which `check_served` judges.
     """
     found = _found_served(broker)
-    if item in found:
-        earlier = found.pop(item)
-        if earlier is None:
-            raise UnsatisfiedAssumption
+    earlier = found.get(item, NOT_SERVED if found else REFUSED)
+    if isinstance(earlier, Exchange):
         return earlier
+    if earlier == NOT_SERVED:
+        # Or `check_served` ended before it: what made it end is not requested again.
+        raise UnsatisfiedAssumption
     try:
         exchange, codes = _served(broker, item)
     except Problem as problem:
