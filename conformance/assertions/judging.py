@@ -263,6 +263,13 @@ def assert_kept(exchange: Exchange, problem: str) -> None:
         raise MalformedAnswer(exchange, problem, fault=Fault.NOT_KEPT)
 
 
+def fate_of(exchange: Exchange) -> str:
+    """Return what became of a request, whatever became of the next one."""
+    if exchange.outcome is not Outcome.ANSWER:
+        return what_it_did(exchange)
+    return f"the target answered with {error_code_of(exchange).name}"
+
+
 def assert_error(exchange: Exchange, expected: ErrorCode) -> None:
     """Fail unless a response has an error code; `ErrorCode.NONE` says that the request has to be served."""
     code = error_code_of(exchange)

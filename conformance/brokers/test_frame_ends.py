@@ -16,7 +16,7 @@ from conformance.assertions.judging import (
     assert_answered,
     assert_error,
     decode_answer,
-    error_code_of,
+    fate_of,
 )
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of, what_it_did
@@ -66,13 +66,6 @@ def assert_closed_without_a_byte(exchange: Exchange) -> None:
     """Fail unless an exchange ended with a close and no bytes before it."""
     assert exchange.outcome is Outcome.CLOSED, summary_of(exchange)
     assert exchange.stray == b"", "the target sent bytes before it closed the connection"
-
-
-def fate_of(exchange: Exchange) -> str:
-    """Return what became of a request, whatever became of the next one."""
-    if exchange.outcome is not Outcome.ANSWER:
-        return what_it_did(exchange)
-    return f"the target answered with {error_code_of(exchange).name}"
 
 
 def largest_frame(broker: Broker) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from conformance.assertions.conversation_runner import has_refused_size
 from conformance.mutation.properties import Property, Values, all_properties
@@ -53,6 +53,14 @@ CUT_CLIENT_ID = frozenset(
 
 Tails = Mapping[str, Callable[[Any], bool]]
 """Conditions on a value of a dimension, by name."""
+
+
+class Pipeline(NamedTuple):
+    """Requests in one write: how many, and how many correlation ids they have."""
+
+    length: int
+    ids: int
+
 
 SASL_KEYS = (SASL_HANDSHAKE_KEY, SASL_AUTHENTICATE_KEY)
 
@@ -160,6 +168,19 @@ DIMENSIONS: Mapping[str, Tails] = MappingProxyType(
             "a frame follows": lambda data: not has_refused_size(_after_frame(data)),
             "a refused size follows": lambda data: has_refused_size(_after_frame(data)),
         },
+        "pipeline": {
+            "40 requests": lambda sent: sent.length >= 40,
+            "equal correlation ids": lambda sent: sent.ids < sent.length,
+        },
+        "requests of a connection": {"at least 50": lambda count: count >= 50},
+        "pause in ms": {
+            "at least 300": lambda value: value >= 300,
+            "at least 3000": lambda value: value >= 3000,
+        },
+        "other connections": {
+            "at least 20": lambda count: count >= 20,
+        },
+        "reset": {"any": bool},
         "write": {
             "a malformed request before others": lambda sent: any(
                 isinstance(each, Request) and each.broken for each in sent[:-1]
@@ -180,6 +201,12 @@ _DIMENSION_OF_PARAMETER: Mapping[str, str] = MappingProxyType(
         "offset": "node id",
         "variant": "cluster id",
         "version": "version",
+        "pauses_ms": "pause in ms",
+        "idle_ms": "pause in ms",
+        "unused": "other connections",
+        "unfinished": "other connections",
+        "served": "other connections",
+        "resets": "reset",
         "versions": "version",
     }
 )
@@ -274,6 +301,7 @@ def _tails_in(examples: Iterable[Values]) -> set[tuple[str, str]]:
 
 def values_of(example: Values) -> Iterator[tuple[str, Any]]:
     """Yield what an example consists of, value by value, each with its dimension."""
+    yield from _counts_in(example)
     for parameter, value in example.items():
         yield from (("write", each.messages) for each in _writes_in(value))
         for part in _parts_of(value):
@@ -291,6 +319,15 @@ def values_of(example: Values) -> Iterator[tuple[str, Any]]:
                 yield "node id", part.node_id
             elif parameter in _DIMENSION_OF_PARAMETER:
                 yield _DIMENSION_OF_PARAMETER[parameter], part
+
+
+def _counts_in(example: Values) -> Iterator[tuple[str, Any]]:
+    """Yield how many requests an example has a connection carry, at once or one after the other."""
+    versions = example.get("versions", ())
+    if "ids" in example:
+        yield "pipeline", Pipeline(len(versions), example["ids"])
+    elif versions:
+        yield "requests of a connection", len(versions)
 
 
 def _writes_in(value: object) -> Iterator[Say]:

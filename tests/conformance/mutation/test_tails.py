@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from conformance.mutation.properties import Values
-from conformance.mutation.tails import DIMENSIONS, Reach, values_of
+from conformance.mutation.tails import DIMENSIONS, Pipeline, Reach, values_of
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
 from strategies.cluster_ids import Ids
@@ -54,6 +54,11 @@ def reach(*, pinned: tuple[str, ...] = (), **drawn: set[int]) -> Reach:
         ({"variant": "another", "offset": 257}, ("node id", 257)),
         ({"versions": [3, 99]}, ("version", 99)),
         ({"client_id": "a", "version": 3}, ("client id", "a")),
+        ({"versions": [0, 3], "ids": 1}, ("pipeline", Pipeline(2, 1))),
+        ({"versions": [0, 3]}, ("requests of a connection", 2)),
+        ({"version": 3, "pauses_ms": [310]}, ("pause in ms", 310)),
+        ({"unused": 30, "unfinished": 0, "served": 0}, ("other connections", 30)),
+        ({"versions": [], "part": None, "resets": True}, ("reset", True)),
         ({"sent": CUT}, ("cut request", CUT.data)),
         (
             {"conversation": (Say(messages=(CUT, Token())),)},
