@@ -37,7 +37,7 @@ from wire.primitives import TaggedField
 
 LONGEST_REQUEST_BYTES = 64
 LONGEST_PIPELINE = 40
-LONGEST_PIPELINE_OVER_TLS = 12
+LONGEST_PIPELINE_OVER_TLS = 4
 """Releases around 3.0 take 0.3 s for each request that is pipelined over TLS."""
 SKIPPED_FRAME_BYTES = 2
 """Releases that skip short frames skip those below this size."""
