@@ -219,9 +219,18 @@ def test_versions_without_ids_are_never_refused_for_them(
     assert_error(exchange, ErrorCode.NONE)
 
 
+def assert_checked_as_on_plaintext(broker: Broker, ids: Given) -> None:
+    """Fail unless a listener answers ids as the broker's plaintext listener does, and as KIP-1242 says."""
+    sent = build_request_with(ids_given(ids, right_ids(broker)))
+    elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
+    seen = error_code_of(broker.exchange(sent))
+    assert seen is elsewhere, f"{seen!r} for {ids.value}, but {elsewhere!r} on plaintext"
+    assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and on plaintext"
+
+
 @pytest.mark.malformed
 @pytest.mark.needs("cluster_id", "plaintext")
-@pytest.mark.listeners("sasl_plaintext", "controller")
+@pytest.mark.listeners("sasl_plaintext")
 @pytest.mark.clause("KIP-1242.on-every-listener")
 @given(ids=st.sampled_from(Given))
 @example(ids=Given.NEITHER)
@@ -229,10 +238,21 @@ def test_versions_without_ids_are_never_refused_for_them(
 @example(ids=Given.NODE_ALONE)
 @example(ids=Given.WRONG_CLUSTER)
 @example(ids=Given.WRONG_NODE)
-def test_ids_are_checked_on_every_listener(broker: Broker, ids: Given) -> None:
-    """A controller, and a broker before SASL authentication, answer ids as the broker's plaintext listener does."""
-    sent = build_request_with(ids_given(ids, right_ids(broker)))
-    elsewhere = error_code_of(broker.sibling("plaintext").exchange(sent))
-    seen = error_code_of(broker.exchange(sent))
-    assert seen is elsewhere, f"{seen!r} for {ids.value}, but {elsewhere!r} on plaintext"
-    assert seen is EXPECTED[ids], f"{seen!r} for {ids.value}, here and on plaintext"
+def test_ids_are_checked_before_authentication(broker: Broker, ids: Given) -> None:
+    """A broker answers ids before SASL authentication as on its plaintext listener."""
+    assert_checked_as_on_plaintext(broker, ids)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("cluster_id", "plaintext")
+@pytest.mark.listeners("controller")
+@pytest.mark.clause("KIP-1242.on-the-controller")
+@given(ids=st.sampled_from(Given))
+@example(ids=Given.NEITHER)
+@example(ids=Given.BOTH)
+@example(ids=Given.NODE_ALONE)
+@example(ids=Given.WRONG_CLUSTER)
+@example(ids=Given.WRONG_NODE)
+def test_ids_are_checked_on_the_controller(broker: Broker, ids: Given) -> None:
+    """A controller answers ids as the broker's plaintext listener does."""
+    assert_checked_as_on_plaintext(broker, ids)

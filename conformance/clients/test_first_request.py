@@ -75,6 +75,17 @@ def test_request_has_the_layout_of_its_version(client: ClientUnderTest, script: 
 
 
 @pytest.mark.needs("sends_v3")
+@pytest.mark.clause("PROTOCOL.client-id-old-encoding")
+@given(script=flexible_brokers())
+@example(script=broker_up_to(5))
+@example(script=broker_up_to(3))
+def test_client_id_keeps_its_old_encoding(client: ClientUnderTest, script: Script) -> None:
+    """A client writes the length of its client id in two bytes in the flexible headers of all its requests."""
+    with played(client, script) as play:
+        assert_allowed(play, "PROTOCOL.client-id-old-encoding")
+
+
+@pytest.mark.needs("sends_v3")
 @pytest.mark.clause("KIP-511.client-reads-fixed-header")
 @given(script=flexible_brokers())
 @example(script=broker_up_to(5))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reference_model.clients.header_rules import client_id_is_old
 from reference_model.clients.id_rules import ID_RULES
 from reference_model.clients.moves import SASL_KEYS, Forbidden, History, Move
 from reference_model.clients.recording import Recording, SeenConnection
@@ -227,8 +228,9 @@ def _leaves_connection(move: Move, history: History) -> Forbidden:
 
 def _decodes(move: Move, history: History) -> Forbidden:
     """An ApiVersions request has the header and the body of its version."""
-    if move.request.problem and move.request.is_about_versions:
-        yield "KIP-35.client-requests-decode", f"cannot be decoded: {move.request.problem}"
+    seen = move.request
+    if seen.problem and seen.is_about_versions:
+        yield "KIP-35.client-requests-decode", f"cannot be decoded: {seen.problem}"
 
 
 _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
@@ -239,6 +241,7 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _keeps_newest_named,
     _leaves_connection,
     _decodes,
+    client_id_is_old,
     *SOFTWARE_RULES,
     *ID_RULES,
 )

@@ -11,6 +11,7 @@ from wire.codec import decode, decode_prefix
 from wire.errors import DecodeError
 from wire.frames import encode_frame
 from wire.headers import (
+    FLEXIBLE_REQUEST_HEADER,
     INSTANCE_ID_REQUEST_HEADER,
     PLAIN_REQUEST_HEADER,
     InstanceIdHeader,
@@ -40,19 +41,38 @@ def read_request(payload: bytes, *, connection: int, at_ms: int) -> SeenRequest:
         api_key=start.api_key,
         api_version=start.api_version,
         correlation_id=start.correlation_id,
-        client_id=_client_id(payload),
+        client_id=_client_id(payload, RequestHeader, PLAIN_REQUEST_HEADER)[1],
     )
-    return _decoded(request, payload) if request.is_about_versions else request
+    return _decoded(request, payload) if request.is_about_versions else _named(request, payload)
 
 
-def _client_id(payload: bytes) -> str | None:
-    """Return the client id of a request, which has the same place in every header that has one."""
+class _CompactHeader(InstanceIdHeader):
+    """A flexible header whose client id is compact, like every other string: wrong, and read only to name the fault."""
+
+    FIELDS = tuple(
+        dataclasses.replace(field, flexible=None) if field.name == "client_id" else field
+        for field in InstanceIdHeader.FIELDS
+    )
+
+
+def _client_id(
+    payload: bytes, header: type[RequestHeader], version: int
+) -> tuple[bool, str | None]:
+    """Return whether a header can be read, and its client id, which has the same place in every version that has one."""
     try:
-        header, _ = decode_prefix(RequestHeader, payload, version=PLAIN_REQUEST_HEADER)
+        found, _ = decode_prefix(header, payload, version=version)
     except DecodeError:
-        return None
-    client_id: str | None = header.client_id
-    return client_id
+        return False, None
+    return True, found.client_id
+
+
+def _named(request: SeenRequest, payload: bytes) -> SeenRequest:
+    """Return a request of another API with its client id, even if that is compact and its length of two bytes exceeds the frame."""
+    is_old, _ = _client_id(payload, RequestHeader, PLAIN_REQUEST_HEADER)
+    is_compact, client_id = _client_id(payload, _CompactHeader, FLEXIBLE_REQUEST_HEADER)
+    if is_old or not is_compact:
+        return request
+    return dataclasses.replace(request, client_id=client_id, has_compact_client_id=True)
 
 
 def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
@@ -65,8 +85,22 @@ def _decoded(request: SeenRequest, payload: bytes) -> SeenRequest:
         INSTANCE_ID_REQUEST_HEADER if has_id else request_header_version(API_VERSIONS_KEY, version)
     )
     try:
-        _, body_at = decode_prefix(InstanceIdHeader, payload, version=header_version)
-        body = decode(ApiVersionsRequest, payload[body_at:], version=version)
+        _, body = _read_with(InstanceIdHeader, payload, header_version, version)
     except DecodeError as error:
-        return dataclasses.replace(request, problem=str(error))
-    return dataclasses.replace(request, body=body)
+        problem = str(error)
+    else:
+        return dataclasses.replace(request, body=body)
+    try:
+        header, body = _read_with(_CompactHeader, payload, header_version, version)
+    except DecodeError:
+        return dataclasses.replace(request, problem=problem)
+    return dataclasses.replace(
+        request, client_id=header.client_id, has_compact_client_id=True, body=body
+    )
+
+
+def _read_with(
+    header: type[RequestHeader], payload: bytes, header_version: int, version: int
+) -> tuple[RequestHeader, ApiVersionsRequest]:
+    found, body_at = decode_prefix(header, payload, version=header_version)
+    return found, decode(ApiVersionsRequest, payload[body_at:], version=version)

@@ -23,6 +23,7 @@ class SeenRequest:
         api_version: its version.
         correlation_id: its correlation id.
         client_id: its client id; None if it is null or cannot be read.
+        has_compact_client_id: whether its bytes make sense only with a client id of compact length, which no header has.
         body: the body, decoded exactly; None for another API, or if it cannot be decoded.
         problem: why an ApiVersions request cannot be decoded; empty if it can.
         answer: what the script, or the healthy broker after it, does with an ApiVersions request; None for another API,
@@ -40,6 +41,7 @@ class SeenRequest:
     api_version: int
     correlation_id: int
     client_id: str | None = None
+    has_compact_client_id: bool = False
     body: ApiVersionsRequest | None = None
     problem: str = ""
     answer: Answer | None = None

@@ -20,6 +20,7 @@ from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 from wire.error_codes import ErrorCode
 
 NO_NODE = -1
+EVERYWHERE = ("KIP-1242.on-every-listener", "KIP-1242.on-the-controller")
 
 
 def _ids_of(context: RequestContext) -> ParsedBody | None:
@@ -87,7 +88,7 @@ def half_an_identity_spoils_the_connection(context: RequestContext) -> None:
         _refuse(context, ErrorCode.INVALID_REQUEST)
 
 
-@defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
+@defect(Stage.REACTION, "KIP-1242.only-one-given", *EVERYWHERE)
 def the_right_cluster_id_alone_is_enough(context: RequestContext) -> None:
     """A request with the right cluster id and no node id is served."""
     body = _ids_of(context)
@@ -95,7 +96,7 @@ def the_right_cluster_id_alone_is_enough(context: RequestContext) -> None:
         _serve(context)
 
 
-@defect(Stage.REACTION, "KIP-1242.only-one-given", "KIP-1242.on-every-listener")
+@defect(Stage.REACTION, "KIP-1242.only-one-given", *EVERYWHERE)
 def the_right_node_id_alone_is_enough(context: RequestContext) -> None:
     """A request with the right node id and no cluster id is served."""
     body = _ids_of(context)
@@ -276,14 +277,14 @@ def v4_cannot_take_back_the_ids_of_v5(context: RequestContext) -> None:
         replace_response(context, error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
 
 
-@defect(Stage.REACTION, "KIP-1242.on-every-listener")
+@defect(Stage.REACTION, "KIP-1242.on-the-controller")
 def controllers_do_not_check_ids(context: RequestContext) -> None:
     """The controller listener serves requests meant for another cluster or node."""
     if context.broker.profile.listener == CONTROLLER and _is_misrouted(context):
         _serve(context)
 
 
-@defect(Stage.REACTION, "KIP-1242.on-every-listener")
+@defect(Stage.REACTION, "KIP-1242.on-the-controller")
 def controllers_look_at_the_cluster_alone(context: RequestContext) -> None:
     """The controller listener serves requests meant for another node of the cluster."""
     body = _ids_of(context)
@@ -297,4 +298,14 @@ def controllers_look_at_the_cluster_alone(context: RequestContext) -> None:
 def ids_are_not_checked_before_authentication(context: RequestContext) -> None:
     """Before SASL authentication, requests meant for another cluster or node are served."""
     if context.state is ConnectionState.BEFORE_HANDSHAKE and _is_misrouted(context):
+        _serve(context)
+
+
+@defect(Stage.REACTION, "KIP-1242.on-every-listener")
+def cluster_alone_is_checked_before_authentication(context: RequestContext) -> None:
+    """Before SASL authentication, requests meant for another node of the cluster are served."""
+    body = _ids_of(context)
+    if body is None or context.state is not ConnectionState.BEFORE_HANDSHAKE:
+        return
+    if _is_misrouted(context) and body.cluster_id == context.broker.identity.cluster_id:
         _serve(context)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from clauses.catalogue import FOLDER, Clause, catalogue
+from clauses.catalogue import FOLDER, Clause, Role, catalogue
 from conformance.mutation.score import defects_asked_of
 from reference_model.clients.faults import FAULTS
 from reference_model.defects import DEFECTS, Defect
@@ -19,6 +20,23 @@ from tests.conformance.api_versions.wrong_tools import WRONG_TOOLS
 from tests.wire.test_wrong_header_validators import WRONG_VALIDATORS
 from wire.api_versions import NEWEST_VERSION
 
+FOLDERS_OF: Mapping[Role, tuple[str, ...]] = {
+    Role.BROKER: ("brokers",),
+    Role.CLIENT: ("clients", "operations"),
+}
+"""The folders of conformance/ whose properties judge a role."""
+BROKEN_BY: Mapping[Role, frozenset[str]] = {
+    Role.BROKER: frozenset(
+        clause
+        for faults in (DEFECTS, PROXY_FAULTS, INSTANCE_ID_FAULTS)
+        for fault in faults.values()
+        for clause in fault.breaks
+    ),
+    Role.CLIENT: frozenset(clause for fault in FAULTS.values() for clause in fault.breaks),
+    Role.TOOL: frozenset(each.breaks for each in WRONG_TOOLS),
+    Role.SCHEMA: frozenset(each.breaks for each in WRONG_VALIDATORS),
+}
+"""The clauses that something planted for a role breaks."""
 JUDGED = {clause for each in properties_in() for clause in each.clauses}
 
 JUDGED_BY_NOTHING = {
@@ -28,6 +46,14 @@ JUDGED_BY_NOTHING = {
 """Clauses that neither a property nor a tool judges, for the reason that they give: so no planted defect can show anything."""
 
 each_clause = pytest.mark.parametrize("clause", tuple(catalogue()), ids=lambda clause: clause.id)
+each_role = pytest.mark.parametrize(
+    ("clause", "role"),
+    [
+        pytest.param(clause, role, id=f"{clause.id}-{role}")
+        for clause in catalogue()
+        for role in clause.roles
+    ],
+)
 each_defect = pytest.mark.parametrize("defect", DEFECTS.values(), ids=lambda defect: defect.name)
 
 
@@ -55,6 +81,23 @@ def test_clause_is_broken_by_enough_planted_defects(clause: Clause) -> None:
     ]
     wrong = [each.breaks for each in WRONG_TOOLS] + [each.breaks for each in WRONG_VALIDATORS]
     assert len(planted) + len(faults) + wrong.count(clause.id) >= defects_asked_of(clause.level)
+
+
+@each_role
+def test_each_role_has_a_property(clause: Clause, role: Role) -> None:
+    """A clause about brokers and clients is judged of both, not only of one; about tools and schemas, their tests judge."""
+    if role in FOLDERS_OF and not clause.not_tested:
+        assert any(
+            clause.id in each.clauses
+            for each in properties_in()
+            if Path(each.file).parts[0] in FOLDERS_OF[role]
+        )
+
+
+@each_role
+def test_each_role_has_a_planted_defect(clause: Clause, role: Role) -> None:
+    """One that only the properties or tests of this role can notice."""
+    assert clause.id in BROKEN_BY[role] or clause.id in JUDGED_BY_NOTHING
 
 
 @each_clause

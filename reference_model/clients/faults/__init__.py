@@ -3,7 +3,15 @@
 There is one module per source of clauses. `registry.py` defines what a fault is.
 """
 
-from reference_model.clients.faults import kip_035, kip_097, kip_511, kip_1242, kip_1313, nonsense
+from reference_model.clients.faults import (
+    kip_035,
+    kip_097,
+    kip_511,
+    kip_1242,
+    kip_1313,
+    nonsense,
+    protocol,
+)
 from reference_model.clients.faults.registry import FAULTS
 from reference_model.planted import Fault, plant
 
@@ -17,4 +25,5 @@ __all__ = [
     "kip_1313",
     "nonsense",
     "plant",
+    "protocol",
 ]
