@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
+from conformance.assertions.judging import Unjudged
 from conformance.mutation.properties import (
     Property,
     StopDrawing,
@@ -18,6 +19,7 @@ from conformance.mutation.properties import (
     proxy_properties,
 )
 from conformance.mutation.trials import broker_with
+from fixtures.under_test.broker import Broker
 from tests.clauses.properties import properties_in
 
 CORRELATION_ID = "test_correlation_id_comes_back"
@@ -82,6 +84,19 @@ def test_rejected_examples_do_not_count() -> None:
 
     all_properties()[CORRELATION_ID].draw(take, seed=1, count=5)
     assert sum(seen) == 5
+
+
+def test_what_cannot_be_judged_is_no_failure() -> None:
+    """A property that notes the other reading of a source catches no defect by that."""
+
+    def notes(broker: Broker) -> None:
+        raise Unjudged("the other reading")
+
+    def fails(broker: Broker) -> None:
+        raise AssertionError("wrong")
+
+    assert holds(Property("notes", notes), broker_with(""), {})
+    assert not holds(Property("fails", fails), broker_with(""), {})
 
 
 def test_drawing_ends_when_there_is_enough() -> None:
