@@ -143,7 +143,7 @@ def test_departure_from_the_model_is_told(
 def test_conversation_without_a_word_of_the_model_is_rejected() -> None:
     """A request that is not modelled is no conforming example, although the connection stays open."""
     with assumptions_outside_hypothesis(), pytest.raises(UnsatisfiedAssumption):
-        play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 9)))
+        play(in_memory("plaintext"), one_by_one(build_bare_request(METADATA_KEY, 8)))
 
 
 @pytest.mark.parametrize("is_lossy", [False, True])
