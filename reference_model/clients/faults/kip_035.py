@@ -16,6 +16,7 @@ from reference_model.clients.client_errors import (
 )
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import ModelClient
+from reference_model.clients.moves import SASL_KEYS
 from reference_model.clients.negotiation import OWN_RANGES, own_ranges
 from reference_model.clients.network import Address
 from reference_model.clients.script import healthy_ranges
@@ -125,9 +126,11 @@ def tag_section_is_left_out(
 def newest_common_version_is_avoided(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
-    """Uses the second newest common version where there are two."""
+    """Uses the second newest common version where there are two, except for SASL, which would fail."""
     newest, offered = decide(link, api_key), _offered(link, api_key)
     assert offered is not None
+    if api_key in SASL_KEYS:
+        return newest
     return max(newest - 1, offered[0], 0)
 
 
@@ -143,6 +146,14 @@ def lowest_of_a_later_range_is_used(
 # KIP-35.client-asks-per-connection
 
 
+ONE_TABLE_FOR_MANY = (
+    "KIP-35.client-asks-per-connection",
+    "KIP-97.mixed-cluster",
+    "KIP-511.client-named-under-sasl",
+)
+"""What clients break that do not ask on every connection: they do not name themselves there, either."""
+
+
 def _is_usable(table: Mapping[int, Range]) -> bool:
     """Return whether the client can do its work with a table; no client keeps one without a use."""
     if METADATA_KEY not in table:
@@ -151,7 +162,7 @@ def _is_usable(table: Mapping[int, Range]) -> bool:
     return max(own_lowest, lowest) <= min(own_highest, highest)
 
 
-@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster")
+@fault(ModelClient.table_for, *ONE_TABLE_FOR_MANY)
 def one_table_for_all_brokers(
     client: ModelClient, decide: TableFor, link: Link
 ) -> Mapping[int, Range]:
@@ -164,7 +175,7 @@ def one_table_for_all_brokers(
     return kept
 
 
-@fault(ModelClient.table_for, "KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster")
+@fault(ModelClient.table_for, *ONE_TABLE_FOR_MANY)
 def table_is_kept_for_the_next_connection(
     client: ModelClient, decide: TableFor, link: Link
 ) -> Mapping[int, Range]:
