@@ -163,9 +163,12 @@ def decode_answer(
     except DecodeError as error:
         error.start += CORRELATION_ID_BYTES
         error.end += CORRELATION_ID_BYTES
+        what = (
+            "a refusal (UNSUPPORTED_VERSION) in the layout of v0, and " if _is_refusal(body) else ""
+        )
         raise MalformedAnswer(
             exchange,
-            f"not decodable as ApiVersions v{api_version}: {error}",
+            f"{what}not decodable as ApiVersions v{api_version}: {error}",
             error,
             fault=_fault_of_body(body, api_version),
             layout=api_version,
@@ -179,6 +182,14 @@ def _fault_of_body(body: bytes, api_version: int) -> Fault:
     except DecodeError:
         return Fault.UNDECODABLE
     return Fault.SURPLUS
+
+
+def _is_refusal(body: bytes) -> bool:
+    """Return whether a body is the response of a broker that does not support the request's version."""
+    try:
+        return _decode_any_body(body, 0, exactly=True).error_code is ErrorCode.UNSUPPORTED_VERSION
+    except DecodeError:
+        return False
 
 
 def _decode_body(body: bytes, api_version: int, *, exactly: bool) -> ApiVersionsResponse:

@@ -82,6 +82,18 @@ def test_surplus_bytes_are_refused_only_on_demand() -> None:
         decode_answer(exchange, api_version=0, exactly=True)
 
 
+def test_refusal_in_v0_is_named() -> None:
+    """It is sound, and only not the response that was asked for."""
+    refusal = exchange_of(payload="00000007 0023 00000000")
+    with pytest.raises(
+        MalformedAnswer, match=r"a refusal \(UNSUPPORTED_VERSION\) in the layout of v0, and not"
+    ):
+        decode_answer(refusal, api_version=5)
+    with pytest.raises(MalformedAnswer) as other:
+        decode_answer(exchange_of(payload=V0_EMPTY), api_version=5)
+    assert "a refusal" not in str(other.value)
+
+
 @pytest.mark.parametrize(("size", "kept"), [(4095, True), (4096, True), (4097, False)])
 def test_only_small_answers_are_kept(size: int, kept: bool) -> None:
     """The same small body is decoded once; large ones would fill the memory."""

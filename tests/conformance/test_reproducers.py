@@ -130,6 +130,19 @@ def test_reproducer_shows_what_came_after_the_sentinels_response(
     assert run_script(reproducer, healthy_address).returncode == FAILURE_DOES_NOT_SHOW
 
 
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_reproducer_explains_itself(option: str, tmp_path: Path) -> None:
+    """Instead of taking the option for an address."""
+    journal: list[Step] = []
+    with connected(reply(FIRST, SECOND), silence_bound_s=SHORT_S, journal=journal) as connection:
+        connection.exchange(plain_request())
+    reproducer = tmp_path / "reproducer.py"
+    reproducer.write_text(render_reproducer(failure_of(journal[0])))
+    explained = run_script(reproducer, option)
+    assert (explained.returncode, explained.stderr) == (0, "")
+    assert "Usage: python reproducer.py HOST:PORT" in explained.stdout
+
+
 def _name(target: str) -> str:
     return target.removeprefix("reference+")
 
