@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.client.connection import RESET_ON_CLOSE
 from fixtures.client.running_broker import TlsFiles
+from fixtures.client.transport import reset_on_close
 from fixtures.kafka_setup.certificates import write_certificates
 from fixtures.kafka_setup.connection_metrics import counts_of, gauges_of
 from fixtures.launchers.built_in import certificate_options
@@ -104,7 +104,7 @@ def test_defect_sees_a_reset() -> None:
         with connect(port) as leaver:
             leaver.sendall(UNSUPPORTED + V0[:9])
             assert read(leaver, len(REFUSAL)) == REFUSAL
-            leaver.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+            reset_on_close(leaver)
         assert read(bystander, 1) == b""
 
 
