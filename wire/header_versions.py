@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -40,6 +41,21 @@ SYNTAX = "KIP-1313.header-versions-syntax"
 RESPONSE_HEADERS = "KIP-1313.response-headers"
 OFFSET_DELETE = "KIP-1313.offset-delete-v1"
 TELEMETRY = "KIP-1313.telemetry-v1"
+
+
+class JsonObject(dict[str, Any]):
+    """A JSON object that remembers the keys it has more than once; like any reader it keeps the last value of each.
+
+    Attributes:
+        repeated: those keys, each once.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        pairs = tuple(pairs)
+        super().__init__(pairs)
+        counts = Counter(key for key, _ in pairs)
+        self.repeated = tuple(key for key, count in counts.items() if count > 1)
+
 
 _KEY = re.compile(r"[0-9]+(?:\+|-[0-9]+)?")
 _TELEMETRY_KEYS = (GET_TELEMETRY_SUBSCRIPTIONS_KEY, PUSH_TELEMETRY_KEY)
@@ -117,8 +133,12 @@ def problems_in(schema: Schema) -> list[Problem]:
                 sentence="must be an object that maps ranges of versions to header versions",
             )
         ]
+    repeated = [
+        *(_repeated(HEADER_VERSIONS) for key in _repeated_in(schema) if key == HEADER_VERSIONS),
+        *(_repeated(_at(key)) for key in _repeated_in(stated)),
+    ]
     malformed = [problem for key in stated for problem in _problems_of_key(key)]
-    problems = [*malformed, *_problems_of_values(schema, stated)]
+    problems = [*repeated, *malformed, *_problems_of_values(schema, stated)]
     if not malformed:
         problems += _problems_of_ranges(schema, stated)
         if not problems:
@@ -129,6 +149,16 @@ def problems_in(schema: Schema) -> list[Problem]:
 
 def _at(key: str) -> str:
     return f'{HEADER_VERSIONS}."{key}"'
+
+
+def _repeated_in(value: Mapping[str, Any]) -> tuple[str, ...]:
+    return value.repeated if isinstance(value, JsonObject) else ()
+
+
+def _repeated(place: str) -> Problem:
+    return Problem(
+        clause=SYNTAX, place=place, sentence="is there more than once, and only the last one counts"
+    )
 
 
 def _problems_of_key(key: str) -> Iterator[Problem]:

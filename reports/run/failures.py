@@ -48,6 +48,21 @@ LONGEST_REPRODUCER_BYTES = 32 * 1024
 READS_FACTS = f'.with_name("{FACTS_FILE}")'
 """A script contains this text only if it reads `failure.json`: in texts of the target, quotes are replaced."""
 NO_FRAME = "no frame"
+SEEN_ELSEWHERE = frozenset(
+    {
+        # What a request quota, a metric, the request log or a proxy's upstream shows is no part of the bytes
+        "KIP-35.throttle-time",
+        "KIP-511.connections-metric",
+        "KIP-511.name-attached-to-connection",
+        "KIP-511.request-log",
+        "PROXY.broken-upstream-closes",
+        "PROXY.requests-unchanged",
+        "PROXY.software-name-arrives",
+        # Epochs differ from run to run, so they are not compared
+        "FEATURES.epoch-monotone",
+    }
+)
+"""Clauses whose violation the recorded bytes do not show: a script that compares bytes cannot judge them."""
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
 _SIGNATURE_DIGITS = 16
@@ -250,6 +265,7 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
     return templates.get_template("reproducer.py.j2").render(
         **texts,
         silence_s=REPRODUCER_SILENCE_S,
+        in_bytes=failure.clause not in SEEN_ELSEWHERE,
         steps=None if data is None else data["steps"],
         tls=any(step.tls for step in failure.steps),
         other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),

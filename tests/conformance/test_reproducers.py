@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from conformance.mutation.properties import all_properties
+from clauses.catalogue import catalogue
+from conformance.mutation.properties import all_properties, proxy_properties
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reference_model.defects import DEFECTS
 from reports.records import Verdict
-from reports.run.failures import render_reproducer
+from reports.run.failures import LONGEST_REPRODUCER_BYTES, SEEN_ELSEWHERE, render_reproducer
 from tests.conformance.suite_runs import SuiteRun, judge_defects
 from tests.fixtures.scripted_server import (
     Script,
@@ -33,7 +35,7 @@ TARGETS = {target.id: target for target in reference_targets()}
 SHORT_S = 0.4
 FIRST, SECOND = answer(7), answer(SENTINEL_CORRELATION_ID)
 FAILURE_SHOWS = 1
-FAILURE_DOES_NOT_SHOW = 0
+CANNOT_SAY = 2
 NO_CONNECTION = 3
 TIME_LIMIT_S = 300
 NOT_TOLD_BY_BYTES = {
@@ -127,20 +129,88 @@ def test_reproducer_shows_what_came_after_the_sentinels_response(
     with scripted_server(script) as server:
         again = run_script(reproducer, str(server.address))
     assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr
-    assert run_script(reproducer, healthy_address).returncode == FAILURE_DOES_NOT_SHOW
+    assert run_script(reproducer, healthy_address).returncode == CANNOT_SAY
 
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_reproducer_explains_itself(option: str, tmp_path: Path) -> None:
     """Instead of taking the option for an address."""
-    journal: list[Step] = []
-    with connected(reply(FIRST, SECOND), silence_bound_s=SHORT_S, journal=journal) as connection:
-        connection.exchange(plain_request())
-    reproducer = tmp_path / "reproducer.py"
-    reproducer.write_text(render_reproducer(failure_of(journal[0])))
+    reproducer = _reproducer_of(reply(FIRST, SECOND), tmp_path)
     explained = run_script(reproducer, option)
     assert (explained.returncode, explained.stderr) == (0, "")
     assert "Usage: python reproducer.py HOST:PORT" in explained.stdout
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        pytest.param(reply(SECOND, FIRST), id="other-order"),
+        pytest.param(reply(answer(8), SECOND), id="other-correlation-id"),
+        pytest.param(reply(FIRST + b"\0", SECOND), id="surplus-byte"),
+        pytest.param(reply_and_close(), id="closes"),
+    ],
+)
+def test_another_wrong_answer_is_not_taken_for_a_right_one(now: Script, tmp_path: Path) -> None:
+    """What differs from the recorded violation may be right or wrong: the script cannot say, and prints both."""
+    reproducer = _reproducer_of(reply(SECOND), tmp_path)
+    with scripted_server(now) as server:
+        again = run_script(reproducer, str(server.address))
+    assert again.returncode == CANNOT_SAY, again.stdout + again.stderr
+    assert "this script cannot say" in again.stdout
+    assert "received" in again.stdout
+    assert "recorded" in again.stdout
+
+
+@pytest.mark.parametrize("clause", sorted(SEEN_ELSEWHERE))
+@pytest.mark.parametrize("now", [reply(SECOND), reply(FIRST, SECOND)], ids=["same", "other"])
+def test_equal_responses_do_not_show_what_was_seen_elsewhere(
+    clause: str, now: Script, tmp_path: Path
+) -> None:
+    """For a violation in a metric, for example, equal responses mean nothing, as different ones do."""
+    reproducer = _reproducer_of(reply(SECOND), tmp_path, clause=clause)
+    with scripted_server(now) as server:
+        again = run_script(reproducer, str(server.address))
+    assert again.returncode == CANNOT_SAY, again.stdout + again.stderr
+    assert "they do not show this failure" in again.stdout
+
+
+def test_what_is_seen_elsewhere_is_known() -> None:
+    """A property that needs a metric, a log, a quota or the link to an upstream sees more than the responses."""
+    needs = {"metrics", "request_log", "quota", "upstream_link"}
+    seen = {
+        clause
+        for judged in (*all_properties().values(), *proxy_properties().values())
+        if needs & set(judged.needs)
+        for clause in judged.clauses
+    }
+    assert seen
+    assert seen <= SEEN_ELSEWHERE
+    assert {clause.id for clause in catalogue()} >= SEEN_ELSEWHERE
+
+
+@pytest.mark.parametrize("given", ["nowhere", "127.0.0.1:http", "127.0.0.1:1"])
+def test_wrong_usage_does_not_look_like_a_failure(given: str, tmp_path: Path) -> None:
+    """Neither does an address at which no one listens."""
+    assert run_script(_reproducer_of(reply(SECOND), tmp_path), given).returncode == NO_CONNECTION
+
+
+def test_long_script_without_its_facts_does_not_look_like_a_failure(tmp_path: Path) -> None:
+    """It says what is missing."""
+    reproducer = _reproducer_of(reply(b"\0" * LONGEST_REPRODUCER_BYTES, SECOND), tmp_path)
+    lonely = run_script(reproducer, "127.0.0.1:1")
+    assert (lonely.returncode, lonely.stderr) == (NO_CONNECTION, "")
+    assert "failure.json is not next to this script" in lonely.stdout
+
+
+def _reproducer_of(script: Script, folder: Path, **changed: str) -> Path:
+    """Write the reproducer of a failure with what a scripted broker does for one request."""
+    journal: list[Step] = []
+    with connected(script, silence_bound_s=SHORT_S, journal=journal) as connection:
+        connection.exchange(plain_request())
+    reproducer = folder / "reproducer.py"
+    failure = dataclasses.replace(failure_of(journal[0]), **changed)  # type: ignore[arg-type]
+    reproducer.write_text(render_reproducer(failure))
+    return reproducer
 
 
 def _name(target: str) -> str:
@@ -155,8 +225,9 @@ def _assert_tells_defect_from_health(folder: Path, target: str, healthy_address:
     assert again.returncode == FAILURE_SHOWS, again.stdout + again.stderr
     assert "The failure appears again." in again.stdout
     healthy = run_script(script, healthy_address)
-    assert healthy.returncode == FAILURE_DOES_NOT_SHOW, healthy.stdout + healthy.stderr
+    assert healthy.returncode == CANNOT_SAY, healthy.stdout + healthy.stderr
     assert "The target does not do what was recorded." in healthy.stdout
+    assert f"kafka-conformance replay {script}" in healthy.stdout
 
 
 def run_script(script: Path, address: str) -> subprocess.CompletedProcess[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -29,6 +30,7 @@ from wire.header_versions import (
     REQUEST,
     RESPONSE,
     SYNTAX,
+    JsonObject,
     derived_header_version,
     has_numbers_as_values,
     header_version,
@@ -61,6 +63,26 @@ def assert_found(wrong: WrongSchema) -> None:
 def test_right_schema_has_no_problem(schema: Schema) -> None:
     """Neither has one without the property."""
     assert problems_in(schema) == []
+
+
+REPEATED = {
+    '"headerVersions": {"0-1": "1", "2+": "2", "0-1": "2"}': f'{HEADER_VERSIONS}."0-1"',
+    '"headerVersions": {"0+": "9", "0+": "2"}': f'{HEADER_VERSIONS}."0+"',
+    '"headerVersions": {"0+": "1"}, "headerVersions": {"0+": "2"}': HEADER_VERSIONS,
+}
+"""Text of a schema that has a key twice, and its place."""
+
+
+def test_repeated_key_is_found() -> None:
+    """Although each value that counts may be right; other keys of the schema are not judged."""
+    for text, place in REPEATED.items():
+        schema = f'{{"name": "ARequest", "apiKey": 1, "apiKey": 1, "validVersions": "0-3", {text}}}'
+        repeated = [
+            each
+            for each in problems_in(json.loads(schema, object_pairs_hook=JsonObject))
+            if each.sentence.startswith("is there more than once")
+        ]
+        assert [(each.clause, each.place) for each in repeated] == [(SYNTAX, place)]
 
 
 @given(schema=right_schemas() | shuffled_schemas() | schemas_with_numbers())

@@ -134,6 +134,11 @@ WRONG_VALIDATORS = (
         )
     ),
     WrongValidator(
+        breaks=SYNTAX,
+        replaces=("_repeated_in", lambda _: ()),
+        noticed_by=right.test_repeated_key_is_found,
+    ),
+    WrongValidator(
         breaks=RESPONSE_HEADERS,
         replaces=without("_problems_of_flexibility", saying="that version is not flexible"),
         noticed_by=right.test_wrong_response_header_is_found,

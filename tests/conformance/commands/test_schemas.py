@@ -94,6 +94,15 @@ def test_numbers_are_mentioned(tmp_path: Path) -> None:
     assert result.output.startswith("1 schema with header versions as numbers")
 
 
+def test_repeated_key_is_a_problem(tmp_path: Path) -> None:
+    """A reader of JSON keeps the last value alone, and would not notice."""
+    repeated = RIGHT.replace('"headerVersions": {', '"headerVersions": {"1+": "2", ')
+    (tmp_path / "x.json").write_text(repeated)
+    result = check(tmp_path / "x.json")
+    assert result.exit_code == 1
+    assert f'{tmp_path}/x.json: headerVersions."1+": is there more than once' in result.output
+
+
 def test_jar_is_read(tmp_path: Path) -> None:
     """Only the folder of message schemas."""
     with zipfile.ZipFile(tmp_path / "clients.jar", "w") as jar:
