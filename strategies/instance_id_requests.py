@@ -25,6 +25,8 @@ from wire.startup_messages import SASL_HANDSHAKE
 
 AN_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEF)
 ANOTHER_ID = UUID(int=0x0123456789ABCDEF0123456789ABCDEE)
+RESERVED_ID = UUID(int=1)
+"""Apache Kafka keeps it for a topic of its own, and refuses PushTelemetry under it; no client makes it."""
 MOST_APIS = 12
 LONGEST_CLIENT_ID = 300
 
@@ -89,8 +91,9 @@ def telemetry_v0(instance_id: UUID, api: Api = GET_TELEMETRY_SUBSCRIPTIONS) -> R
 
 def instance_ids() -> st.SearchStrategy[UUID]:
     """Ids that a client may have: random ones, and ones that are nearly zero."""
-    nearly_zero = st.integers(0, 127).map(lambda bit: UUID(int=1 << bit))
-    return st.integers(1, (1 << 128) - 1).map(lambda value: UUID(int=value)) | nearly_zero
+    nearly_zero = st.integers(1, 127).map(lambda bit: UUID(int=1 << bit))
+    values = st.integers(RESERVED_ID.int + 1, (1 << 128) - 1)
+    return values.map(lambda value: UUID(int=value)) | nearly_zero
 
 
 def instance_id_requests() -> st.SearchStrategy[InstanceIdRequest]:

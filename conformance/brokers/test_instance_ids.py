@@ -73,7 +73,7 @@ OLD_OFFSET_DELETE = len(OLD_VERSIONS)
 @example(drawn=FIRST, instance_id=AN_ID)
 @example(drawn=InstanceIdRequest(client_id=None), instance_id=AN_ID)
 @example(drawn=InstanceIdRequest(client_id=""), instance_id=AN_ID)
-@example(drawn=InstanceIdRequest(client_id="a" * 200, api=1), instance_id=UUID(int=1))
+@example(drawn=InstanceIdRequest(client_id="a" * 200, api=1), instance_id=UUID(int=2))
 @example(drawn=InstanceIdRequest(tags=(TaggedField(100, b"tag"),)), instance_id=UUID(int=1 << 127))
 def test_header_with_an_id_is_read(
     broker: Broker, drawn: InstanceIdRequest, instance_id: UUID
@@ -317,7 +317,7 @@ def test_telemetry_has_its_id_in_the_header(
 @pytest.mark.clause("KIP-1313.telemetry-old-and-new")
 @given(instance_id=instance_ids())
 @example(instance_id=AN_ID)
-@example(instance_id=UUID(int=1))
+@example(instance_id=UUID(int=2))
 def test_broker_makes_ids_for_old_clients_alone(broker: Broker, instance_id: UUID) -> None:
     """The broker makes an id for a client that sends the zero id in v0, and for no other one; PushTelemetry v0 takes it."""
     (first,) = broker.converse([telemetry_v0(NO_INSTANCE_ID)])

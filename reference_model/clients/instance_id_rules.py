@@ -153,6 +153,11 @@ def wrong_client_ids(recording: Recording) -> Iterator[str]:
             yield f"{_name(each)} has no client id, but an older header than v{INSTANCE_ID_REQUEST_HEADER}"
 
 
+def has_client_id(recording: Recording) -> bool:
+    """Return whether a client has a client id at all: it is an option, and without one the header has null."""
+    return any(each.client_id is not None for each in recording.requests)
+
+
 def has_client_id_everywhere(recording: Recording) -> bool:
     """Return whether each request has the client id, as the rejected alternatives of the proposal have it."""
     return all(each.client_id is not None for each in _with_client_ids(recording))

@@ -48,8 +48,10 @@ def names_software_under_sasl(move: Move, history: History) -> Forbidden:
         return
     earlier = history.by_connection[seen.connection][: move.number]
     has_used = any(each.is_authenticated and each.told is None for each in earlier)
+    # A client that need not wait for the response has named it as well.
     is_named = any(
-        each.tells is Tells.TABLE and each.request.api_version >= FIRST_FLEXIBLE_VERSION
+        each.tells in (Tells.TABLE, Tells.NOTHING)
+        and each.request.api_version >= FIRST_FLEXIBLE_VERSION
         for each in earlier
     )
     if table.lists(API_VERSIONS_KEY, FIRST_FLEXIBLE_VERSION) and not is_named and not has_used:

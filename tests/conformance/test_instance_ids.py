@@ -22,6 +22,7 @@ from fixtures.under_test.in_memory_client import in_memory_client
 from fixtures.under_test.in_memory_instance_ids import in_memory_instance_ids
 from reference_model.clients.client_connections import CLIENT_ID, Link
 from reference_model.clients.faults import FAULTS, Fault
+from reference_model.clients.script import HEALTHY_SCRIPT
 from reference_model.listeners import PLAINTEXT
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
@@ -169,7 +170,15 @@ def test_client_id_in_every_request_is_the_other_reading() -> None:
         )
 
 
-def client_with(client_id_for: Callable[[Link, int], str]) -> ClientUnderTest:
+def test_client_without_a_client_id_is_not_judged_by_it() -> None:
+    """A client id is an option: a client that has none, also with brokers of today, cannot send it once."""
+    judged = body_of(client_properties.test_client_id_is_sent_once)
+    nameless = client_with(lambda link, header_version: None)
+    with pytest.raises(Unjudged, match="the client has no client id"):
+        judged(nameless, script=claiming_cluster())
+
+
+def client_with(client_id_for: Callable[[Link, int], str | None]) -> ClientUnderTest:
     """Return the model client with another choice of client ids."""
     name = "with-another-client-id"
     fault = Fault(
@@ -182,5 +191,7 @@ def client_with(client_id_for: Callable[[Link, int], str]) -> ClientUnderTest:
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(FAULTS, name, fault)
         client = in_memory_client(name)
-        client.play(claiming_cluster())
+        # Plays are kept, so these need the fault no longer.
+        for script in (claiming_cluster(), HEALTHY_SCRIPT):
+            client.play(script)
     return client

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from reference_model.clients.instance_id_rules import (
+    has_client_id,
     has_client_id_everywhere,
     instance_ids_in,
     sends_instance_ids,
@@ -239,6 +240,16 @@ def test_other_reading_of_the_client_id_has_it_in_every_request(
     """A client that leaves it out of any request follows neither reading, or the right one."""
     recording = recorded(*(sent(client_id=each) for each in client_ids), token())
     assert has_client_id_everywhere(recording) is everywhere
+
+
+@pytest.mark.parametrize(
+    ("client_ids", "has_one"), [((None, None), False), ((None, "c"), True), (("c", None), True)]
+)
+def test_client_without_a_client_id_has_none_in_any_request(
+    client_ids: tuple[str | None, ...], has_one: bool
+) -> None:
+    """One request with a client id is enough to show that the client has one."""
+    assert has_client_id(recorded(*(sent(client_id=each) for each in client_ids))) is has_one
 
 
 def test_telemetry_is_not_compared_with_headers_that_differ() -> None:

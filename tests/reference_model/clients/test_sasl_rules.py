@@ -43,6 +43,12 @@ def with_sasl(*requests: SeenRequest, **others: Any) -> Recording:
             with_sasl(asked(0), *steps(), asked(4, at_ms=2), sent(12, at_ms=3)), id="as-java-does"
         ),
         pytest.param(with_sasl(asked(4), *steps(), sent(12, at_ms=2)), id="named-before"),
+        pytest.param(
+            with_sasl(
+                asked(0), *steps(), asked(4, Answer(action="close"), at_ms=2), sent(12, at_ms=2)
+            ),
+            id="named-in-a-pipeline-that-ends-unanswered",
+        ),
         pytest.param(with_sasl(asked(0), *steps()), id="nothing-after-authentication"),
         pytest.param(
             with_sasl(asked(0, UNNAMED_TABLE), *steps(), sent(12, at_ms=2)),
@@ -56,6 +62,13 @@ def with_sasl(*requests: SeenRequest, **others: Any) -> Recording:
 def test_client_with_sasl_is_allowed(recording: Recording) -> None:
     """The first request for versions may have version 0 if another one follows, and the name may come first."""
     assert forbidden_moves(recording) == ()
+
+
+def test_name_in_a_refused_version_does_not_count() -> None:
+    """The broker did not read it, and the client did not repeat it in a version that the broker supports."""
+    refused = asked(5, Answer(error_code=35, layout=0), at_ms=2)
+    recording = with_sasl(asked(0), *steps(), refused, sent(12, at_ms=3))
+    assert NAMED in {move.clause for move in forbidden_moves(recording)}
 
 
 def test_client_that_never_names_itself_is_found_once() -> None:
