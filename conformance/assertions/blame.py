@@ -26,7 +26,7 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
-from wire.headers import read_error_code
+from wire.headers import InstanceIdHeader, read_error_code
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
 """The clause that can be judged whatever the target answers."""
@@ -90,7 +90,10 @@ def _unless_in(
 
 
 def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
-    """Yield one exchange of each version that may be the cause; a close also costs other requests their response."""
+    """Yield one exchange of each version that may be the cause; a close also costs other requests their response.
+
+    A plain request has no header v3, so it shows nothing about one that has it.
+    """
     exchanges = [error.exchange]
     if error.fault is Fault.NO_ANSWER:
         journal = (exchange for step in broker.journal for exchange in step.exchanges)
@@ -99,6 +102,7 @@ def _suspects(broker: Broker, error: MalformedAnswer) -> Iterator[Exchange]:
         exchange.request.api_version: exchange
         for exchange in reversed(exchanges)
         if exchange.request.api_key == API_VERSIONS_KEY
+        and not isinstance(exchange.request.header, InstanceIdHeader)
     }
     yield from reversed(of_versions.values())
 

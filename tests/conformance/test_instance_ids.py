@@ -9,8 +9,9 @@ import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import instance_ids, other_apis
+from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.instance_ids import carriers, claims_instance_ids
-from conformance.assertions.judging import Unjudged
+from conformance.assertions.judging import MalformedAnswer, Unjudged
 from conformance.assertions.other_apis import NoTableReadable, advertised_table
 from conformance.brokers import test_instance_ids
 from conformance.clients import test_instance_ids as client_properties
@@ -26,7 +27,7 @@ from reference_model.clients.script import HEALTHY_SCRIPT
 from reference_model.listeners import PLAINTEXT
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis, body_of
-from strategies.instance_id_requests import InstanceIdRequest
+from strategies.instance_id_requests import AN_ID, InstanceIdRequest
 from strategies.instance_id_scripts import claiming_cluster, mixed_cluster
 from wire.api_keys import API_VERSIONS_KEY, OFFSET_DELETE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersion
@@ -155,6 +156,19 @@ def test_version_that_no_schema_describes_is_rejected_on_every_connection() -> N
         ):
             with pytest.raises(UnsatisfiedAssumption):
                 send(sent)
+
+
+def test_fault_in_header_v3_is_not_blamed_on_plain_requests() -> None:
+    """These have no such header, so a broker closes on them in a version that needs it, also if it is right."""
+    broker = in_memory("reads-a-compact-client-id")
+    number = [each.api_key for each in carriers(broker)].index(API_VERSIONS_KEY)
+    drawn = InstanceIdRequest(api=number, client_id="a" * 200)
+    broker.begin_example()
+    with pytest.raises(MalformedAnswer) as raised:
+        body_of(test_instance_ids.test_header_with_an_id_is_read)(
+            broker, drawn=drawn, instance_id=AN_ID
+        )
+    assert judged_elsewhere(broker, raised.value, ("KIP-1313.header-v3-layout",)) is None
 
 
 def test_client_id_in_every_request_is_the_other_reading() -> None:
