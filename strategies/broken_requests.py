@@ -227,7 +227,7 @@ def never_served_requests() -> st.SearchStrategy[Request]:
 
 
 def malformed_requests() -> st.SearchStrategy[Request]:
-    """The same, and requests of APIs that nobody has."""
+    """The same, and requests of APIs that no release has."""
     return as_one(never_served_requests() | requests_for_unknown_apis())
 
 

@@ -34,7 +34,7 @@ def too_large_sizes_are_answered_first(ending: StreamEnd) -> None:
 
 @defect(Stage.SIZE, "PROTOCOL.oversize-refused")
 def http_is_answered(ending: StreamEnd) -> None:
-    """A request of HTTP gets a response of HTTP, as a broker behind a web server may send."""
+    """A request of HTTP gets a response of HTTP, as a web server before a broker may send."""
     if ending.unread.startswith(b"GET "):
         ending.answer = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
