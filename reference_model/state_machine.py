@@ -236,8 +236,8 @@ class BrokerConnection:
 
     def resume(self) -> None:
         """End the pause and process the bytes that arrived during it."""
-        if self.pause is not None:
-            self._outgoing += self.pause.afterwards
+        assert self.pause is not None
+        self._outgoing += self.pause.afterwards
         self.pause = None
         self._handle_frames()
         if self._ended and self.pause is None:

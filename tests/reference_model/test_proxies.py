@@ -22,8 +22,8 @@ from wire.codec import decode
 from wire.frames import SIZE_BYTES
 
 TABLE = build_request(version=3)
-OTHER = build_bare_request(LIST_GROUPS_KEY, 4)
-LONG = build_bare_request(LIST_GROUPS_KEY, 4, bytes(100))
+OTHER = build_bare_request(LIST_GROUPS_KEY, 2)
+LONG = build_bare_request(LIST_GROUPS_KEY, 2, bytes(100))
 NAMED = build_request(version=3, software=Software("a-client", "1.2.3-SNAPSHOT"))
 MISROUTED = build_request(version=5, cluster_id="another", node_id=NODE_ID)
 AT_HOME = build_request(version=5, cluster_id=CLUSTER_ID, node_id=NODE_ID)
@@ -85,6 +85,7 @@ def test_bytes_may_arrive_in_any_pieces() -> None:
     connection = proxy.connect()
     assert exchanged(connection, OTHER.data[:5]) == b""
     once = exchanged(connection, OTHER.data[5:])
+    assert once
     assert exchanged(connection, OTHER.data * 2) == once * 2
     assert proxy.passed == [OTHER.data[SIZE_BYTES:]] * 3
 
@@ -93,6 +94,7 @@ def test_size_that_no_frame_has_ends_the_connection() -> None:
     """What comes before it is answered, and what comes after it is not read."""
     connection = proxy_with().connect()
     once = exchanged(proxy_with().connect(), OTHER.data)
+    assert once
     assert exchanged(connection, OTHER.data + REFUSED_SIZE + OTHER.data) == once
     assert connection.state is ConnectionState.CLOSED
 

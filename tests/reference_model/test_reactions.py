@@ -151,6 +151,11 @@ def test_every_version_that_is_not_served_gets_35(release: str) -> None:
             "ILLEGAL_SASL_STATE (34) to SaslHandshake listing nothing (MODEL.sequence-agrees)",
             id="step-of-sasl",
         ),
+        pytest.param(
+            "0000 0003 00000007 ffff ffff 0000 000003e8 00000000",
+            "ignored (PROTOCOL.no-response-to-acks-0)",
+            id="acks-0",
+        ),
     ],
 )
 def test_reaction_reads_as_a_phrase(payload: str, text: str) -> None:
