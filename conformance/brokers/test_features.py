@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from conformance.assertions.features import Kind, assert_features_as_on
 from conformance.assertions.judging import (
     assume_served,
     bytes_after_body,
@@ -19,6 +20,7 @@ from conformance.assertions.judging import (
 )
 from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
+from reference_model.listeners import CONTROLLER, LISTENERS, PLAINTEXT
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from wire.api_versions import (
@@ -33,6 +35,7 @@ from wire.primitives import read_raw_tagged_fields
 
 FIRST_VERSION_WITH_ZERO_MINIMUM = 4
 FLEXIBLE_REQUESTS = api_versions_requests(min_version=FIRST_FLEXIBLE_VERSION)
+OTHER_LISTENERS = tuple(name for name in LISTENERS if name != PLAINTEXT)
 FLEXIBLE_VERSIONS = st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION)
 NO_EPOCH = -1
 LONG_CONNECTION = 51
@@ -199,3 +202,16 @@ def test_finalized_levels_do_not_depend_on_the_version(broker: Broker, versions:
         )
     different = [version for version, each in zip(served, levels, strict=True) if each != levels[0]]
     assert different == [], f"the finalized levels differ from those at v{served[0]}"
+
+
+@pytest.mark.listeners(*OTHER_LISTENERS)
+@pytest.mark.needs("plaintext", "plaintext_features")
+@pytest.mark.clause("FEATURES.listed-on-every-listener")
+@given(version=FLEXIBLE_VERSIONS)
+@example(version=3)
+@example(version=5)
+def test_every_listener_lists_features(broker: Broker, version: int) -> None:
+    """Every listener lists features if the plaintext one does; that of a controller at least supported ones."""
+    # Controllers of some releases know what they support, but not what the cluster finalized.
+    kinds = (Kind.SUPPORTED,) if broker.listener == CONTROLLER else tuple(Kind)
+    assert_features_as_on(broker, PLAINTEXT, version, kinds)

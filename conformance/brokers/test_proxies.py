@@ -13,6 +13,7 @@ from conformance.assertions.conversation_runner import (
     has_refused_size,
     is_unfinished,
 )
+from conformance.assertions.features import assert_features_as_on
 from conformance.assertions.judging import (
     assert_error,
     assume_served,
@@ -193,6 +194,17 @@ def test_cluster_ids_are_judged_by_the_upstream(broker: Broker, given_ids: Given
     upstream = error_code_of(broker.sibling(UPSTREAM).exchange(sent))
     proxied = error_code_of(broker.exchange(sent))
     assert proxied == upstream, f"the response has the error {proxied!r}, and not {upstream!r}"
+
+
+@pytest.mark.listeners("plaintext")
+@pytest.mark.needs("upstream", "upstream_features")
+@pytest.mark.clause("PROXY.features-arrive")
+@given(version=st.integers(FIRST_FLEXIBLE_VERSION, NEWEST_VERSION))
+@example(version=3)
+@example(version=5)
+def test_features_of_the_upstream_arrive(broker: Broker, version: int) -> None:
+    """A proxy lists supported and finalized features if its upstream does."""
+    assert_features_as_on(broker, UPSTREAM, version)
 
 
 @pytest.mark.in_order

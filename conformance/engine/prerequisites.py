@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from clauses.catalogue import Clause
 from conformance.assertions.blame import V0_ALWAYS_SERVED
+from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.instance_ids import claims_instance_ids
-from conformance.assertions.judging import MalformedAnswer, decode_answer
 from conformance.assertions.read_only_apis import produce_items, read_only_items
 from conformance.assertions.tagged_headers import flexible_apis
 from fixtures.under_test.broker import Broker
@@ -22,7 +22,6 @@ from wire.api_keys import (
     PUSH_TELEMETRY_KEY,
     SASL_AUTHENTICATE_KEY,
 )
-from wire.api_versions import FIRST_FLEXIBLE_VERSION
 
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
@@ -40,22 +39,18 @@ class Need(NamedTuple):
     otherwise: str
 
 
-def lists_features(broker: Broker) -> bool:
-    """Return whether a listener lists a feature in any version; True if a response cannot be read, as that is judged."""
-    for version in range(FIRST_FLEXIBLE_VERSION, broker.described_version + 1):
-        try:
-            answer = decode_answer(broker.plain_exchange(version), api_version=version)
-        except MalformedAnswer:
-            return True
-        if answer.supported_features or answer.finalized_features:
-            return True
-    return False
-
-
 NEEDS: Mapping[str, Need] = {
     "features": Need(
         lists_features,
         "the target lists no feature on this listener, neither a supported nor a finalized one",
+    ),
+    "plaintext_features": Need(
+        lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
+        "the target lists no supported feature on its plaintext listener either",
+    ),
+    "upstream_features": Need(
+        lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
+        "the upstream lists no supported feature",
     ),
     "metrics": Need(
         lambda broker: broker.running.metrics_url is not None,

@@ -12,6 +12,7 @@ from reference_model.proxies.model_proxy import (
     NO_RESPONSE,
     ModelProxy,
     api_versions_body,
+    with_changed_body,
     with_changed_table,
 )
 from wire.api_keys import API_VERSIONS_KEY
@@ -214,6 +215,30 @@ def reports_success_for_wrong_ids(
         nothing = ApiVersionsResponse(error_code=ErrorCode.NONE)
         return response[:CORRELATION_ID_BYTES] + encode(nothing, version=api_version)
     return decide(response, api_version)
+
+
+@fault(ModelProxy.table_passed, "PROXY.features-arrive")
+def drops_the_features(
+    proxy: ModelProxy, decide: Callable[[bytes, int], bytes], response: bytes, api_version: int
+) -> bytes:
+    """It lists no feature, neither a supported nor a finalized one."""
+    return with_changed_body(
+        decide(response, api_version),
+        api_version,
+        lambda body: dataclasses.replace(body, supported_features=(), finalized_features=()),
+    )
+
+
+@fault(ModelProxy.table_passed, "PROXY.features-arrive")
+def drops_what_is_finalized(
+    proxy: ModelProxy, decide: Callable[[bytes, int], bytes], response: bytes, api_version: int
+) -> bytes:
+    """It passes on which features are supported, but not which ones are finalized."""
+    return with_changed_body(
+        decide(response, api_version),
+        api_version,
+        lambda body: dataclasses.replace(body, finalized_features=()),
+    )
 
 
 @fault(ModelProxy.closes_with_upstream, "PROXY.broken-upstream-closes")

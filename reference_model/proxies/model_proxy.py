@@ -117,18 +117,30 @@ class ModelProxy:
         return True
 
 
+def with_changed_body(
+    response: bytes,
+    api_version: int,
+    change: Callable[[ApiVersionsResponse], ApiVersionsResponse],
+) -> bytes:
+    """Return a response to ApiVersions with another body; one with an error as it is."""
+    if read_error_code(response) != ErrorCode.NONE:
+        return response
+    after_id = response[CORRELATION_ID_BYTES:]
+    body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
+    return response[:CORRELATION_ID_BYTES] + encode(change(body), version=api_version)
+
+
 def with_changed_table(
     response: bytes,
     api_version: int,
     change: Callable[[Sequence[ApiVersion]], Iterable[ApiVersion]],
 ) -> bytes:
     """Return a response to ApiVersions with another table; one with an error as it is."""
-    if read_error_code(response) != ErrorCode.NONE:
-        return response
-    after_id = response[CORRELATION_ID_BYTES:]
-    body, _ = decode_prefix(ApiVersionsResponse, after_id, version=api_version)
-    changed = dataclasses.replace(body, api_keys=tuple(change(body.api_keys)))
-    return response[:CORRELATION_ID_BYTES] + encode(changed, version=api_version)
+    return with_changed_body(
+        response,
+        api_version,
+        lambda body: dataclasses.replace(body, api_keys=tuple(change(body.api_keys))),
+    )
 
 
 def api_versions_body(request: bytes) -> tuple[RequestHeader, ApiVersionsRequest] | None:
