@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from reference_model.defects.registry import defect, replace_response, succeeds
-from reference_model.listeners import CONTROLLER, TLS_LISTENERS
+from reference_model.listeners import CONTROLLER
 from reference_model.state_machine import RequestContext, Stage
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -225,13 +225,6 @@ def controllers_list_no_features(context: RequestContext) -> None:
     """The controller listener lists no feature."""
     if _carries_features(context):
         replace_response(context, supported_features=(), finalized_features=())
-
-
-@defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=TLS_LISTENERS)
-def finalized_features_are_missing_with_tls(context: RequestContext) -> None:
-    """TLS listeners list no finalized feature."""
-    if _carries_features(context):
-        replace_response(context, finalized_features=())
 
 
 def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:
