@@ -34,6 +34,7 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import client_under_test
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
+from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
 from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus
@@ -122,7 +123,9 @@ def _target(
         raise click.UsageError(
             f"{address} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
         )
-    return address_target(place)
+    # A controller's failure is judged on a controller
+    listener = CONTROLLER if failure.listener == CONTROLLER else PLAINTEXT
+    return address_target(place, listener=listener)
 
 
 def _named_target(failure: StoredFailure) -> str:

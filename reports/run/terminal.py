@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
+from reference_model.listeners import CONTROLLER
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
@@ -24,6 +25,12 @@ from reports.run.live_grid import recorded_grid
 from reports.run.recorder import CellKey, RunRecorder
 from reports.verdict_labels import SYMBOLS
 
+ADDRESS = "address"
+"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
+OF_A_CONTROLLER = (
+    "it lists APIs between controllers and none for clients. It is judged as one: clauses about brokers alone are left "
+    "out, and ids are those of the controller. Give the address of a broker's listener to judge a broker."
+)
 BESIDE_VERDICTS = 51
 """Width in characters of the clause and level columns, for ids as long as those of our catalogue."""
 WIDEST_VERDICT = 14
@@ -84,6 +91,7 @@ def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
     else:
         yield from _many_targets(folded, names, width)
     yield Line("")
+    yield from _role_lines(recorder, folded)
     counts = Counter(cell.verdict for cells in folded.cells.values() for cell in cells)
     yield Line(
         ", ".join(
@@ -94,6 +102,15 @@ def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
     )
     said = summarise(folded.grid, Path())
     yield Line(said.sentence, MARKUP.get(said.verdict, {}))
+
+
+def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:
+    """Yield what follows from the role of an address that was given, if that is not a broker's."""
+    for column in folded.columns:
+        facts = recorder.targets.get(column.target)
+        listeners = [entry.listener for entry in column.listeners]
+        if facts is not None and facts.launcher == ADDRESS and listeners == [CONTROLLER]:
+            yield Line(f"{printable(column.target)} is a KRaft controller: {OF_A_CONTROLLER}")
 
 
 def _one_target(folded: FoldedGrid, width: int, crashed: Set[CellKey]) -> Iterator[Line]:

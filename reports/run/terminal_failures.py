@@ -21,7 +21,7 @@ from reports.records import (
 )
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
-from reports.run.terminal import MARKUP, Line, rows_of, shortened
+from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
 from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted
 
 MOST_TOLD = 60
@@ -33,8 +33,6 @@ MOST_EXCHANGES = 3
 ROWS_OF_TEXT = 2
 """Maximum number of rows for one text of a failure, such as its message."""
 MOST_LINES_OF_PROBLEM = 7
-ADDRESS = "address"
-"""The launcher of a target that the suite did not start: it can be judged again only at its address."""
 _BESIDE_BYTES = 22
 _FEWEST_BYTES = 16
 
