@@ -200,7 +200,7 @@ class Step:
         connection: which connection of the example, counted from 0; the first step on it opens it.
         listener: name of the listener that the connection is opened to.
         tls: whether the connection uses TLS.
-        pieces: the bytes of each write, in order; empty for a step that only ends the stream or closes.
+        pieces: the bytes of each write, in order; empty for a step that only ends the stream, pauses or closes.
         exchanges: the exchange of each request, in order; empty if no response was awaited.
         sentinel: whether the last piece ends with a sentinel after the single request.
         end_of_stream: whether our side of the stream ends after the pieces while the other side stays open.
@@ -208,6 +208,7 @@ class Step:
             and any frames beyond the requested ones.
         unread: bytes received by the end of the step that form no complete frame; the next step repeats them.
         ended: whether the target was seen ending its side of the stream.
+        pause_s: for how long nothing was sent on the connection, in seconds, if the step is a pause.
     """
 
     connection: int
@@ -220,6 +221,7 @@ class Step:
     following: tuple[bytes, ...] = ()
     unread: bytes = b""
     ended: bool = False
+    pause_s: float = 0.0
 
     @property
     def received(self) -> bytes:
@@ -233,4 +235,4 @@ class Step:
     @property
     def closes(self) -> bool:
         """Whether the step does nothing but close the connection from our side."""
-        return not self.pieces and not self.end_of_stream and not self.exchanges
+        return not (self.pieces or self.end_of_stream or self.exchanges or self.pause_s)

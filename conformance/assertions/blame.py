@@ -139,10 +139,11 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
         return SIZE_EXACT
     if version == 0 and plain.fault is not Fault.SURPLUS:
         return V0_ALWAYS_SERVED
+    if version < 0:
+        # No other clause is about negative versions.
+        return "KIP-35.negative-version-gives-35"
     if plain.fault is Fault.NO_ERROR_CODE:
         return ERROR_CODE
-    if version < 0:
-        return "KIP-35.negative-version-gives-35"
     return _clause_of_served(plain) if version <= highest else _clause_of_refused(plain)
 
 

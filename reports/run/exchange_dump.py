@@ -45,6 +45,8 @@ def render_exchange(steps: Sequence[Step]) -> str:
         if step.closes:
             lines += [f"connection {step.connection}: closed by us", ""]
             continue
+        if step.pause_s:
+            lines += [f"connection {step.connection}: nothing sent for {step.pause_s:g} s", ""]
         if len(step.pieces) > 1:
             sizes = ", ".join(str(len(piece)) for piece in step.pieces)
             lines.append(f"connection {step.connection}: written in pieces of {sizes} bytes")

@@ -234,6 +234,7 @@ def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
             "connection": step.connection,
             "listener": step.listener or failure.listener,
             "tls": step.tls,
+            "pause_s": step.pause_s,
             "end_of_stream": step.end_of_stream,
             "pieces": [piece.hex() for piece in step.pieces],
             "sentinel": _sentinel_id(step),

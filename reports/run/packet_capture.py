@@ -91,6 +91,7 @@ class _TcpConnection:
 
     def do(self, step: Step) -> None:
         """Write what was sent and received in a step, and who ended the stream."""
+        self._packets.now_ms += round(step.pause_s * 1000)
         for piece in step.pieces:
             self._send(self._client, self._broker, piece)
         if step.end_of_stream:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pyarrow.parquet as pq
 
-from conformance.commands.catalogue import properties_of
+from conformance.mutation.properties import all_properties, proxy_properties
 from reference_model.defects import DEFECTS
 from reports.records import Phase, Verdict, cell_verdict
 
@@ -159,10 +160,10 @@ def judge_defects(names: Iterable[str], folder: Path, *options: str) -> SuiteRun
     """Judge each defect by the properties of the clauses that it breaks, with further options of the suite."""
     brokers = [part for name in names for part in ("--broker", f"reference+{name}")]
     chosen = [
-        f"{SUITE}brokers/{place.split(':')[0]}::{place.split(':')[2]}[reference+{name}]"
+        f"{Path(inspect.getfile(judged.body)).relative_to(REPOSITORY)}::{judged.name}[reference+{name}]"
         for name in names
-        for clause in DEFECTS[name].breaks
-        for place in properties_of(clause)
+        for judged in {**all_properties(), **proxy_properties()}.values()
+        if set(judged.clauses) & set(DEFECTS[name].breaks)
     ]
     return run_suite(
         *(*brokers, "--alluredir", str(folder / "allure"), *options),

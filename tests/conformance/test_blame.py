@@ -155,6 +155,12 @@ CASES = {
         error_code_of,
         "KIP-35.negative-version-gives-35",
     ),
+    "negative-without-an-error-code": (
+        with_body(lambda body: body[:1], -1),
+        build_request(version=-1),
+        error_code_of,
+        "KIP-35.negative-version-gives-35",
+    ),
     "no-error-code": (
         with_body(lambda body: body[:1], 99),
         PLAIN_V99,

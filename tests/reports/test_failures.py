@@ -194,6 +194,7 @@ def test_dump_tells_what_was_done() -> None:
             sentinel=True,
         ),
         Step(connection=1, pieces=(request,)),
+        Step(connection=1, pause_s=0.31),
         Step(connection=0),
     ]
     lines = [
@@ -206,6 +207,7 @@ def test_dump_tells_what_was_done() -> None:
         "connection 0: stray bytes",
         "connection 0: the next request, which shows whether the connection is alive",
         "connection 1: sent, without waiting for a response",
+        "connection 1: nothing sent for 0.31 s",
         "connection 0: closed by us",
     ]
     stray = "       0  de ad                                            belongs to no response\n"

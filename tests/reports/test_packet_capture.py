@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,6 +147,15 @@ def test_packets_are_those_of_tcp() -> None:
     assert _told(half_closed, CLOSE) == OPENED + ASKED + CLIENT_ENDS + ANSWER + BROKER_ENDS
     in_pieces = replace(STEP, pieces=(REQUEST.data[:3], REQUEST.data[3:]))
     assert _told(in_pieces) == OPENED + ASKED * 2 + ANSWER
+
+
+def test_a_pause_passes_time() -> None:
+    """Packets after a pause are later by its length."""
+    at_once, later = (
+        segments_of(render_capture(steps, listener="plaintext"))[-1].at_s
+        for steps in ((STEP, STEP), (STEP, Step(connection=0, pause_s=3), STEP))
+    )
+    assert later == pytest.approx(at_once + 3)
 
 
 def test_end_of_the_target_is_kept() -> None:

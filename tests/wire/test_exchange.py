@@ -230,10 +230,11 @@ def test_step_keeps_the_order_of_a_response_and_the_sentinels(arrival: Arrival) 
         pytest.param(Step(connection=0), True, id="nothing-else"),
         pytest.param(Step(connection=0, pieces=(b"a",)), False, id="writes"),
         pytest.param(Step(connection=0, end_of_stream=True), False, id="ends-the-stream"),
+        pytest.param(Step(connection=0, pause_s=0.5), False, id="pauses"),
     ],
 )
 def test_step_that_does_nothing_else_closes(step: Step, closes: bool) -> None:
-    """A step without writes, responses and end of stream closes the connection."""
+    """A step without writes, responses, pause and end of stream closes the connection."""
     assert step.closes is closes
 
 
