@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -97,6 +98,9 @@ class TlsOpening:
         accepts_foreign: whether the certificate may be of an authority that the broker does not trust.
         accepts_expired: whether the certificate may be out of date.
         plaintext_after_hello: whether bytes that are not TLS are served while the handshake is not complete.
+        header_must_be_whole: whether a record is refused whose header arrives in several pieces.
+        most_tiny_records: number of one-byte records that are read at once; the rest waits for further bytes.
+        refused_version: the version of TLS with which a client is refused after its handshake, such as "TLSv1.2".
     """
 
     listener: str
@@ -107,6 +111,9 @@ class TlsOpening:
     accepts_foreign: bool = False
     accepts_expired: bool = False
     plaintext_after_hello: bool = False
+    header_must_be_whole: bool = False
+    most_tiny_records: float = math.inf
+    refused_version: str = ""
 
 
 @dataclass(slots=True, kw_only=True)

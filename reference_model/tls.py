@@ -20,6 +20,16 @@ def tls_records_size(data: bytes) -> int:
     return min(size, len(data))
 
 
+def unfinished_record(data: bytes) -> bytes:
+    """Return the part of a record with which records end; empty if the last one is complete."""
+    start = end = 0
+    while end <= len(data):
+        start = end
+        end = start + RECORD_HEADER_BYTES
+        end += int.from_bytes(data[start + 3 : end])
+    return data[start:]
+
+
 class TlsRefused(Exception):
     """The TLS handshake fails; the connection is closed."""
 
@@ -38,8 +48,9 @@ class TlsLayer:
             opening: the decisions made on the client's first bytes.
             context: the server's certificate, and whether a client certificate is required.
         """
+        self._opening = opening
         self._plain = opening.serves_plaintext
-        self._may_become_plain = opening.plaintext_after_hello
+        self._unfinished = b""
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
@@ -49,26 +60,38 @@ class TlsLayer:
         """Accept bytes from the client and return the decrypted ones, which are Kafka's protocol.
 
         Raises:
-            TlsRefused: the bytes are not TLS, or the client's certificate is missing.
+            TlsRefused: the bytes are not TLS, the client's certificate is missing, or a planted defect refuses them.
         """
-        if self._may_become_plain and not self._shaken:
+        if self._opening.plaintext_after_hello and not self._shaken:
             data = data[tls_records_size(data) :] or data
             self._plain = data[:1] not in RECORD_TYPES
         if self._plain:
             return data
         self._incoming.write(data)
+        self._unfinished = unfinished_record(self._unfinished + data)
         received = bytearray()
+        tiny_records = 0
         try:
             if not self._shaken:
                 self._tls.do_handshake()
                 self._shaken = True
-            while piece := self._tls.read(READ_BYTES):
+            most = self._opening.most_tiny_records
+            while tiny_records < most and (piece := self._tls.read(READ_BYTES)):
                 received += piece
+                tiny_records += len(piece) == 1
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:
             raise TlsRefused(str(error)) from error
+        self._refuse_by_defect(has_data=bool(received))
         return bytes(received)
+
+    def _refuse_by_defect(self, *, has_data: bool) -> None:
+        cut = 0 < len(self._unfinished) < RECORD_HEADER_BYTES
+        if cut and self._opening.header_must_be_whole:
+            raise TlsRefused("the header of a record is cut")
+        if has_data and self._tls.version() == self._opening.refused_version:
+            raise TlsRefused(f"{self._opening.refused_version} is refused")
 
     def encrypt(self, data: bytes) -> None:
         """Encrypt bytes of Kafka's protocol and add them to the bytes to send."""

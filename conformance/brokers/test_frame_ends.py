@@ -44,7 +44,8 @@ from wire.headers import read_correlation_id
 from wire.primitives import INT32_MAX
 
 HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
-"""The listeners without TLS; TLS closes both sides of a stream at once."""
+"""The listeners without TLS. Up to TLS 1.2, the end of one side obliges the other to end at once and to drop responses
+that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
 SKIPPED_FRAME_BYTES = 2
 """Releases that skip short frames skip those below this size."""
 MOST_REQUESTS_IN_A_RACE = 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
@@ -14,8 +14,10 @@ from conformance.assertions.judging import (
     payload_of,
 )
 from conformance.assertions.neighbours import open_bystander
+from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
+from reference_model.listeners import TLS_LISTENERS
 from reference_model.same_response import StablePart, stable_part
 from strategies.any_requests import odd_requests
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -42,6 +44,8 @@ LONGEST_PIPELINE_OVER_TLS = 4
 SKIPPED_FRAME_BYTES = 2
 """Releases that skip short frames skip those below this size."""
 EVERY_BYTE = range(LONGEST_REQUEST_BYTES)
+CUTS = st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE)
+MAX_EXAMPLES_SLOW = 10
 
 
 @pytest.mark.clause("PROTOCOL.answers-in-order")
@@ -105,7 +109,7 @@ def test_frame_holds_exactly_the_answer(broker: Broker, sent: Request) -> None:
 @pytest.mark.clause("PROTOCOL.split-independent")
 @given(
     sent=api_versions_requests(),
-    cuts=st.lists(st.integers(1, LONGEST_REQUEST_BYTES), max_size=12) | st.just(EVERY_BYTE),
+    cuts=CUTS,
 )
 @example(sent=build_request(version=0), cuts=EVERY_BYTE)
 def test_pieces_of_a_request_do_not_matter(
@@ -120,6 +124,37 @@ def test_pieces_of_a_request_do_not_matter(
     assert stable_part(answer) == stable_part(expected), (
         "the response to a request in pieces is another one"
     )
+
+
+@pytest.mark.listeners(*TLS_LISTENERS)
+@pytest.mark.clause("PROTOCOL.split-independent")
+@settings(max_examples=MAX_EXAMPLES_SLOW)
+@given(
+    versions=st.lists(st.integers(0, 3), min_size=1, max_size=3),
+    records=CUTS,
+    segments=CUTS,
+)
+@example(versions=[0], records=[], segments=[1, 2, 3, 4, 5, 6])
+@example(versions=[0], records=EVERY_BYTE, segments=[])
+@example(versions=[3, 0], records=EVERY_BYTE, segments=EVERY_BYTE)
+@example(versions=[0, 3], records=[], segments=[])
+@example(versions=[0, 3], records=[20, 30], segments=[60])
+def test_records_of_tls_do_not_matter(
+    broker: Broker, versions: list[int], records: list[int] | range, segments: list[int] | range
+) -> None:
+    """A broker returns the same responses however requests are cut into TLS records, and those into segments."""
+    sent = [
+        build_request(version=min(version, broker.max_version), correlation_id=place)
+        for place, version in enumerate(versions)
+    ]
+    with broker.connect(shape=TlsShape(records=records, segments=segments)) as connection:
+        exchanges = connection.converse(sent)
+    for exchange, alone in zip(exchanges, broker.converse_in_turn(sent), strict=False):
+        version = exchange.request.api_version
+        expected = decode_answer(alone, api_version=version)
+        assert stable_part(decode_answer(exchange, api_version=version)) == stable_part(expected), (
+            "the response depends on TLS records or their segments"
+        )
 
 
 def costs_a_neighbour(broker: Broker, broken: Request) -> bool:

@@ -153,6 +153,24 @@ def requests_during_the_handshake_are_served(opening: TlsOpening) -> None:
     opening.plaintext_after_hello = opening.first_bytes[:1] == bytes([TLS_HANDSHAKE_RECORD])
 
 
+@defect(Stage.TLS, "KIP-35.nothing-before-tls")
+def requests_inside_tls_1_2_are_refused(opening: TlsOpening) -> None:
+    """A client that speaks TLS 1.2 completes its handshake, but its first request closes the connection."""
+    opening.refused_version = "TLSv1.2"
+
+
+@defect(Stage.TLS, "PROTOCOL.split-independent")
+def tls_records_with_a_cut_header_are_refused(opening: TlsOpening) -> None:
+    """A TLS record whose header comes in several segments closes the connection."""
+    opening.header_must_be_whole = True
+
+
+@defect(Stage.TLS, "PROTOCOL.split-independent")
+def many_tls_records_at_once_are_not_all_read(opening: TlsOpening) -> None:
+    """Of many TLS records of one byte that come together, eight are read; the others wait until more bytes come."""
+    opening.most_tiny_records = 8
+
+
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")
 def client_certificates_of_other_authorities_pass(opening: TlsOpening) -> None:
     """A client certificate of an authority that the broker does not trust is accepted."""

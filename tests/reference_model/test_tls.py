@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import ssl
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,9 +16,9 @@ from fixtures.kafka_setup.certificates import client_files, write_certificates
 from fixtures.launchers.built_in import certificate_options
 from reference_model.server import _contexts
 from reference_model.state_machine import TlsOpening
-from reference_model.tls import TlsLayer, TlsRefused, tls_records_size
+from reference_model.tls import TlsLayer, TlsRefused, tls_records_size, unfinished_record
 
-HELLO = client_hello(ssl.TLSVersion.TLSv1_2)
+HELLO = client_hello("TLSv1_2")
 PLAIN = bytes.fromhex("00000004 00120000")
 
 
@@ -30,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def layer(folder: Path, **decisions: bool) -> TlsLayer:
+def layer(folder: Path, **decisions: Any) -> TlsLayer:
     """Return the server's side of a connection, with the decisions of a planted defect."""
     options = argparse.Namespace(
         tls_authority=folder / "authority.pem",
@@ -60,6 +61,13 @@ def test_records_end_where_other_bytes_begin(data: bytes, size: int) -> None:
     assert tls_records_size(data) == size
 
 
+@pytest.mark.parametrize("kept", [0, 1, 4, 5, 20, len(HELLO) - 1])
+@pytest.mark.parametrize("earlier", [b"", HELLO], ids=["alone", "after-another"])
+def test_unfinished_record_is_what_follows_the_complete_ones(earlier: bytes, kept: int) -> None:
+    """The beginning of a record is unfinished, down to one byte of its header; a complete one is not."""
+    assert unfinished_record(earlier + HELLO[:kept]) == HELLO[:kept]
+
+
 @pytest.mark.parametrize("pieces", [[HELLO + PLAIN], [HELLO, PLAIN]], ids=["at-once", "one-by-one"])
 def test_plaintext_during_the_handshake_is_refused(folder: Path, pieces: list[bytes]) -> None:
     """Bytes that are not TLS end the connection; with a planted defect they are served."""
@@ -74,17 +82,25 @@ def test_plaintext_during_the_handshake_is_refused(folder: Path, pieces: list[by
     assert defective.data_to_send() == PLAIN
 
 
+def shake_hands(
+    server: TlsLayer, files: TlsFiles, certificate: ClientCertificate, newest: str | None = None
+) -> tuple[ssl.SSLObject, ssl.MemoryBIO]:
+    """Complete a handshake, and return the client's side and the bytes that it sends."""
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = tls_context(files, certificate=certificate, newest=newest)
+    client = context.wrap_bio(to_client, to_server)
+    for _ in range(3):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            client.do_handshake()
+        server.receive_data(to_server.read())
+        to_client.write(server.data_to_send())
+    return client, to_server
+
+
 def is_refused(server: TlsLayer, files: TlsFiles, certificate: ClientCertificate) -> bool:
     """Return whether a client that shows a certificate is refused."""
-    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
-    context = tls_context(files, certificate=certificate)
-    client = context.wrap_bio(to_client, to_server)
     try:
-        for _ in range(3):
-            with contextlib.suppress(ssl.SSLWantReadError):
-                client.do_handshake()
-            server.receive_data(to_server.read())
-            to_client.write(server.data_to_send())
+        shake_hands(server, files, certificate)
     except TlsRefused:
         return True
     return False
@@ -106,3 +122,50 @@ def test_certificate_has_to_be_valid_and_of_the_own_authority(
     assert is_refused(layer(folder, **required), files, certificate)
     assert not is_refused(layer(folder, **required), files, ClientCertificate.TRUSTED)
     assert not is_refused(layer(folder, **required, **{decision: True}), files, certificate)
+
+
+def one_byte_records(
+    server: TlsLayer, folder: Path, data: bytes, newest: str | None = None
+) -> list[bytes]:
+    """Complete a handshake, and return a record for each byte of the data."""
+    trusted = ClientCertificate.TRUSTED
+    client, to_server = shake_hands(server, client_files(folder), trusted, newest)
+    records = []
+    for byte in data:
+        client.write(bytes([byte]))
+        records.append(to_server.read())
+    return records
+
+
+@pytest.mark.parametrize("cut", [1, 4, 5, 9])
+def test_record_is_read_however_it_is_cut(folder: Path, cut: int) -> None:
+    """A record in two pieces is read when both are there; a planted defect refuses it if its header is cut."""
+    correct, defective = layer(folder), layer(folder, header_must_be_whole=True)
+    (record,) = one_byte_records(correct, folder, b"a")
+    assert [correct.receive_data(record[:cut]), correct.receive_data(record[cut:])] == [b"", b"a"]
+    (record,) = one_byte_records(defective, folder, b"a")
+    if cut < 5:
+        with pytest.raises(TlsRefused):
+            defective.receive_data(record[:cut])
+    else:
+        assert defective.receive_data(record[:cut]) == b""
+
+
+def test_all_records_of_one_read_are_decrypted(folder: Path) -> None:
+    """Records that come together are read together; with a planted defect some wait for further bytes."""
+    correct, defective = layer(folder), layer(folder, most_tiny_records=2)
+    assert correct.receive_data(b"".join(one_byte_records(correct, folder, b"abcd"))) == b"abcd"
+    *earlier, last = one_byte_records(defective, folder, b"abcd")
+    assert defective.receive_data(b"".join(earlier)) == b"ab"
+    assert defective.receive_data(last) == b"cd"
+
+
+def test_both_versions_of_tls_are_served(folder: Path) -> None:
+    """TLS 1.2 and 1.3 carry the same bytes; a planted defect refuses the first that come in one of them."""
+    for newest, refused in (("TLSv1_2", "TLSv1.2"), ("TLSv1_3", "TLSv1.3")):
+        correct, defective = layer(folder), layer(folder, refused_version=refused)
+        (record,) = one_byte_records(correct, folder, b"a", newest)
+        assert correct.receive_data(record) == b"a"
+        (record,) = one_byte_records(defective, folder, b"a", newest)
+        with pytest.raises(TlsRefused):
+            defective.receive_data(record)
