@@ -99,6 +99,7 @@ class TlsOpening:
         accepts_expired: whether the certificate may be out of date.
         plaintext_after_hello: whether bytes that are not TLS are served while the handshake is not complete.
         header_must_be_whole: whether a record is refused whose header arrives in several pieces.
+        most_pieces: number of pieces in which a record may arrive; one that comes in more is refused.
         most_tiny_records: number of one-byte records that are read at once; the rest waits for further bytes.
         refused_version: the version of TLS with which a client is refused after its handshake, such as "TLSv1.2".
     """
@@ -112,6 +113,7 @@ class TlsOpening:
     accepts_expired: bool = False
     plaintext_after_hello: bool = False
     header_must_be_whole: bool = False
+    most_pieces: float = math.inf
     most_tiny_records: float = math.inf
     refused_version: str = ""
 

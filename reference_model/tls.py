@@ -51,6 +51,7 @@ class TlsLayer:
         self._opening = opening
         self._plain = opening.serves_plaintext
         self._unfinished = b""
+        self._pieces = 0
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
@@ -69,6 +70,7 @@ class TlsLayer:
             return data
         self._incoming.write(data)
         self._unfinished = unfinished_record(self._unfinished + data)
+        self._pieces = self._pieces + 1 if self._unfinished else 0
         received = bytearray()
         tiny_records = 0
         try:
@@ -90,6 +92,8 @@ class TlsLayer:
         cut = 0 < len(self._unfinished) < RECORD_HEADER_BYTES
         if cut and self._opening.header_must_be_whole:
             raise TlsRefused("the header of a record is cut")
+        if self._pieces >= self._opening.most_pieces:
+            raise TlsRefused("a record comes in too many pieces")
         if has_data and self._tls.version() == self._opening.refused_version:
             raise TlsRefused(f"{self._opening.refused_version} is refused")
 

@@ -127,7 +127,7 @@ def test_pieces_of_a_request_do_not_matter(
 
 
 @pytest.mark.listeners(*TLS_LISTENERS)
-@pytest.mark.clause("PROTOCOL.split-independent")
+@pytest.mark.clause("PROTOCOL.tls-split-independent")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
     versions=st.lists(st.integers(0, 3), min_size=1, max_size=3),

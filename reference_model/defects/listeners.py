@@ -159,16 +159,22 @@ def requests_inside_tls_1_2_are_refused(opening: TlsOpening) -> None:
     opening.refused_version = "TLSv1.2"
 
 
-@defect(Stage.TLS, "PROTOCOL.split-independent")
+@defect(Stage.TLS, "PROTOCOL.tls-split-independent")
 def tls_records_with_a_cut_header_are_refused(opening: TlsOpening) -> None:
     """A TLS record whose header comes in several segments closes the connection."""
     opening.header_must_be_whole = True
 
 
-@defect(Stage.TLS, "PROTOCOL.split-independent")
+@defect(Stage.TLS, "PROTOCOL.tls-split-independent")
 def many_tls_records_at_once_are_not_all_read(opening: TlsOpening) -> None:
     """Of many TLS records of one byte that come together, eight are read; the others wait until more bytes come."""
     opening.most_tiny_records = 8
+
+
+@defect(Stage.TLS, "PROTOCOL.tls-split-independent")
+def tls_records_in_many_segments_are_refused(opening: TlsOpening) -> None:
+    """A TLS record that comes in more than four segments closes the connection."""
+    opening.most_pieces = 4
 
 
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")

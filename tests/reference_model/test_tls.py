@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from fixtures.client.running_broker import ClientCertificate, TlsFiles
+from fixtures.client.tls_stream import cut
 from fixtures.client.transport import client_hello, tls_context
 from fixtures.kafka_setup.certificates import client_files, write_certificates
 from fixtures.launchers.built_in import certificate_options
@@ -149,6 +150,21 @@ def test_record_is_read_however_it_is_cut(folder: Path, cut: int) -> None:
             defective.receive_data(record[:cut])
     else:
         assert defective.receive_data(record[:cut]) == b""
+
+
+def test_record_may_come_in_any_number_of_pieces(folder: Path) -> None:
+    """A record is read however many pieces there are; a planted defect accepts a limited number."""
+    correct, defective = layer(folder), layer(folder, most_pieces=4)
+    (record,) = one_byte_records(correct, folder, b"a")
+    pieces = [record[place : place + 1] for place in range(len(record))]
+    assert b"".join(map(correct.receive_data, pieces)) == b"a"
+    *earlier, last = one_byte_records(defective, folder, b"abc")
+    for record, byte in zip(earlier, (b"a", b"b"), strict=True):
+        assert b"".join(map(defective.receive_data, cut(record, [1, 2, 3]))) == byte
+    for piece in cut(last, [1, 2, 3])[:3]:
+        assert defective.receive_data(piece) == b""
+    with pytest.raises(TlsRefused):
+        defective.receive_data(last[3:4])
 
 
 def test_all_records_of_one_read_are_decrypted(folder: Path) -> None:
