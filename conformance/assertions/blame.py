@@ -15,6 +15,7 @@ from conformance.assertions.judging import (
     Fault,
     JudgedElsewhere,
     MalformedAnswer,
+    assert_error,
     assert_kept,
     decode_answer,
     error_code_of,
@@ -71,10 +72,30 @@ def _has_flexible_header(error: MalformedAnswer) -> bool:
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
     """Return the fault of a plain request that explains an error, or None."""
+    if error.fault is Fault.OTHER_ERROR:
+        return _plain_error_like(broker, error)
     faults = (
         _plain_fault(broker, each.request.api_version, error) for each in _suspects(broker, error)
     )
     return next((fault for fault in faults if fault is not None), None)
+
+
+def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
+    """Return how a plain request of v0, or of the unsupported version that was sent, gets the same wrong error code."""
+    plain_versions = {}
+    for version in [each.request.api_version for each in _suspects(broker, error)]:
+        plain_versions[0] = ErrorCode.NONE
+        if not 0 <= version <= broker.max_version:
+            plain_versions[version] = ErrorCode.UNSUPPORTED_VERSION
+    for version, expected in plain_versions.items():
+        plain = broker.plain_exchange(version)
+        try:
+            assert_error(plain, expected)
+        except MalformedAnswer as found:
+            is_same = found.fault is Fault.OTHER_ERROR
+            if is_same and error_code_of(plain) is error_code_of(error.exchange):
+                return found
+    return None
 
 
 def _unless_in(

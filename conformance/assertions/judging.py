@@ -43,6 +43,7 @@ class Fault(enum.Enum):
     FRAME = "its frame has a wrong size"
     NO_ANSWER = "there is no response"
     NO_ERROR_CODE = "it is too short for an error code"
+    OTHER_ERROR = "it has another error code"
     UNDECODABLE = "it does not decode"
     SURPLUS = "bytes follow its body"
     NOT_KEPT = "the connection serves no request after it"
@@ -281,10 +282,16 @@ def fate_of(exchange: Exchange) -> str:
     return f"the target answered with {error_code_of(exchange).name}"
 
 
-def assert_error(exchange: Exchange, expected: ErrorCode) -> None:
-    """Fail unless a response has an error code; `ErrorCode.NONE` says that the request has to be served."""
+def assert_error(exchange: Exchange, *allowed: ErrorCode) -> ErrorCode:
+    """Return a response's error code; fail unless it is one of those allowed.
+
+    `ErrorCode.NONE` says that the request has to be served.
+    """
     code = error_code_of(exchange)
-    assert code is expected, f"the response has the error {code.name}, and not {expected.name}"
+    if code not in allowed:
+        problem = f"the response has the error {code.name}, and not {' or '.join(each.name for each in allowed)}"
+        raise MalformedAnswer(exchange, problem, fault=Fault.OTHER_ERROR)
+    return code
 
 
 def assert_same_table(

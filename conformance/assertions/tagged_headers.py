@@ -75,11 +75,9 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
     exchange = send_tagged(broker, drawn)
     payload = payload_of(exchange)
     try:
-        correlation_id, response = api.decode_response(payload, version)
+        _, response = api.decode_response(payload, version)
     except DecodeError as error:
         raise MalformedAnswer(
             exchange, f"not decodable as {api.name} v{version}: {error}", error
         ) from error
-    if correlation_id != CORRELATION_ID:
-        raise MalformedAnswer(exchange, "the response has the correlation id of another request")
     return frozenset(error_codes_in(response, version))

@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from conformance.assertions.judging import (
+    assert_error,
     assert_kept,
     assert_refused,
     assume_served,
@@ -66,8 +67,7 @@ def test_legal_name_is_accepted(broker: Broker, sent: Request) -> None:
     """A broker serves a client whose software name and version are legal."""
     assume_served(broker, sent)
     with naming_software(sent):
-        seen = error_code_of(broker.exchange(sent))
-        assert seen is ErrorCode.NONE, f"answered with {seen!r}"
+        assert_error(broker.exchange(sent), ErrorCode.NONE)
 
 
 @pytest.mark.malformed
@@ -84,8 +84,7 @@ def test_illegal_name_is_refused(broker: Broker, sent: Request) -> None:
     """A broker answers an illegal software name or version with INVALID_REQUEST."""
     assume_served(broker, sent)
     with naming_software(sent):
-        seen = error_code_of(broker.exchange(sent))
-        assert seen is ErrorCode.INVALID_REQUEST, f"answered with {seen!r}"
+        assert_error(broker.exchange(sent), ErrorCode.INVALID_REQUEST)
 
 
 @pytest.mark.malformed
@@ -100,8 +99,7 @@ def test_name_that_is_not_utf_8_is_refused(broker: Broker, sent: Request) -> Non
     with violation_context(sent.broken, sent.data.hex()):
         exchange = broker.exchange(sent)
         if broker.is_pinned:
-            seen = error_code_of(exchange)
-            assert seen is ErrorCode.INVALID_REQUEST, f"answered with {seen!r}"
+            assert_error(exchange, ErrorCode.INVALID_REQUEST)
         else:
             assert_refused(exchange)
 
@@ -122,8 +120,7 @@ def test_punctuation_at_an_edge_is_refused(broker: Broker, sent: Request) -> Non
     if not broker.is_pinned:
         allowed.append(ErrorCode.NONE)
     with naming_software(sent):
-        seen = error_code_of(broker.exchange(sent))
-        assert seen in allowed, f"answered with {seen!r}"
+        seen = assert_error(broker.exchange(sent), *allowed)
         if not broker.is_pinned:
             assert error_code_of(broker.exchange(sent)) is seen, (
                 "the response to the repeated request differs"

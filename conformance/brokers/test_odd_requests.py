@@ -6,7 +6,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from conformance.assertions.judging import assume_served, decode_answer, violation_context
+from conformance.assertions.judging import (
+    Fault,
+    MalformedAnswer,
+    assume_served,
+    decode_answer,
+    violation_context,
+)
 from conformance.assertions.tagged_headers import send_tagged
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import in_words, summary_of
@@ -54,9 +60,11 @@ def assert_handled_as_pinned(broker: Broker, sent: Request) -> None:
         if exchange.outcome is Outcome.ANSWER:
             answer = decode_answer(exchange, api_version=sent.api_version)
             seen = (exchange.outcome, answer.error_code)
-        assert seen in [(each.outcome, each.error_code) for each in allowed], (
-            f"Apache Kafka's response is {in_words(allowed)}; {summary_of(exchange)}"
-        )
+        if seen not in [(each.outcome, each.error_code) for each in allowed]:
+            problem = f"Apache Kafka's response is {in_words(allowed)}; {summary_of(exchange)}"
+            if exchange.outcome is not Outcome.ANSWER:
+                raise AssertionError(problem)
+            raise MalformedAnswer(exchange, problem, fault=Fault.OTHER_ERROR)
 
 
 def are_tags_read(section: bytes, traits: Traits) -> bool:

@@ -13,6 +13,7 @@ from conformance.assertions.judging import (
     Fault,
     JudgedElsewhere,
     MalformedAnswer,
+    assert_error,
     assert_kept,
     decode_answer,
     error_code_of,
@@ -21,12 +22,13 @@ from conformance.assertions.judging import (
 from conformance.mutation.properties import all_properties, holds
 from fixtures.client.patience import Patience
 from fixtures.under_test.in_memory import InMemoryBroker
-from reference_model.defects.registry import replace_reaction
+from reference_model.defects.registry import replace_reaction, replace_response
 from reference_model.fault_injection import RequestContext, Stage, Tampering
 from strategies.api_versions import build_request
 from strategies.hypothesis_adapter import assumptions_outside_hypothesis
 from tests.conformance.in_memory_runs import broker_with, outcomes, properties_of_a_run
 from wire.api_keys import API_VERSIONS_KEY
+from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
 
@@ -90,6 +92,21 @@ def blamed(
 def decoded(layout: int, *, exactly: bool = False) -> Callable[[Exchange], object]:
     """Return a judge that decodes a response in a layout."""
     return lambda exchange: decode_answer(exchange, api_version=layout, exactly=exactly)
+
+
+def with_code(code: ErrorCode, versions: Callable[[int], bool]) -> InMemoryBroker:
+    """Return a broker whose responses to these versions have an error code."""
+
+    def act(context: RequestContext) -> None:
+        if context.response is not None and versions(version_of(context)):
+            replace_response(context, error_code=code)
+
+    return faulty(act, Stage.RESPONSE)
+
+
+def served(exchange: Exchange) -> None:
+    """Fail unless the request was served."""
+    assert_error(exchange, ErrorCode.NONE)
 
 
 def kept(exchange: Exchange) -> None:
@@ -161,6 +178,18 @@ CASES = {
         error_code_of,
         "KIP-35.negative-version-gives-35",
     ),
+    "v0-refused": (
+        with_code(ErrorCode.UNSUPPORTED_VERSION, lambda version: True),
+        PLAIN_V3,
+        served,
+        V0,
+    ),
+    "unknown-with-another-error": (
+        with_code(ErrorCode.INVALID_REQUEST, lambda version: version == 99),
+        PLAIN_V99,
+        lambda exchange: assert_error(exchange, ErrorCode.UNSUPPORTED_VERSION),
+        "KIP-35.unknown-version-gives-35",
+    ),
     "no-error-code": (
         with_body(lambda body: body[:1], 99),
         PLAIN_V99,
@@ -196,6 +225,12 @@ def test_a_fault_that_a_plain_request_does_not_show_is_a_violation() -> None:
 
     sent = build_request(version=0, client_id="odd")
     assert blamed(faulty(act), sent, decoded(0)) == ""
+
+
+def test_an_error_of_one_version_is_a_violation() -> None:
+    """If v0 and versions that are not served get what they should, the property's own request is at fault."""
+    broker = with_code(ErrorCode.INVALID_REQUEST, lambda version: version == 3)
+    assert blamed(broker, PLAIN_V3, served) == ""
 
 
 def test_a_request_before_it_may_have_cost_a_response() -> None:
