@@ -17,6 +17,7 @@ from conformance.assertions.judging import (
     MalformedAnswer,
     assert_error,
     assert_kept,
+    assert_own_id,
     decode_answer,
     error_code_of,
     has_flexible_header,
@@ -36,6 +37,7 @@ UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
 ERROR_CODE = "KIP-35.error-code-first"
 RESPONSE_HEADER = "KIP-511.response-header-fixed"
 SIZE_EXACT = "PROTOCOL.size-prefix-exact"
+ID_ECHOED = "PROTOCOL.correlation-id-echoed"
 KEPT = "PROTOCOL.well-formed-never-closed"
 
 ABOUT_PLAIN_REQUESTS = {"PROXY.newer-api-versions-answered", "KIP-1313.discovery-survives"}
@@ -74,10 +76,21 @@ def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer
     """Return the fault of a plain request that explains an error, or None."""
     if error.fault is Fault.OTHER_ERROR:
         return _plain_error_like(broker, error)
+    if error.fault is Fault.OTHER_ID:
+        return _plain_id_fault(broker)
     faults = (
         _plain_fault(broker, each.request.api_version, error) for each in _suspects(broker, error)
     )
     return next((fault for fault in faults if fault is not None), None)
+
+
+def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
+    """Return that even a plain request gets another correlation id than its own, or None."""
+    try:
+        assert_own_id(broker.plain_exchange(0), "the response has the id of another request")
+    except MalformedAnswer as found:
+        return found
+    return None
 
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -155,6 +168,8 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
         return V0_ALWAYS_SERVED
     if plain.fault is Fault.NOT_KEPT:
         return KEPT
+    if plain.fault is Fault.OTHER_ID:
+        return ID_ECHOED
     version = exchange.request.api_version
     if plain.fault is Fault.FRAME:
         return SIZE_EXACT

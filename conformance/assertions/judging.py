@@ -26,7 +26,7 @@ from wire.error_codes import ErrorCode
 from wire.errors import BufferUnderflow, DecodeError
 from wire.exchange import Exchange, Outcome, Request
 from wire.fields import Message
-from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_error_code
+from wire.headers import CORRELATION_ID_BYTES, ResponseHeader, read_correlation_id, read_error_code
 from wire.primitives import INT16_MAX
 
 FLEXIBLE_RESPONSE_HEADER = 1
@@ -44,6 +44,7 @@ class Fault(enum.Enum):
     NO_ANSWER = "there is no response"
     NO_ERROR_CODE = "it is too short for an error code"
     OTHER_ERROR = "it has another error code"
+    OTHER_ID = "it has the correlation id of another request"
     UNDECODABLE = "it does not decode"
     SURPLUS = "bytes follow its body"
     NOT_KEPT = "the connection serves no request after it"
@@ -262,6 +263,12 @@ def assert_answered(exchange: Exchange, problem: str) -> None:
     """Fail unless a request got a response; `problem` says what it means if it did not."""
     if exchange.payload is None:
         raise MalformedAnswer(exchange, problem, fault=Fault.NO_ANSWER)
+
+
+def assert_own_id(exchange: Exchange, problem: str) -> None:
+    """Fail unless a response has its request's correlation id; `problem` says what it means if it has not."""
+    if read_correlation_id(exchange.payload or b"") != exchange.request.correlation_id:
+        raise MalformedAnswer(exchange, problem, fault=Fault.OTHER_ID)
 
 
 def assert_kept(exchange: Exchange, problem: str) -> None:

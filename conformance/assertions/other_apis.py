@@ -257,7 +257,8 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
     except DecodeError as error:
         raise Problem(UNDECODABLE, str(error)) from error
     if correlation_id != exchange.request.correlation_id:
-        raise Problem("the response has the correlation id of another request")
+        other_id = "the response has the correlation id of another request"
+        raise Problem(other_id) from MalformedAnswer(exchange, other_id, fault=Fault.OTHER_ID)
     if not exchange.usable and not _begins_authentication(broker, item):
         lost = "the connection is unusable after the response"
         raise Problem(lost) from MalformedAnswer(exchange, lost, fault=Fault.NOT_KEPT)

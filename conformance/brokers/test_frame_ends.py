@@ -15,6 +15,7 @@ from conformance.assertions.conversation_runner import (
 from conformance.assertions.judging import (
     assert_answered,
     assert_error,
+    assert_own_id,
     decode_answer,
     fate_of,
 )
@@ -40,7 +41,6 @@ from strategies.odd_frames import (
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
-from wire.headers import read_correlation_id
 from wire.primitives import INT32_MAX
 
 HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
@@ -190,10 +190,7 @@ def test_whole_frames_are_answered_behind_the_end_of_stream(
         assert len(answered) == len(sent), f"{len(answered)} of {len(sent)} requests were answered"
     assert has_ended(exchanges), "the connection stays open"
     for exchange in answered:
-        correlation_id = read_correlation_id(exchange.payload or b"")
-        assert correlation_id == exchange.request.correlation_id, (
-            f"the response has the correlation id {correlation_id}"
-        )
+        assert_own_id(exchange, "the responses are not in the order of the requests")
 
 
 @pytest.mark.malformed
