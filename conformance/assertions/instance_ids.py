@@ -140,7 +140,12 @@ def carriers(broker: Broker) -> tuple[Carrier, ...]:
 
 
 def with_id(
-    broker: Broker, drawn: InstanceIdRequest, instance_id: UUID, *, api_key: int | None = None
+    broker: Broker,
+    drawn: InstanceIdRequest,
+    instance_id: UUID,
+    *,
+    api_key: int | None = None,
+    api_version: int | None = None,
 ) -> Request:
     """Return a request with header v3.
 
@@ -149,6 +154,7 @@ def with_id(
         drawn: the request as it was drawn.
         instance_id: its client instance id.
         api_key: the API, if it is not the drawn one.
+        api_version: its version, if it is not one that the target lists.
     """
     there = [each for each in carriers(broker) if api_key in (None, each.api_key)]
     if not there:
@@ -156,7 +162,7 @@ def with_id(
     carrier = there[drawn.api % len(there)]
     header = InstanceIdHeader(
         request_api_key=carrier.api_key,
-        request_api_version=carrier.api_version,
+        request_api_version=carrier.api_version if api_version is None else api_version,
         correlation_id=drawn.correlation_id,
         client_id=drawn.client_id,
         client_instance_id=instance_id,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -96,12 +96,11 @@ class InstanceIdBroker:
         return InstanceIdConnection(self)
 
     def has_instance_id(self, api_key: int, api_version: int) -> bool:
-        """Return whether requests of a version have header v3."""
-        return (
-            api_key != SASL_HANDSHAKE_KEY
-            and api_key in self._newest
-            and api_version == self._newest[api_key] + 1
-        )
+        """Return whether requests of a version have header v3; of ApiVersions, unknown versions have it too."""
+        if api_key == SASL_HANDSHAKE_KEY or api_key not in self._newest:
+            return False
+        beyond = api_version - self._newest[api_key]
+        return beyond == 1 or (api_key == API_VERSIONS_KEY and beyond > 1)
 
     def listed(self, entry: ApiVersion) -> ApiVersion:
         """Return an entry of its table, given that of the newest release."""
@@ -293,6 +292,10 @@ class InstanceIdConnection:
         except DecodeError:
             self.drop()
             return
+        if api_version > broker.old_version(api_key) + 1:
+            self._client_id_of(header.client_id, api_key, has_id=True)
+            self._send([broker.refusal_of_version(request)])
+            return
         given = header.client_instance_id
         if self.instance_id is None:
             is_accepted = broker.accepts_first_id(given, api_key)
@@ -357,6 +360,9 @@ class InstanceIdConnection:
         elif api_key == API_VERSIONS_KEY:
             layout = read_request_start(old).api_version
             responses = [self._with_own_range(request, each, layout) for each in responses]
+        self._send(responses)
+
+    def _send(self, responses: Sequence[bytes]) -> None:
         if NO_RESPONSE in responses:
             self.drop()
         else:

@@ -181,7 +181,7 @@ def refuses_metrics_under_an_id_of_the_client(
 def closes_on_the_version_after_the_newest(
     broker: InstanceIdBroker, decide: Callable[[bytes], bytes], request: bytes
 ) -> bytes:
-    """It reads the version after its newest one with header v3, and closes."""
+    """It closes on the version after its newest one."""
     is_next = read_request_start(request).api_version == NEWEST_VERSION + 2
     return b"" if is_next else decide(request)
 
@@ -199,7 +199,7 @@ def answers_unknown_versions_in_a_flexible_layout(
 def answers_unknown_versions_with_another_error(
     broker: InstanceIdBroker, decide: Callable[[bytes], bytes], request: bytes
 ) -> bytes:
-    """It refuses an unknown version with INVALID_REQUEST, because it lacks an id."""
+    """It refuses an unknown version with INVALID_REQUEST."""
     answer = decide(request)
     error = ErrorCode.INVALID_REQUEST.to_bytes(2)
     return answer[:CORRELATION_ID_BYTES] + error + answer[CORRELATION_ID_BYTES + 2 :]
