@@ -124,6 +124,8 @@ def seen(recording: Recording) -> FakePlay:
             seen(recorded(asked(3, software=("a", "2.16.1-rdkafka-2.16.0")))),
             id="version-of-another-library-too",
         ),
+        pytest.param(partial(assert_names_version, version=""), HEALTHY, id="unknown-version"),
+        pytest.param(partial(assert_names_version, version="1"), HEALTHY, id="with-a-zero"),
         pytest.param(NEWEST_OF_OTHERS, seen(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
         pytest.param(
             NEWEST_OF_OTHERS,
@@ -194,6 +196,15 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             HEALTHY,
             "the client names its version '1.0', but version 1.1 is installed",
             id="another-version",
+        ),
+        *(
+            pytest.param(
+                partial(assert_names_version, version="2.1"),
+                seen(recorded(asked(3, software=("a", named)))),
+                f"the client names its version '{named}', but version 2.1 is installed",
+                id=f"version-in-{named}",
+            )
+            for named in ("2.10", "12.1", "2.1.1", "2.1rc1")
         ),
         pytest.param(
             NEWEST_OF_OTHERS,
