@@ -16,6 +16,7 @@ from wire.api_keys import (
     API_VERSIONS_KEY,
     BROKER_HEARTBEAT_KEY,
     DESCRIBE_CLUSTER_KEY,
+    DESCRIBE_QUORUM_KEY,
     ENVELOPE_KEY,
     LIST_GROUPS_KEY,
     METADATA_KEY,
@@ -30,6 +31,7 @@ FIRST_FLEXIBLE = {
     API_VERSIONS_KEY: FIRST_FLEXIBLE_VERSION,
     METADATA_KEY: 9,
     LIST_GROUPS_KEY: 3,
+    DESCRIBE_QUORUM_KEY: 0,
     DESCRIBE_CLUSTER_KEY: 0,
 }
 """The first version with the flexible header, of the APIs whose header tags are read here."""

@@ -17,16 +17,9 @@ from fixtures.kafka_setup.connection_metrics import Gauge
 from fixtures.under_test.broker import Broker
 from strategies.minimal_requests import minimal_request
 from strategies.software_names import Software
-from wire.api_keys import (
-    DESCRIBE_CLUSTER_KEY,
-    DESCRIBE_QUORUM_KEY,
-    LIST_GROUPS_KEY,
-    METADATA_KEY,
-)
+from wire.api_keys import READ_ONLY_KEYS
 from wire.exchange import Request
 
-READING_KEYS = (METADATA_KEY, LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY, DESCRIBE_QUORUM_KEY)
-"""APIs whose requests only read; each listener serves one of them."""
 BEAN_KEYS = {
     "clientSoftwareName",
     "clientSoftwareVersion",
@@ -86,7 +79,7 @@ def reading_request(broker: Broker, client_id: str, choice: int) -> Request:
         HarnessError: the target lists none of them, or its table cannot be read.
     """
     newest = {entry.api_key: entry.max_version for entry in advertised_table(broker)}
-    found = (api_catalogue().nearest(key, newest[key]) for key in READING_KEYS if key in newest)
+    found = (api_catalogue().nearest(key, newest[key]) for key in READ_ONLY_KEYS if key in newest)
     there = [each for each in found if each is not None]
     if not there:
         raise HarnessError("the table lists no API that only reads, so no other request is logged")

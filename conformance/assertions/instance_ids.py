@@ -53,7 +53,7 @@ from wire.message_schemas import error_codes_in
 from wire.sasl import plain_token
 from wire.startup_messages import SASL_AUTHENTICATE
 
-READING_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
+FURTHER_NEW_KEYS = (LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
 """Further APIs that are requested in their new version: they only read, and their bodies are taken to be unchanged."""
 OLD_VERSIONS = tuple(range(NEWEST_VERSION + 1))
 OLD_APIS = (OFFSET_DELETE_KEY, GET_TELEMETRY_SUBSCRIPTIONS_KEY)
@@ -120,7 +120,7 @@ def carriers(broker: Broker) -> tuple[Carrier, ...]:
                 api_key=API_VERSIONS_KEY, api_version=NEWEST_VERSION + 1, body=usual, layout=None
             )
         )
-    for key in READING_KEYS:
+    for key in FURTHER_NEW_KEYS:
         known = api_catalogue().versions_of(key)[-1]
         if listed.get(key) == known + 1:
             api = api_catalogue().find(key, known)

@@ -19,18 +19,12 @@ from fixtures.under_test.first_requests import probe_request
 from reference_model.agreement import what_it_did
 from strategies.minimal_requests import minimal_request
 from wire.api_keys import (
-    DESCRIBE_CLUSTER_KEY,
-    DESCRIBE_QUORUM_KEY,
-    LIST_GROUPS_KEY,
-    METADATA_KEY,
     PRODUCE_KEY,
+    READ_ONLY_KEYS,
 )
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request
 from wire.headers import CORRELATION_ID_BYTES
-
-READ_ONLY_KEYS = (METADATA_KEY, LIST_GROUPS_KEY, DESCRIBE_QUORUM_KEY, DESCRIBE_CLUSTER_KEY)
-"""APIs whose minimal requests change nothing and are answered at once; a broker or a controller lists some of them."""
 
 
 @functools.lru_cache(maxsize=8)

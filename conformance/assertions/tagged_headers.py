@@ -13,15 +13,13 @@ from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.under_test.broker import Broker
 from strategies.minimal_requests import minimal_body
 from strategies.tagged_headers import TaggedHeader
-from wire.api_keys import DESCRIBE_CLUSTER_KEY, LIST_GROUPS_KEY, METADATA_KEY
+from wire.api_keys import READ_ONLY_KEYS
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
 from wire.exchange import Exchange, encode_request
 from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
 from wire.message_schemas import Api, error_codes_in
 
-READING_KEYS = (METADATA_KEY, LIST_GROUPS_KEY, DESCRIBE_CLUSTER_KEY)
-"""APIs that only read."""
 CORRELATION_ID = 7
 
 
@@ -30,7 +28,7 @@ def flexible_apis(broker: Broker) -> tuple[Sequence[tuple[Api, int]], ...]:
     """Return, for each API that only reads, the flexible versions that a target lists, newest first."""
     listed = {entry.api_key: entry for entry in advertised_table(broker)}
     found = []
-    for key in READING_KEYS:
+    for key in READ_ONLY_KEYS:
         versions = [
             (api, version)
             for version in reversed(api_catalogue().versions_of(key))
