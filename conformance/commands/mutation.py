@@ -105,6 +105,10 @@ def measured_score(
     score = Score(
         clauses=(), reference=NOTHING_FOUND, kills=(), blames=(), seeds=seeds, complete=False
     )
+    complete = planted.is_everything
+    # They are those of the suite, whatever a defect is. First, because a problem here is found in seconds.
+    seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
+    reaches = measured_reaches(seeds_of_tails) if complete else ()
     if planted.defects:
         score = _score_of_brokers(
             planted.defects, seeds=seeds, jobs=jobs, sockets=sockets, quick=quick, folder=folder
@@ -130,14 +134,7 @@ def measured_score(
             blames=[*score.blames, *found.blames],
             kills_of_property={**score.kills_of_property, **found.kills_of_property},
         )
-    complete = planted.is_everything
-    seeds_of_tails = range(FIRST_SEED, FIRST_SEED + min(seeds, SEEDS_OF_TAILS))
-    return dataclasses.replace(
-        score,
-        complete=complete,
-        # They are those of the suite, whatever a defect is.
-        reaches=measured_reaches(seeds_of_tails) if complete else (),
-    )
+    return dataclasses.replace(score, complete=complete, reaches=reaches)
 
 
 def _score_of_brokers(

@@ -324,7 +324,8 @@ def values_of(example: Values) -> Iterator[tuple[str, Any]]:
 def _counts_in(example: Values) -> Iterator[tuple[str, Any]]:
     """Yield how many requests an example has a connection carry, at once or one after the other."""
     versions = example.get("versions", ())
-    if "ids" in example:
+    # In other properties these are the ids of a cluster.
+    if isinstance(example.get("ids"), int):
         yield "pipeline", Pipeline(len(versions), example["ids"])
     elif versions:
         yield "requests of a connection", len(versions)

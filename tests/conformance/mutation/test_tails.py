@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from conformance.mutation.properties import Values
+from conformance.mutation.properties import Property, Values, all_properties
 from conformance.mutation.tails import DIMENSIONS, Pipeline, Reach, values_of
 from strategies.api_versions import UnservedRequest, build_request
 from strategies.broken_requests import build_with_compact_client_id, build_with_old_header
@@ -90,6 +90,16 @@ def test_values_are_found_in_examples(example: Values, found: tuple[str, Any]) -
 def test_what_a_request_does_not_carry_does_not_count(example: Values, missing: str) -> None:
     """A version has no more than its fields, and the bytes of a malformed request are not what is meant."""
     assert missing not in [dimension for dimension, _ in values_of(example)]
+
+
+@pytest.mark.parametrize("judged", all_properties().values(), ids=lambda each: each.name)
+def test_every_value_of_a_property_has_a_dimension_that_fits(judged: Property) -> None:
+    """The conditions of the tails can be asked of all values of its pinned and drawn examples."""
+    examples = [*judged.pinned]
+    judged.draw(examples.append, seed=1, count=2)
+    for example in examples:
+        for dimension, value in values_of(example):
+            assert {holds(value) for holds in DIMENSIONS[dimension].values()} <= {True, False}
 
 
 def test_a_tail_is_certain_if_every_run_reaches_it() -> None:
