@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from reference_model.defects.registry import defect, replace_response, succeeds
-from reference_model.listeners import CONTROLLER
+from reference_model.listeners import CONTROLLER, SASL_PLAINTEXT
 from reference_model.state_machine import RequestContext, Stage
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -225,6 +225,13 @@ def controllers_list_no_features(context: RequestContext) -> None:
     """The controller listener lists no feature."""
     if _carries_features(context):
         replace_response(context, supported_features=(), finalized_features=())
+
+
+@defect(Stage.RESPONSE, "FEATURES.listed-on-every-listener", listeners=(SASL_PLAINTEXT,))
+def listeners_with_sasl_list_no_finalized_features(context: RequestContext) -> None:
+    """The listener with SASL lists the supported features, but no finalized one."""
+    if _carries_features(context) and context.broker.profile.listener == SASL_PLAINTEXT:
+        replace_response(context, finalized_features=())
 
 
 def _at_level(feature: FinalizedFeatureKey, level: int) -> FinalizedFeatureKey:
