@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 NO_TAGS = b"\0"
-MOST_BELOW = 3
+MOST_PLACES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +16,11 @@ class TaggedHeader:
     """A request of an API that only reads, in a flexible version.
 
     Attributes:
-        api: which of the APIs that the target lists in a flexible version; counted around.
-        below_newest: how many versions below the newest listed one; counted around.
+        place: which of the flexible versions that the target serves; counted around.
         section: the bytes of the header's tag section.
     """
 
-    api: int = 0
-    below_newest: int = 0
+    place: int = 0
     section: bytes = NO_TAGS
 
     def plain(self) -> TaggedHeader:
@@ -34,7 +32,6 @@ def tagged_headers(sections: st.SearchStrategy[bytes]) -> st.SearchStrategy[Tagg
     """Requests of other APIs whose headers have one of the given tag sections."""
     return st.builds(
         TaggedHeader,
-        api=st.integers(0, 2),
-        below_newest=st.integers(0, MOST_BELOW),
+        place=st.integers(0, MOST_PLACES - 1),
         section=sections,
     )

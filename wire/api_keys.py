@@ -33,4 +33,4 @@ PUSH_TELEMETRY_KEY = 72
 SHARE_GROUP_HEARTBEAT_KEY = 76
 
 READ_ONLY_KEYS = (METADATA_KEY, LIST_GROUPS_KEY, DESCRIBE_QUORUM_KEY, DESCRIBE_CLUSTER_KEY)
-"""APIs whose minimal requests change nothing and are answered at once; a broker or a controller lists some of them."""
+"""APIs whose minimal requests change nothing; a broker or a controller lists some of them."""

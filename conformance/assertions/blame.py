@@ -33,6 +33,7 @@ from wire.headers import InstanceIdHeader, read_error_code
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
 """The clause that can be judged whatever the target answers."""
 EVERY_VERSION_SERVED = "KIP-35.every-advertised-version-served"
+BEFORE_AUTHENTICATION = "KIP-35.table-before-authentication"
 UNKNOWN_REFUSED = "KIP-35.unknown-version-gives-35"
 ERROR_CODE = "KIP-35.error-code-first"
 RESPONSE_HEADER = "KIP-511.response-header-fixed"
@@ -56,20 +57,25 @@ def judged_elsewhere(
     """
     if not isinstance(error, MalformedAnswer):
         return None
-    if _has_flexible_header(error):
-        reason = f"the response has a flexible header (judged by {RESPONSE_HEADER})"
-        return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
     # If the target answers nothing more, the violation stands.
     with suppress(HarnessError):
+        if _has_flexible_header(broker, error):
+            reason = f"the response has a flexible header (judged by {RESPONSE_HEADER})"
+            return None if RESPONSE_HEADER in clauses else JudgedElsewhere(reason)
         plain = _plain_fault_like(broker, error)
         if plain is not None:
             return _unless_in(clauses, plain, _clause_of(broker, plain))
     return None
 
 
-def _has_flexible_header(error: MalformedAnswer) -> bool:
-    is_flexible = error.layout is not None and error.layout >= FIRST_FLEXIBLE_VERSION
-    return is_flexible and has_flexible_header(error.exchange, api_version=error.layout or 0)
+def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
+    """Return whether a response has a flexible header, as that to a plain request has."""
+    layout = error.layout or 0
+    if layout < FIRST_FLEXIBLE_VERSION or not has_flexible_header(
+        error.exchange, api_version=layout
+    ):
+        return False
+    return has_flexible_header(broker.plain_exchange(layout), api_version=layout)
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
@@ -171,7 +177,7 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
     if plain.fault is Fault.OTHER_ID:
         return ID_ECHOED
     version = exchange.request.api_version
-    if plain.fault is Fault.FRAME:
+    if plain.fault is Fault.FRAME and 0 <= version <= highest:
         return SIZE_EXACT
     if version == 0 and plain.fault is not Fault.SURPLUS:
         return V0_ALWAYS_SERVED
@@ -180,20 +186,24 @@ def _clause_of(broker: Broker, plain: MalformedAnswer) -> str:
         return "KIP-35.negative-version-gives-35"
     if plain.fault is Fault.NO_ERROR_CODE:
         return ERROR_CODE
-    return _clause_of_served(plain) if version <= highest else _clause_of_refused(plain)
+    if version > highest:
+        return _clause_of_refused(plain)
+    # The sweep that judges every version of other listeners authenticates first.
+    whole = BEFORE_AUTHENTICATION if broker.asks_for_authentication else EVERY_VERSION_SERVED
+    return _clause_of_served(plain, whole)
 
 
-def _clause_of_served(plain: MalformedAnswer) -> str:
+def _clause_of_served(plain: MalformedAnswer, every_version: str) -> str:
     version = plain.exchange.request.api_version
     if plain.fault is Fault.SURPLUS:
         return SIZE_EXACT
     if plain.fault is Fault.NO_ANSWER or version < FIRST_FLEXIBLE_VERSION:
-        return EVERY_VERSION_SERVED
+        return every_version
     return "KIP-511.v3-body-flexible"
 
 
 def _clause_of_refused(plain: MalformedAnswer) -> str:
-    if plain.fault is Fault.NO_ANSWER:
+    if plain.fault in (Fault.NO_ANSWER, Fault.FRAME):
         return UNKNOWN_REFUSED
     code = read_error_code(plain.exchange.payload or b"")
     if code is None:

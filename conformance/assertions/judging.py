@@ -265,6 +265,18 @@ def assert_answered(exchange: Exchange, problem: str) -> None:
         raise MalformedAnswer(exchange, problem, fault=Fault.NO_ANSWER)
 
 
+def decode_elsewhere(exchange: Exchange, *, api_version: int) -> ApiVersionsResponse:
+    """Decode the response of another listener than the judged one.
+
+    Raises:
+        JudgedElsewhere: there is none, or it does not decode.
+    """
+    try:
+        return decode_answer(exchange, api_version=api_version)
+    except MalformedAnswer as error:
+        raise JudgedElsewhere(f"on another listener, which is judged there, {error}") from error
+
+
 def assert_own_id(exchange: Exchange, problem: str) -> None:
     """Fail unless a response has its request's correlation id; `problem` says what it means if it has not."""
     if read_correlation_id(exchange.payload or b"") != exchange.request.correlation_id:

@@ -242,7 +242,9 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
     api = api_catalogue().find(item.api_key, item.api_version)
     assert api is not None
     request = minimal_request(api, item.api_version)
-    exchange = ask_anyhow(broker, request)
+    # A client begins with ApiVersions, so it has to be served first on a connection.
+    ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow
+    exchange = ask(broker, request)
     try:
         payload = payload_of(exchange)
         if item.api_key == API_VERSIONS_KEY:
@@ -309,7 +311,8 @@ def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
     nearest = api_catalogue().nearest(item.api_key, item.api_version)
     assert nearest is not None
     api, layout = nearest
-    exchange = send(broker, minimal_request(api, item.api_version, layout=layout))
+    sent = minimal_request(api, item.api_version, layout=layout)
+    exchange = send(broker, sent, silence_bound_s=SLOWEST_ANSWER_S)
     if exchange.outcome is not Outcome.ANSWER:
         return exchange, None
     try:

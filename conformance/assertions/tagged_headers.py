@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 from hypothesis import assume
 
+from conformance.assertions.items import Item
 from conformance.assertions.judging import MalformedAnswer, payload_of
-from conformance.assertions.other_apis import advertised_table, send
+from conformance.assertions.other_apis import SLOWEST_ANSWER_S
+from conformance.assertions.read_only_apis import read_only_items
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.under_test.broker import Broker
+from fixtures.under_test.first_requests import probe_request
 from strategies.minimal_requests import minimal_body
 from strategies.tagged_headers import TaggedHeader
-from wire.api_keys import READ_ONLY_KEYS
 from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
 from wire.exchange import Exchange, encode_request
@@ -23,44 +24,45 @@ from wire.message_schemas import Api, error_codes_in
 CORRELATION_ID = 7
 
 
-@functools.lru_cache(maxsize=8)
-def flexible_apis(broker: Broker) -> tuple[Sequence[tuple[Api, int]], ...]:
-    """Return, for each API that only reads, the flexible versions that a target lists, newest first."""
-    listed = {entry.api_key: entry for entry in advertised_table(broker)}
-    found = []
-    for key in READ_ONLY_KEYS:
-        versions = [
-            (api, version)
-            for version in reversed(api_catalogue().versions_of(key))
-            if key in listed and listed[key].min_version <= version <= listed[key].max_version
-            for api in [api_catalogue().find(key, version)]
-            if api is not None and api.request_header_version(version) == FLEXIBLE_REQUEST_HEADER
-        ]
-        if versions:
-            found.append(versions)
-    return tuple(found)
+def flexible_items(broker: Broker) -> Sequence[Item]:
+    """Return the flexible versions among the read-only ones that a target serves."""
+    return [
+        item
+        for item in read_only_items(broker)
+        if _api(item).request_header_version(item.api_version) == FLEXIBLE_REQUEST_HEADER
+    ]
 
 
-def _chosen(broker: Broker, drawn: TaggedHeader) -> tuple[Api, int]:
-    apis = flexible_apis(broker)
-    assume(apis)
-    versions = apis[drawn.api % len(apis)]
-    return versions[drawn.below_newest % len(versions)]
+def _api(item: Item) -> Api:
+    api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    return api
+
+
+def _chosen(broker: Broker, drawn: TaggedHeader) -> Item:
+    items = flexible_items(broker)
+    assume(items)
+    return items[drawn.place % len(items)]
 
 
 def send_tagged(broker: Broker, drawn: TaggedHeader) -> Exchange:
-    """Send a request in a flexible version that the target lists, with the drawn tag section in its header."""
-    api, version = _chosen(broker, drawn)
+    """Send a request in a flexible version, after ApiVersions, with the drawn tag section in its header."""
+    item = _chosen(broker, drawn)
+    api = _api(item)
     header = RequestHeader(
-        request_api_key=api.api_key, request_api_version=version, correlation_id=CORRELATION_ID
+        request_api_key=item.api_key,
+        request_api_version=item.api_version,
+        correlation_id=CORRELATION_ID,
     )
     request = encode_request(
         header,
-        minimal_body(api, version),
-        layout=api.layout(version),
+        minimal_body(api, item.api_version),
+        layout=api.layout(item.api_version),
         raw_header={TAG_SECTION: drawn.section},
     )
-    return send(broker, request)
+    with broker.connect(silence_bound_s=SLOWEST_ANSWER_S) as connection:
+        payload_of(connection.converse([probe_request(broker.readable_version)])[0])
+        return connection.exchange(request)
 
 
 def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
@@ -69,13 +71,12 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
     Raises:
         MalformedAnswer: there is no response, or it does not decode.
     """
-    api, version = _chosen(broker, drawn)
+    item = _chosen(broker, drawn)
     exchange = send_tagged(broker, drawn)
     payload = payload_of(exchange)
     try:
-        _, response = api.decode_response(payload, version)
+        _, response = _api(item).decode_response(payload, item.api_version)
     except DecodeError as error:
-        raise MalformedAnswer(
-            exchange, f"not decodable as {api.name} v{version}: {error}", error
-        ) from error
-    return frozenset(error_codes_in(response, version))
+        name = f"{item.name} v{item.api_version}"
+        raise MalformedAnswer(exchange, f"not decodable as {name}: {error}", error) from error
+    return frozenset(error_codes_in(response, item.api_version))

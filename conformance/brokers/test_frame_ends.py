@@ -136,12 +136,14 @@ def test_request_ends_where_its_size_says(broker: Broker, sent: Request) -> None
     """What follows a request that its size prefix cuts short does not change what becomes of that request."""
     cut, *others = as_read([sent])
     assume(len(cut.data) - SIZE_BYTES >= SKIPPED_FRAME_BYTES and not is_unfinished(others[-1]))
-    # A refused size may cost the response before it.
-    assume(not (broker.profile.traits.early_end_loses_answers and has_refused_size(others[0].data)))
+    # A refused size may cost the response before it; of other implementations this is not known.
+    may_lose_answers = broker.profile.traits.early_end_loses_answers or not broker.is_pinned
+    assume(not (may_lose_answers and has_refused_size(others[0].data)))
     (alone,) = broker.converse([cut])
-    assert alone.outcome is not Outcome.SILENT, (
-        "the target waits for bytes that the size prefix does not count"
-    )
+    if alone.outcome is Outcome.SILENT:
+        waits = broker.exchange(cut).outcome is not Outcome.IGNORED
+        assert not waits, "the target waits for bytes that the size prefix does not count"
+        return
     followed, *_ = broker.converse([cut, *others])
     assert fate_of(followed) == fate_of(alone), (
         f"with bytes after it, {fate_of(followed)}; without them, {fate_of(alone)}"

@@ -101,9 +101,9 @@ def test_odd_client_id_does_not_change_the_answer(broker: Broker, sent: Request)
 @example(sent=build_with_tag_section(3, "header", b"\x80\x00", broken="long zero"))
 @example(sent=build_with_tag_section(3, "body", b"\x80\x80\x80\x80\x70", broken="high bits"))
 @example(sent=build_with_tag_section(3, "header", b"\xff\xff\xff\xff\x0f", broken="negative count"))
-@example(sent=build_with_string(3, NAMES[0], b"\x83\x00ab", broken=ODD_LENGTH))
-@example(sent=build_with_string(3, NAMES[1], b"\x83\x80\x80\x80\x70ab", broken=ODD_LENGTH))
-@example(sent=build_with_string(3, NAMES[0], b"\x83\x80\x80\x80\x80\x00ab", broken=ODD_LENGTH))
+@example(sent=build_with_string(3, NAMES[0], b"\x83\x001a", broken=ODD_LENGTH))
+@example(sent=build_with_string(3, NAMES[1], b"\x83\x80\x80\x80\x701a", broken=ODD_LENGTH))
+@example(sent=build_with_string(3, NAMES[0], b"\x83\x80\x80\x80\x80\x001a", broken=ODD_LENGTH))
 @example(sent=build_with_string(3, NAMES[1], b"\xff\xff\xff\xff\x0f", broken=ODD_LENGTH))
 @example(sent=build_with_string(5, CLUSTER_ID, b"\x80\x80\x00", broken=ODD_LENGTH))
 def test_odd_varints_go_as_pinned(broker: Broker, sent: Request) -> None:
@@ -149,8 +149,8 @@ def test_too_many_tags_go_as_pinned(
 @settings(max_examples=MAX_EXAMPLES_OF_OTHER_APIS)
 @given(drawn=tagged_headers(tag_sections_with_odd_varints()))
 @example(drawn=TaggedHeader(section=b"\x80\x00"))
-@example(drawn=TaggedHeader(api=1, section=bytes.fromhex("808080808000")))
-@example(drawn=TaggedHeader(api=2, section=b"\xff\xff\xff\xff\x0f"))
+@example(drawn=TaggedHeader(place=1, section=bytes.fromhex("808080808000")))
+@example(drawn=TaggedHeader(place=2, section=b"\xff\xff\xff\xff\x0f"))
 def test_odd_varints_in_headers_of_other_apis_go_as_pinned(
     broker: Broker, drawn: TaggedHeader
 ) -> None:

@@ -125,8 +125,8 @@ def test_many_unknown_tags_do_not_change_the_answer(
 @settings(max_examples=MAX_EXAMPLES_OF_OTHER_APIS)
 @given(drawn=tagged_headers(unknown_tagged_fields(max_tag=UINT32_MAX).map(write_raw_tagged_fields)))
 @example(drawn=TaggedHeader(section=bytes.fromhex("01 00 01 ff")))
-@example(drawn=TaggedHeader(api=1, section=bytes.fromhex("02 64 01 ff 65 00")))
-@example(drawn=TaggedHeader(api=2, section=bytes.fromhex("01 ff ff ff ff 0f 00")))
+@example(drawn=TaggedHeader(place=1, section=bytes.fromhex("02 64 01 ff 65 00")))
+@example(drawn=TaggedHeader(place=2, section=bytes.fromhex("01 ff ff ff ff 0f 00")))
 def test_unknown_tags_in_headers_of_other_apis_are_ignored(
     broker: Broker, drawn: TaggedHeader
 ) -> None:

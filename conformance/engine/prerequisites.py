@@ -11,7 +11,7 @@ from conformance.assertions.blame import V0_ALWAYS_SERVED
 from conformance.assertions.features import lists_features, lists_supported_features
 from conformance.assertions.instance_ids import claims_instance_ids
 from conformance.assertions.read_only_apis import produce_items, read_only_items
-from conformance.assertions.tagged_headers import flexible_apis
+from conformance.assertions.tagged_headers import flexible_items
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.pre_api_versions_broker import outcome_of_api_versions
 from reference_model.listeners import PLAINTEXT, UPSTREAM
@@ -46,7 +46,7 @@ NEEDS: Mapping[str, Need] = {
     ),
     "plaintext_features": Need(
         lambda broker: lists_supported_features(broker.sibling(PLAINTEXT)),
-        "the target lists no supported feature on its plaintext listener either",
+        "the target lists no supported feature on its plaintext listener",
     ),
     "upstream_features": Need(
         lambda broker: lists_supported_features(broker.sibling(UPSTREAM)),
@@ -87,7 +87,7 @@ NEEDS: Mapping[str, Need] = {
         "the suite does not stand between the proxy and its upstream, because it started neither",
     ),
     "flexible_apis": Need(
-        lambda broker: bool(flexible_apis(broker)),
+        lambda broker: bool(flexible_items(broker)),
         "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
     ),
     INSTANCE_IDS: Need(

@@ -104,7 +104,7 @@ def a_malformed_request_among_others_is_skipped(context: RequestContext) -> None
         replace_reaction(context, outcome=Outcome.IGNORED, next_event=None)
 
 
-@defect(Stage.REACTION, "MODEL.sequence-agrees", every_api=True)
+@defect(Stage.REACTION, "MODEL.sequence-agrees", "PROTOCOL.answers-in-order", every_api=True)
 def other_apis_among_pipelined_requests_close(context: RequestContext) -> None:
     """Metadata that arrives between two other requests closes the connection."""
     is_among_others = context.connection.frames_of_read and context.connection.unread
@@ -280,6 +280,13 @@ def slow_frames_cost_the_connection(received: ReceivedBytes) -> None:
     memory["slow pieces"] = memory.get("slow pieces", 0) + 1 if is_slow else 0
     if memory["slow pieces"] >= MANY_TOGETHER:
         received.connection.drop()
+
+
+@defect(Stage.BYTES, "PROTOCOL.partial-frame-waits")
+def a_frame_that_has_begun_stops_the_others(received: ReceivedBytes) -> None:
+    """While a size prefix and one byte have arrived on a connection, no other is served."""
+    if any(len(each.unread) == SIZE_BYTES + 1 for each in received.connection.neighbours):
+        received.data = b""
 
 
 @defect(Stage.BYTES, "PROTOCOL.idle-connection-kept")

@@ -23,13 +23,7 @@ from wire.error_codes import ErrorCode
 from wire.exchange import Outcome
 
 
-@defect(
-    Stage.RESPONSE,
-    "KIP-35.v0-always-served",
-    "KIP-1242.older-versions-unchecked",
-    "PROTOCOL.partial-frame-waits",
-    listeners=OPEN_LISTENERS,
-)
+@defect(Stage.RESPONSE, "KIP-35.v0-always-served", listeners=OPEN_LISTENERS)
 def v0_as_first_request_gets_an_error(context: RequestContext) -> None:
     """v0 gets an error along with its table if it is the first request on a connection."""
     first = not context.connection.memory.setdefault("asked", False)

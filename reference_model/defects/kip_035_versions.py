@@ -86,7 +86,6 @@ def negative_versions_get_a_little_endian_error(context: RequestContext) -> None
 @defect(
     Stage.RESPONSE,
     "KIP-35.unknown-version-gives-35",
-    "KIP-1242.order-of-checks",
     listeners=OPEN_LISTENERS,
 )
 def unknown_versions_get_another_error(context: RequestContext) -> None:
@@ -177,7 +176,6 @@ def strange_bodies_of_unsupported_versions_get_invalid_request(context: RequestC
 @defect(
     Stage.REACTION,
     GIVES_35,
-    "KIP-1242.order-of-checks",
     "PROTOCOL.bad-version-of-known-api-refused",
     "PROTOCOL.unknown-api-refused",
     listeners=OPEN_LISTENERS,

@@ -10,7 +10,7 @@ from reference_model.state_machine import RequestContext, Stage
 def long_software_versions_are_answered_in_v2(context: RequestContext) -> None:
     """A flexible request with a long client software version is answered in the v2 layout."""
     body = body_of(context)
-    if body is not None and succeeds(context) and len(body.client_software_version) > 20:
+    if body is not None and succeeds(context) and len(body.client_software_version) > 50:
         context.answer = context.encode_answer(layout=2)
 
 
@@ -18,7 +18,7 @@ def long_software_versions_are_answered_in_v2(context: RequestContext) -> None:
 def long_software_names_get_a_flexible_response_header(context: RequestContext) -> None:
     """The response to a flexible request with a long client software name has a tag section in its header."""
     body = body_of(context)
-    if body is not None and succeeds(context) and len(body.client_software_name) > 20:
+    if body is not None and succeeds(context) and len(body.client_software_name) > 30:
         context.answer = context.encode_answer(header_version=1)
 
 

@@ -173,8 +173,8 @@ def many_tls_records_at_once_are_not_all_read(opening: TlsOpening) -> None:
 
 @defect(Stage.TLS, "PROTOCOL.tls-split-independent")
 def tls_records_in_many_segments_are_refused(opening: TlsOpening) -> None:
-    """A TLS record that comes in more than four segments closes the connection."""
-    opening.most_pieces = 4
+    """A TLS record that comes in more than two segments closes the connection."""
+    opening.most_pieces = 2
 
 
 @defect(Stage.TLS, "KIP-35.client-certificate-guards-table")

@@ -38,7 +38,12 @@ def the_controller_hides_a_finalized_feature(context: RequestContext) -> None:
 
 
 # No profile predicts it, so that it is news between the release before and the one that has it.
-@defect(Stage.REACTION, "MODEL.agrees-with-reference", "MODEL.release-differences-explained")
+@defect(
+    Stage.REACTION,
+    "MODEL.agrees-with-reference",
+    "MODEL.release-differences-explained",
+    "KIP-482.varint-limits",
+)
 def cut_bodies_are_answered(context: RequestContext) -> None:
     """A request whose body ends inside a field gets INVALID_REQUEST instead of a close."""
     header, version = context.header, unread_version(context)

@@ -93,7 +93,7 @@ def frames_in_many_segments_are_refused(context: RequestContext) -> None:
         replace_reaction(context, outcome=Outcome.CLOSED)
 
 
-@defect(Stage.RESPONSE, "PROTOCOL.split-independent")
+@defect(Stage.RESPONSE, "PROTOCOL.split-independent", "PROTOCOL.tls-split-independent")
 def requests_in_six_segments_lose_an_entry(context: RequestContext) -> None:
     """The response to a request that arrives in six or more pieces lacks the last entry of its table."""
     if context.segments >= 6 and succeeds(context) and context.response is not None:

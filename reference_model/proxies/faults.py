@@ -120,12 +120,12 @@ def drops_the_client_id(proxy: ModelProxy, decide: Pass, request: bytes) -> byte
     return request[:8] + b"\xff\xff" + request[10 + max(length, 0) :]
 
 
-@fault(ModelProxy.request_passed, "PROXY.requests-unchanged")
-def cuts_off_the_last_byte_of_long_requests(
+@fault(ModelProxy.request_passed, "PROXY.requests-unchanged", "PROXY.responses-unchanged")
+def passes_the_first_bytes_of_long_requests(
     proxy: ModelProxy, decide: Pass, request: bytes
 ) -> bytes:
-    """It loses the last byte of a request that does not fit its buffer of 100 bytes."""
-    return request[:-1] if len(request) > 100 else request
+    """It loses what does not fit its buffer of 100 bytes."""
+    return request[:100]
 
 
 @fault(ModelProxy.request_passed, "PROXY.requests-unchanged")

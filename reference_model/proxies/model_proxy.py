@@ -197,6 +197,9 @@ class ProxyConnection:
         proxy = self._proxy
         start = read_request_start(request)
         is_about_versions = start.api_key == API_VERSIONS_KEY
+        if self._has_lost_upstream:
+            # Only a fault keeps such a connection open, and then it is silent.
+            return
         if is_about_versions and not proxy.knows(start.api_version):
             answer = proxy.refusal(request)
             if answer == NO_RESPONSE:
@@ -213,10 +216,12 @@ class ProxyConnection:
             )
             self._outgoing += encode_frame(answer)
             self._was_served = True
-        if self._upstream.state is ConnectionState.CLOSED and proxy.closes_with_upstream(
-            self._was_served
-        ):
+        if self._has_lost_upstream and proxy.closes_with_upstream(self._was_served):
             self.state = ConnectionState.CLOSED
+
+    @property
+    def _has_lost_upstream(self) -> bool:
+        return self._upstream.state is ConnectionState.CLOSED
 
     def _ask_upstream(self, request: bytes) -> list[bytes]:
         if self._proxy.is_cut_off:

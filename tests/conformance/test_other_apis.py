@@ -116,7 +116,7 @@ def test_only_a_refusal_shows_that_a_version_is_not_served(
 def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outcome) -> None:
     """A client that waits for a version's refusal would wait forever."""
     monkeypatch.setattr(
-        other_apis, "send", lambda broker, request: Exchange(request=request, outcome=outcome)
+        other_apis, "send", lambda broker, request, **_: Exchange(request=request, outcome=outcome)
     )
     with pytest.raises(
         Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"

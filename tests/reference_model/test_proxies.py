@@ -109,6 +109,16 @@ def test_connection_ends_with_either_side() -> None:
     assert exchanged(connection, TABLE.data) == b""
 
 
+def test_connection_that_a_fault_keeps_open_is_silent() -> None:
+    """Without its upstream, the proxy answers nothing on it, not even what it answers itself."""
+    proxy = proxy_with("stays-silent-after-its-upstream")
+    proxy.is_cut_off = True
+    connection = proxy.connect()
+    assert exchanged(connection, PLAIN.data) == b""
+    assert connection.state is ConnectionState.OPEN
+    assert exchanged(connection, UNKNOWN[0].data) == b""
+
+
 def test_paused_upstream_is_waited_for() -> None:
     """A response that the upstream delays arrives after its pause."""
     throttled = build_request(version=0, client_id=THROTTLED_CLIENT_IDS)
