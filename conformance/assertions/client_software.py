@@ -10,14 +10,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from conformance.assertions.other_apis import advertised_table
-from fixtures.artefacts.message_schemas import api_catalogue
+from conformance.assertions.read_only_apis import read_only_items, request_of
 from fixtures.errors import HarnessError
 from fixtures.kafka_setup.connection_metrics import Gauge
 from fixtures.under_test.broker import Broker
-from strategies.minimal_requests import minimal_request
 from strategies.software_names import Software
-from wire.api_keys import READ_ONLY_KEYS
 from wire.exchange import Request
 
 BEAN_KEYS = {
@@ -76,15 +73,12 @@ def reading_request(broker: Broker, client_id: str, choice: int) -> Request:
         choice: which of these APIs; any number.
 
     Raises:
-        HarnessError: the target lists none of them, or its table cannot be read.
+        HarnessError: the target serves none of them, or its table cannot be read.
     """
-    newest = {entry.api_key: entry.max_version for entry in advertised_table(broker)}
-    found = (api_catalogue().nearest(key, newest[key]) for key in READ_ONLY_KEYS if key in newest)
-    there = [each for each in found if each is not None]
-    if not there:
-        raise HarnessError("the table lists no API that only reads, so no other request is logged")
-    api, version = there[choice % len(there)]
-    return minimal_request(api, version, client_id=client_id)
+    items = read_only_items(broker)
+    if not items:
+        raise HarnessError("no API that only reads is served, so no other request is logged")
+    return request_of(items[choice % len(items)], client_id=client_id)
 
 
 def entry_problem(entries: Iterable[str], software: Software) -> str:

@@ -24,7 +24,7 @@ from wire.api_keys import (
 )
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request
-from wire.headers import CORRELATION_ID_BYTES
+from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID
 
 
 @functools.lru_cache(maxsize=8)
@@ -66,11 +66,15 @@ def _is_served(broker: Broker, item: Item) -> bool:
     return len(exchanges) == 2 and why_unserved(item, exchanges[1]) == ""
 
 
-def request_of(item: Item, *, correlation_id: int = 7) -> Request:
+def request_of(
+    item: Item, *, correlation_id: int = 7, client_id: str | None = PLAIN_CLIENT_ID
+) -> Request:
     """Return the minimal request of a version that a schema describes."""
     api = api_catalogue().find(item.api_key, item.api_version)
     assert api is not None
-    return minimal_request(api, item.api_version, correlation_id=correlation_id)
+    return minimal_request(
+        api, item.api_version, correlation_id=correlation_id, client_id=client_id
+    )
 
 
 def request_without_response(item: Item, *, correlation_id: int = 7) -> Request:
