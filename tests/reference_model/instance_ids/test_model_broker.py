@@ -144,10 +144,11 @@ def test_old_requests_are_served_without_ids() -> None:
     )
     assert read_error_code(old) == ErrorCode.NONE
     assert deleted == b"\0\0\0\7" + bytes(2 + 4 + 4)
-    (unknown,) = ask(connection, frame(API_VERSIONS_KEY, OWN_VERSION + 1, LISTING))
-    table, _ = decode_prefix(ApiVersionsResponse, unknown[4:], version=0)
-    assert table.error_code is ErrorCode.UNSUPPORTED_VERSION
-    assert table.api_keys[0].max_version == OWN_VERSION
+    negative = frame(API_VERSIONS_KEY, -1, header_version=1)
+    for refused in ask(connection, frame(API_VERSIONS_KEY, OWN_VERSION + 1, LISTING), negative):
+        table, _ = decode_prefix(ApiVersionsResponse, refused[4:], version=0)
+        assert table.error_code is ErrorCode.UNSUPPORTED_VERSION
+        assert table.api_keys[0].max_version == OWN_VERSION
 
 
 def test_handshake_needs_no_id() -> None:
