@@ -42,13 +42,15 @@ def changing_table(
         listener: the security of the connections.
         options: the client's options.
     """
+    # With SASL a connection has five responses before it is used: a table, two steps, another table, Metadata.
+    has_sasl = listener in SASL_LISTENERS
     return all_connections(
-        ConnectionScript(closes_after=4 if listener in SASL_LISTENERS else 2),
+        ConnectionScript(closes_after=5 if has_sasl else 2),
         ConnectionScript(answers=(Answer(table=later),)),
         listener=listener,
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,
-        ends_after=ENOUGH_RESPONSES,
+        ends_after=ENOUGH_RESPONSES + (6 if has_sasl else 0),
         options=options,
     )
 
