@@ -327,10 +327,10 @@ def test_replaced_cluster_has_another_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listener", "closes_after"), [("plaintext", 2), ("ssl", 2), ("sasl_plaintext", 4)]
+    ("listener", "closes_after"), [("plaintext", 2), ("ssl", 2), ("sasl_plaintext", 5)]
 )
 def test_first_connection_serves_two_requests(listener: str, closes_after: int) -> None:
-    """A connection with SASL closes after the two steps of authentication and two requests."""
+    """A connection with SASL closes after the two steps of authentication, a table before and after them, and Metadata."""
     script = changing_table(ITSELF, listener=listener)
     assert script.nodes[0].connections[0].closes_after == closes_after
     assert script.timeout_ms == SUCCESS_MS
