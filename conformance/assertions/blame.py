@@ -15,12 +15,12 @@ from conformance.assertions.judging import (
     Fault,
     JudgedElsewhere,
     MalformedAnswer,
+    answer_after_flexible_header,
     assert_error,
     assert_kept,
     assert_own_id,
     decode_answer,
     error_code_of,
-    has_flexible_header,
 )
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
@@ -28,7 +28,7 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome
-from wire.headers import CORRELATION_ID_BYTES, InstanceIdHeader, read_error_code
+from wire.headers import InstanceIdHeader, read_error_code
 
 V0_ALWAYS_SERVED = "KIP-35.v0-always-served"
 """The clause that can be judged whatever the target answers."""
@@ -74,22 +74,19 @@ def _has_flexible_header(broker: Broker, error: MalformedAnswer) -> bool:
     That clause is about served requests with any legal names, but without tags in their header.
     """
     layout = error.layout or 0
-    if layout < FIRST_FLEXIBLE_VERSION or not has_flexible_header(
-        error.exchange, api_version=layout
-    ):
+    if layout < FIRST_FLEXIBLE_VERSION or error.exchange.payload is None:
+        return False
+    answer = answer_after_flexible_header(error.exchange, api_version=layout)
+    if answer is None:
         return False
     request = error.exchange.request
     has_tags = bool(request.header.unknown_tagged_fields) or "header" in request.broken
-    if not has_tags and _code_after_flexible_header(error.exchange) is ErrorCode.NONE:
+    if not has_tags and answer.error_code is ErrorCode.NONE:
         return True
-    return has_flexible_header(broker.plain_exchange(layout), api_version=layout)
-
-
-def _code_after_flexible_header(exchange: Exchange) -> ErrorCode | None:
-    payload = exchange.payload or b""
-    # The tag section of such a header is empty, or it would have been read as a body.
-    code = read_error_code(payload[:CORRELATION_ID_BYTES] + payload[CORRELATION_ID_BYTES + 1 :])
-    return None if code is None else ErrorCode(code)
+    plain = broker.plain_exchange(layout)
+    if plain.payload is None:
+        return False
+    return answer_after_flexible_header(plain, api_version=layout) is not None
 
 
 def _plain_fault_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:

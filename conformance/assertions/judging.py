@@ -10,7 +10,7 @@ import enum
 import functools
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from hypothesis import assume
 
@@ -210,21 +210,23 @@ _decode_small_body = functools.lru_cache(maxsize=1024)(_decode_any_body)
 """Cached, because a target sends the same few bodies again and again."""
 
 
-def has_flexible_header(exchange: Exchange, *, api_version: int) -> bool:
-    """Return whether a response decodes with a tag section in its header, but not without one."""
+def answer_after_flexible_header(
+    exchange: Exchange, *, api_version: int
+) -> ApiVersionsResponse | None:
+    """Decode a response that decodes with a tag section in its header, but not without one; None for any other."""
     payload = payload_of(exchange)
     try:
         decode_prefix(
             ApiVersionsResponse, payload, version=api_version, offset=CORRELATION_ID_BYTES
         )
     except DecodeError:
-        try:
+        with suppress(DecodeError):
             _, body = decode_prefix(ResponseHeader, payload, version=FLEXIBLE_RESPONSE_HEADER)
-            decode_prefix(ApiVersionsResponse, payload, version=api_version, offset=body)
-        except DecodeError:
-            return False
-        return True
-    return False
+            answer, _ = decode_prefix(
+                ApiVersionsResponse, payload, version=api_version, offset=body
+            )
+            return answer
+    return None
 
 
 def bytes_after_body(exchange: Exchange, *, api_version: int) -> bytes:

@@ -28,7 +28,7 @@ from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Request, Step
-from wire.message_schemas import error_codes_in
+from wire.message_schemas import Api, error_codes_in
 
 SLOWEST_ANSWER_S = 2.5
 """Silence bound for these requests.
@@ -164,6 +164,13 @@ def send(broker: Broker, request: Request, *, silence_bound_s: float | None = No
     return broker.exchange(request, authenticate=True, silence_bound_s=silence_bound_s)
 
 
+def api_of(item: Item) -> Api:
+    """Return the API of a version that a schema describes."""
+    api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    return api
+
+
 def ask_anyhow(broker: Broker, request: Request) -> Exchange:
     """Send a request first on its connection; if it gets no response, send it after ApiVersions on another one.
 
@@ -239,8 +246,7 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
     Raises:
         Problem: the version gets no response in its own layout, or closes the connection.
     """
-    api = api_catalogue().find(item.api_key, item.api_version)
-    assert api is not None
+    api = api_of(item)
     request = minimal_request(api, item.api_version)
     # A client begins with ApiVersions, so it has to be served first on a connection.
     ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow

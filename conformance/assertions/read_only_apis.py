@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from conformance.assertions.items import Item
-from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table
+from conformance.assertions.other_apis import SLOWEST_ANSWER_S, advertised_table, api_of
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
@@ -70,8 +70,7 @@ def request_of(
     item: Item, *, correlation_id: int = 7, client_id: str | None = PLAIN_CLIENT_ID
 ) -> Request:
     """Return the minimal request of a version that a schema describes."""
-    api = api_catalogue().find(item.api_key, item.api_version)
-    assert api is not None
+    api = api_of(item)
     return minimal_request(
         api, item.api_version, correlation_id=correlation_id, client_id=client_id
     )
@@ -79,8 +78,7 @@ def request_of(
 
 def request_without_response(item: Item, *, correlation_id: int = 7) -> Request:
     """Return a request of Produce without records and with acks 0, the only one that gets no response."""
-    api = api_catalogue().find(item.api_key, item.api_version)
-    assert api is not None
+    api = api_of(item)
     request = minimal_request(
         api, item.api_version, correlation_id=correlation_id, values={"acks": 0}
     )
@@ -91,8 +89,7 @@ def why_unserved(item: Item, exchange: Exchange) -> str:
     """Return why a request of a version does not count as served; empty if it does."""
     if exchange.outcome is not Outcome.ANSWER or exchange.payload is None:
         return str(exchange.outcome)
-    api = api_catalogue().find(item.api_key, item.api_version)
-    assert api is not None
+    api = api_of(item)
     try:
         correlation_id, _ = api.decode_response(exchange.payload, item.api_version)
     except DecodeError as error:

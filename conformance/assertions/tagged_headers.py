@@ -8,9 +8,8 @@ from hypothesis import assume
 
 from conformance.assertions.items import Item
 from conformance.assertions.judging import MalformedAnswer, payload_of
-from conformance.assertions.other_apis import SLOWEST_ANSWER_S
+from conformance.assertions.other_apis import SLOWEST_ANSWER_S, api_of
 from conformance.assertions.read_only_apis import read_only_items
-from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
 from strategies.minimal_requests import minimal_body
@@ -19,7 +18,7 @@ from wire.codec import TAG_SECTION
 from wire.errors import DecodeError
 from wire.exchange import Exchange, encode_request
 from wire.headers import FLEXIBLE_REQUEST_HEADER, RequestHeader
-from wire.message_schemas import Api, error_codes_in
+from wire.message_schemas import error_codes_in
 
 CORRELATION_ID = 7
 
@@ -29,14 +28,8 @@ def flexible_items(broker: Broker) -> Sequence[Item]:
     return [
         item
         for item in read_only_items(broker)
-        if _api(item).request_header_version(item.api_version) == FLEXIBLE_REQUEST_HEADER
+        if api_of(item).request_header_version(item.api_version) == FLEXIBLE_REQUEST_HEADER
     ]
-
-
-def _api(item: Item) -> Api:
-    api = api_catalogue().find(item.api_key, item.api_version)
-    assert api is not None
-    return api
 
 
 def _chosen(broker: Broker, drawn: TaggedHeader) -> Item:
@@ -48,7 +41,7 @@ def _chosen(broker: Broker, drawn: TaggedHeader) -> Item:
 def send_tagged(broker: Broker, drawn: TaggedHeader) -> Exchange:
     """Send a request in a flexible version, after ApiVersions, with the drawn tag section in its header."""
     item = _chosen(broker, drawn)
-    api = _api(item)
+    api = api_of(item)
     header = RequestHeader(
         request_api_key=item.api_key,
         request_api_version=item.api_version,
@@ -76,7 +69,7 @@ def codes_of_other_api(broker: Broker, drawn: TaggedHeader) -> frozenset[int]:
     exchange = send_tagged(broker, drawn)
     payload = payload_of(exchange)
     try:
-        _, response = _api(item).decode_response(payload, item.api_version)
+        _, response = api_of(item).decode_response(payload, item.api_version)
     except DecodeError as error:
         name = f"{item.name} v{item.api_version}"
         raise MalformedAnswer(exchange, f"not decodable as {name}: {error}", error) from error

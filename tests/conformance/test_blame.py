@@ -31,6 +31,7 @@ from wire.api_keys import API_VERSIONS_KEY
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, encode_frame
+from wire.primitives import TaggedField
 
 V0 = "KIP-35.v0-always-served"
 LISTS_ITSELF = "KIP-35.table-lists-itself"
@@ -225,6 +226,20 @@ def test_a_fault_that_a_plain_request_does_not_show_is_a_violation() -> None:
 
     sent = build_request(version=0, client_id="odd")
     assert blamed(faulty(act), sent, decoded(0)) == ""
+
+
+def test_a_plain_request_without_a_response_explains_no_flexible_header() -> None:
+    """A fault of tagged requests is their own, and blaming it ends with no error of ours."""
+
+    def act(context: RequestContext) -> None:
+        if context.answer and version_of(context) == 3:
+            tagged = context.header is not None and context.header.tag_count > 0
+            context.answer = context.encode_answer(header_version=1) if tagged else b""
+            if not tagged:
+                context.connection.drop()
+
+    sent = build_request(version=3, header_tags=(TaggedField(100, b"odd"),))
+    assert blamed(faulty(act), sent, decoded(3)) == ""
 
 
 def test_an_error_of_one_version_is_a_violation() -> None:
