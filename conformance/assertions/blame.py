@@ -112,11 +112,13 @@ def _plain_id_fault(broker: Broker) -> MalformedAnswer | None:
 
 def _plain_error_like(broker: Broker, error: MalformedAnswer) -> MalformedAnswer | None:
     """Return how a plain request of v0, or of the unsupported version that was sent, gets the same wrong error code."""
-    plain_versions = {}
-    for version in [each.request.api_version for each in _suspects(broker, error)]:
-        plain_versions[0] = ErrorCode.NONE
-        if not 0 <= version <= broker.max_version:
-            plain_versions[version] = ErrorCode.UNSUPPORTED_VERSION
+    suspect = next(_suspects(broker, error), None)
+    if suspect is None:
+        return None
+    plain_versions = {0: ErrorCode.NONE}
+    sent = suspect.request.api_version
+    if not 0 <= sent <= broker.max_version:
+        plain_versions[sent] = ErrorCode.UNSUPPORTED_VERSION
     for version, expected in plain_versions.items():
         plain = broker.plain_exchange(version)
         try:
