@@ -107,7 +107,7 @@ def markdown(score: Score, equivalents: Mapping[str, str]) -> str:
     lines = ["# Mutation score", "", f"{summary(score).capitalize()}.", ""]
     lines += [
         "The counts of examples until a defect is caught include generated examples only, not pinned ones. The budget "
-        "is the number that a real run draws on a target's first listener; on further listeners it is a tenth.",
+        "is the number that a real run draws on a target's first listener; on further listeners it is a twentieth.",
         "",
     ]
     lines += _markdown_table(COLUMNS, list(rows(score)))
