@@ -6,16 +6,19 @@ in its newest version after it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import Answer, NodeScript, Script, one_node
+from reference_model.clients.script import Answer, NodeScript, Script, Table, one_node
 from reference_model.listeners import SASL_LISTENERS, SASL_PLAINTEXT, SSL
-from strategies.broker_scripts import FAILURE_MS, brokers_that_name_their_range
+from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_that_name_their_range
 from strategies.cluster_scripts import rebootstrapping
 from strategies.nonsense_scripts import nonsense_answers, refused_for_name
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.sasl import BARE_TOKEN
 
 SASL_STEPS = 2
 """The requests of SASL on a connection: SaslHandshake and SaslAuthenticate."""
@@ -43,6 +46,42 @@ def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
     )
     ends_after = None if script.ends_after is None else script.ends_after * (SASL_STEPS + 1)
     return replace(script, listener=listener, nodes=nodes, ends_after=ends_after)
+
+
+def broker_with_sasl_ranges(
+    handshake: tuple[int, int] | None, authenticate: tuple[int, int] | None
+) -> Script:
+    """Return a script of a broker with other ranges of SaslHandshake and SaslAuthenticate; None for an API that it lacks."""
+    ranges = {SASL_HANDSHAKE_KEY: handshake, SASL_AUTHENTICATE_KEY: authenticate}
+    table = Table(
+        changed=tuple((key, *range_) for key, range_ in ranges.items() if range_ is not None),
+        removed=tuple(key for key, range_ in ranges.items() if range_ is None),
+    )
+    return secured(broker_with(table, timeout_ms=FAILURE_MS))
+
+
+_SASL_RANGES = (None, (0, 0), (0, 1), (0, 2), (0, 9), (1, 1), (1, 2), (2, 2), (3, 9))
+
+
+def brokers_with_sasl_ranges() -> st.SearchStrategy[Script]:
+    """Brokers with any ranges of SaslHandshake and SaslAuthenticate, some of which no client knows."""
+    ranges = st.sampled_from(_SASL_RANGES)
+    return st.builds(broker_with_sasl_ranges, ranges, ranges)
+
+
+def lists_steps(script: Script, steps: Mapping[int, int]) -> bool:
+    """Return whether the table of a script lists the requests of SASL that a client sends.
+
+    Args:
+        script: one of `brokers_with_sasl_ranges`.
+        steps: the version of each request by its key; that of a bare token does not count.
+    """
+    table = next(iter(script.answers)).table
+    return all(
+        any(low <= version <= high for low, high in table.ranges_of(key))
+        for key, version in steps.items()
+        if version != BARE_TOKEN
+    )
 
 
 def sasl_brokers_that_name_their_range() -> st.SearchStrategy[Script]:

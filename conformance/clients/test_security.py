@@ -19,15 +19,28 @@ from conformance.assertions.client_moves import (
     got_error,
     got_flexible_table,
     newest_api_versions,
+    outcome_of,
     played,
+    sasl_steps,
 )
-from reference_model.clients.script import EMPTY, HEALTHY, Answer, Script, Table
+from conformance.assertions.play_summary import OK
+from reference_model.clients.script import (
+    EMPTY,
+    HEALTHY,
+    HEALTHY_SCRIPT,
+    Answer,
+    Script,
+    Table,
+)
 from reference_model.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import broker_up_to
 from strategies.cluster_scripts import healthy_cluster, healthy_clusters
 from strategies.connection_scripts import brokers_that_close, closing_broker
 from strategies.nonsense_scripts import ABSURD_SIZE
 from strategies.secured_scripts import (
+    broker_with_sasl_ranges,
+    brokers_with_sasl_ranges,
+    lists_steps,
     sasl_broker_that_refuses_names,
     sasl_brokers_that_name_their_range,
     sasl_brokers_that_refuse_names,
@@ -100,6 +113,27 @@ def test_client_names_itself_with_sasl(client: ClientUnderTest, script: Script) 
     """A client names its software before it uses an authenticated connection."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-named-under-sasl")
+
+
+@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_with_sasl_ranges())
+@settings(max_examples=3)
+@example(script=broker_with_sasl_ranges((1, 1), (0, 2)))
+@example(script=broker_with_sasl_ranges((0, 0), None))
+@example(script=broker_with_sasl_ranges((0, 2), (0, 2)))
+@example(script=broker_with_sasl_ranges((0, 1), (1, 2)))
+@example(script=broker_with_sasl_ranges(None, None))
+@example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
+def test_steps_of_sasl_lie_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
+    """A client authenticates in versions that the broker lists, and works if its usual ones are among them."""
+    usual = client.play(secured(HEALTHY_SCRIPT))
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_allowed(play, "KIP-35.client-uses-overlap")
+        if outcome_of(usual) == OK and lists_steps(script, sasl_steps(usual)):
+            assert_works(play)
 
 
 @pytest.mark.needs("cluster_check", "sends_v5", "option:sasl_plain")
