@@ -15,6 +15,7 @@ from strategies.broker_scripts import broker_up_to
 from strategies.connection_scripts import brokers_that_close, closing_broker
 from strategies.release_scripts import brokers_of_releases
 from strategies.secured_scripts import (
+    REFUSED_NAME,
     broker_with_sasl_ranges,
     brokers_with_sasl_ranges,
     lists_steps,
@@ -22,9 +23,14 @@ from strategies.secured_scripts import (
     sasl_brokers_that_name_their_range,
     sasl_brokers_that_refuse_names,
     sasl_brokers_that_talk_nonsense,
+    second_answer,
+    second_version_refused,
+    second_versions_refused,
     secured,
     secured_brokers_that_demand_rebootstrapping,
     secured_rebootstrapping,
+    tls_brokers_that_name_their_range,
+    tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
 )
 from tests.strategies.search import find_any
@@ -37,6 +43,9 @@ EVERY_SCRIPT = st.one_of(
     secured_brokers_that_demand_rebootstrapping(SSL),
     brokers_that_close().map(secured),
     brokers_with_sasl_ranges(),
+    second_versions_refused(),
+    tls_brokers_that_name_their_range(),
+    tls_brokers_that_refuse_names(),
     brokers_of_releases(SASL_PLAINTEXT),
 )
 
@@ -81,6 +90,9 @@ def test_table_lists_the_steps_of_a_client(
 @pytest.mark.parametrize(
     ("strategy", "extreme"),
     [
+        (sasl_brokers_that_refuse_names(), lambda s: s == second_answer(REFUSED_NAME)),
+        (second_versions_refused(), lambda s: s == second_version_refused(4)),
+        (tls_brokers_that_refuse_names(), lambda s: s == second_answer(REFUSED_NAME, SSL)),
         (brokers_with_sasl_ranges(), lambda s: s == broker_with_sasl_ranges(None, (3, 9))),
         (sasl_brokers_that_name_their_range(), lambda s: s == secured(broker_up_to(4))),
         (
