@@ -225,8 +225,9 @@ def brokers_with_metadata_ranges() -> st.SearchStrategy[Script]:
 
 
 def range_of_metadata(script: Script) -> tuple[int, int]:
-    """Return the range of Metadata in the first table of a script."""
-    return next(iter(script.answers)).table.ranges_of(METADATA_KEY)[0]
+    """Return the first range of Metadata in the tables of a script."""
+    ranges = (each for answer in script.answers for each in answer.table.ranges_of(METADATA_KEY))
+    return next(ranges)
 
 
 def listed_metadata(script: Script) -> str:

@@ -5,6 +5,8 @@ The client keeps asking in most of them, and the play ends after some responses.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from reference_model.clients.script import (
@@ -23,6 +25,7 @@ from strategies.broker_scripts import (
     broker_up_to,
     metadata_ranges,
 )
+from strategies.release_scripts import connection_of
 from wire.api_versions import NEWEST_VERSION
 
 
@@ -32,27 +35,38 @@ def brokers_up_to_any_version() -> st.SearchStrategy[Script]:
     return versions.map(broker_up_to) | versions.map(two_old_nodes)
 
 
-def changing_table(
-    later: Table, *, listener: str = PLAINTEXT, options: tuple[str, ...] = ()
-) -> Script:
+def changing_table(later: Table, *, listener: str = PLAINTEXT) -> Script:
     """Return a script whose broker closes its first connection after two responses, and then has another table.
 
     Args:
         later: the other table.
         listener: the security of the connections.
-        options: the client's options.
+    """
+    return changing_broker(with_table(later), listener=listener)
+
+
+def changing_broker(later: ConnectionScript, *, listener: str = PLAINTEXT) -> Script:
+    """Return a script whose healthy broker closes its first connection after two responses, and is then another one.
+
+    Args:
+        later: what happens on the later connections.
+        listener: the security of the connections.
     """
     # With SASL a connection has five responses before it is used: a table, two steps, another table, Metadata.
     has_sasl = listener in SASL_LISTENERS
     return all_connections(
         ConnectionScript(closes_after=5 if has_sasl else 2),
-        ConnectionScript(answers=(Answer(table=later),)),
+        later,
         listener=listener,
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,
         ends_after=ENOUGH_RESPONSES + (6 if has_sasl else 0),
-        options=options,
     )
+
+
+def with_table(table: Table) -> ConnectionScript:
+    """Return what happens on a connection to a broker that is healthy but for its table."""
+    return ConnectionScript(answers=(Answer(table=table),))
 
 
 def two_old_nodes(newest: int) -> Script:
@@ -82,31 +96,30 @@ def downgraded_broker(newest: int, *, closes_after: int = 2) -> Script:
     )
 
 
-def two_nodes_with(table: Table) -> Script:
-    """Return a script of two brokers, of which the second has another table; each closes after two responses."""
-    first = ConnectionScript(closes_after=2)
-    second = ConnectionScript(answers=(Answer(table=table),), closes_after=2)
+def two_nodes_with(second: ConnectionScript) -> Script:
+    """Return a script of a healthy broker and another one; each closes after two responses."""
+    both = (replace(each, closes_after=2) for each in (ConnectionScript(), second))
     return Script(
-        nodes=(NodeScript(connections=(first,)), NodeScript(connections=(second,))),
+        nodes=tuple(NodeScript(connections=(each,)) for each in both),
         timeout_ms=SUCCESS_MS,
         keeps_asking=True,
         ends_after=ENOUGH_RESPONSES + 2,
     )
 
 
-def lower_tables() -> st.SearchStrategy[Table]:
-    """Tables with fewer versions of Metadata than the healthy one."""
+def lower_brokers() -> st.SearchStrategy[ConnectionScript]:
+    """Connections to brokers with fewer versions of Metadata than the healthy one, some of them of old releases."""
     highs = st.integers(0, NEWEST_METADATA - 1)
-    return highs.map(lambda high: metadata_ranges(0, high)) | st.sampled_from(
-        (Table(base="0.10.0.1"), Table(base="2.8.2"))
-    )
+    return highs.map(lambda high: with_table(metadata_ranges(0, high))) | st.sampled_from(
+        ("0.10.0.1", "2.8.2")
+    ).map(connection_of)
 
 
 def brokers_that_change() -> st.SearchStrategy[Script]:
     """Brokers whose table, or whose newest version of ApiVersions, changes between two connections or two nodes."""
     return (
-        lower_tables().map(changing_table)
-        | lower_tables().map(two_nodes_with)
+        lower_brokers().map(changing_broker)
+        | lower_brokers().map(two_nodes_with)
         | st.integers(0, NEWEST_VERSION - 1).map(downgraded_broker)
     )
 

@@ -11,10 +11,11 @@ from reference_model.clients.script import (
     Script,
     Table,
     all_connections,
-    base_ranges,
     healthy_ranges,
+    recorded_profile_of,
 )
-from reference_model.profile import RECORDED_RELEASES, release_order
+from reference_model.listeners import PLAINTEXT
+from reference_model.profile import RECORDED_RELEASES
 from strategies.broker_scripts import (
     ENOUGH_RESPONSES,
     REFUSAL_WITHOUT_RANGE,
@@ -24,8 +25,6 @@ from strategies.broker_scripts import (
 from wire.api_keys import API_VERSIONS_KEY
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS
 
-FIRST_WITH_NAMED_RANGE = "2.4"
-"""Brokers before KIP-511 refuse a version without naming a range."""
 GET_TELEMETRY_SUBSCRIPTIONS_KEY = 71
 
 BEGINNING_KEYS = frozenset(
@@ -35,31 +34,54 @@ BEGINNING_KEYS = frozenset(
 UNUSED_KEYS = tuple(key for key, _, _ in healthy_ranges() if key not in BEGINNING_KEYS)
 
 
+def answer_of(release: str) -> Answer:
+    """Return the table and the features of a broker of a release."""
+    profile = recorded_profile_of(release)
+    return Answer(
+        table=Table(base=release),
+        supported_features=tuple(
+            (each.name, each.min_version, each.max_version) for each in profile.supported_features
+        ),
+        finalized_features=tuple(
+            (each.name, each.max_version_level, each.min_version_level)
+            for each in profile.finalized_features
+        ),
+        finalized_features_epoch=0 if profile.traits.epoch_sent else -1,
+    )
+
+
 def connection_of(release: str, *, closes_after: int | None = None) -> ConnectionScript:
-    """Return what happens on a connection to a broker of a release: it has its table, and refuses as it does.
+    """Return what happens on a connection to a broker of a release.
+
+    It serves from the first request on what the release serves, and refuses as it does.
 
     Args:
         release: a release whose table is recorded.
         closes_after: after how many responses to other requests it closes the connection.
     """
-    newest = next(high for key, _, high in base_ranges(release) if key == API_VERSIONS_KEY)
-    names_range = release_order(release) >= release_order(FIRST_WITH_NAMED_RANGE)
+    traits = recorded_profile_of(release).traits
     return ConnectionScript(
-        newest_version=newest,
-        refusal=None if names_range else REFUSAL_WITHOUT_RANGE,
-        answers=(Answer(table=Table(base=release)),),
+        newest_version=traits.api_versions_max,
+        refusal=None if traits.unsupported_names_range else REFUSAL_WITHOUT_RANGE,
+        answers=(answer_of(release),),
         closes_after=closes_after,
     )
 
 
-def broker_of(release: str) -> Script:
-    """Return a script of a broker of a release."""
-    return all_connections(connection_of(release), timeout_ms=SUCCESS_MS)
+def broker_of(release: str, *, listener: str = PLAINTEXT) -> Script:
+    """Return a script of a broker of a release.
+
+    Args:
+        release: the release.
+        listener: the security of its connections.
+    """
+    return all_connections(connection_of(release), listener=listener, timeout_ms=SUCCESS_MS)
 
 
-def brokers_of_releases() -> st.SearchStrategy[Script]:
-    """Brokers of all releases."""
-    return st.sampled_from(RECORDED_RELEASES).map(broker_of)
+def brokers_of_releases(listener: str = PLAINTEXT) -> st.SearchStrategy[Script]:
+    """Brokers of all releases, with the security of a listener."""
+    releases = st.sampled_from(RECORDED_RELEASES)
+    return releases.map(lambda release: broker_of(release, listener=listener))
 
 
 def cluster_of(first: str, second: str) -> Script:

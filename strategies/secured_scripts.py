@@ -6,16 +6,30 @@ in its newest version after it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from reference_model.clients.script import Answer, NodeScript, Script, one_node
+from reference_model.clients.script import EMPTY, Answer, NodeScript, Script, Table, one_node
 from reference_model.listeners import SASL_LISTENERS, SASL_PLAINTEXT, SSL
-from strategies.broker_scripts import FAILURE_MS, brokers_that_name_their_range
+from strategies.broker_scripts import (
+    FAILURE_MS,
+    SUCCESS_MS,
+    broker_with,
+    brokers_that_name_their_range,
+    refusal,
+)
 from strategies.cluster_scripts import rebootstrapping
 from strategies.nonsense_scripts import nonsense_answers, refused_for_name
-from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
+from wire.api_keys import SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    FIRST_VERSION_WITH_CLUSTER_CHECK,
+    NEWEST_VERSION,
+)
+from wire.error_codes import ErrorCode
+from wire.sasl import BARE_TOKEN
 
 SASL_STEPS = 2
 """The requests of SASL on a connection: SaslHandshake and SaslAuthenticate."""
@@ -45,6 +59,42 @@ def secured(script: Script, listener: str = SASL_PLAINTEXT) -> Script:
     return replace(script, listener=listener, nodes=nodes, ends_after=ends_after)
 
 
+def broker_with_sasl_ranges(
+    handshake: tuple[int, int] | None, authenticate: tuple[int, int] | None
+) -> Script:
+    """Return a script of a broker with other ranges of SaslHandshake and SaslAuthenticate; None for an API that it lacks."""
+    ranges = {SASL_HANDSHAKE_KEY: handshake, SASL_AUTHENTICATE_KEY: authenticate}
+    table = Table(
+        changed=tuple((key, *range_) for key, range_ in ranges.items() if range_ is not None),
+        removed=tuple(key for key, range_ in ranges.items() if range_ is None),
+    )
+    return secured(broker_with(table, timeout_ms=FAILURE_MS))
+
+
+_SASL_RANGES = (None, (0, 0), (0, 1), (0, 2), (0, 9), (1, 1), (1, 2), (2, 2), (3, 9))
+
+
+def brokers_with_sasl_ranges() -> st.SearchStrategy[Script]:
+    """Brokers with any ranges of SaslHandshake and SaslAuthenticate, some of which no client knows."""
+    ranges = st.sampled_from(_SASL_RANGES)
+    return st.builds(broker_with_sasl_ranges, ranges, ranges)
+
+
+def lists_steps(script: Script, steps: Mapping[int, int]) -> bool:
+    """Return whether the table of a script lists the requests of SASL that a client sends.
+
+    Args:
+        script: one of `brokers_with_sasl_ranges`.
+        steps: the version of each request by its key; that of a bare token does not count.
+    """
+    table = next(iter(script.answers)).table
+    return all(
+        any(low <= version <= high for low, high in table.ranges_of(key))
+        for key, version in steps.items()
+        if version != BARE_TOKEN
+    )
+
+
 def sasl_brokers_that_name_their_range() -> st.SearchStrategy[Script]:
     """Brokers with SASL that refuse a newer version of ApiVersions with their range, before and after authentication."""
     return brokers_that_name_their_range().map(secured)
@@ -60,9 +110,46 @@ def sasl_broker_that_refuses_names(*, from_version: int = FIRST_FLEXIBLE_VERSION
 
 
 def sasl_brokers_that_refuse_names() -> st.SearchStrategy[Script]:
-    """Brokers with SASL that refuse requests with a name, or all."""
+    """Brokers with SASL that refuse requests with a name, all, or the second one of a connection."""
     versions = st.sampled_from((FIRST_FLEXIBLE_VERSION, 0))
-    return st.builds(sasl_broker_that_refuses_names, from_version=versions)
+    scripts = st.builds(sasl_broker_that_refuses_names, from_version=versions)
+    return scripts | st.just(second_answer(REFUSED_NAME))
+
+
+REFUSED_NAME = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY)
+
+
+def second_answer(answer: Answer, listener: str = SASL_PLAINTEXT) -> Script:
+    """Return a script of a broker that gives a response to the second request for versions of each connection alone.
+
+    A client with SASL may ask again after authentication; any other one asks again because its first version is refused.
+
+    Args:
+        answer: the response.
+        listener: the security of the connections.
+    """
+    first = Answer() if listener in SASL_LISTENERS else refusal((0, NEWEST_VERSION - 1))
+    return one_node(first, answer, Answer(), timeout_ms=FAILURE_MS, listener=listener)
+
+
+def second_version_refused(newest: int) -> Script:
+    """Return a script of a broker with SASL that refuses the version after authentication and names one up to which it has them."""
+    return replace(second_answer(refusal((0, newest))), timeout_ms=SUCCESS_MS)
+
+
+def second_versions_refused() -> st.SearchStrategy[Script]:
+    """Brokers with `second_version_refused`."""
+    return st.integers(0, NEWEST_VERSION - 1).map(second_version_refused)
+
+
+def tls_brokers_that_refuse_names() -> st.SearchStrategy[Script]:
+    """Brokers with TLS that refuse requests with a name, the first one or the one after a refused version."""
+    return st.sampled_from((secured(refused_for_name(), SSL), second_answer(REFUSED_NAME, SSL)))
+
+
+def tls_brokers_that_name_their_range() -> st.SearchStrategy[Script]:
+    """Brokers with TLS that refuse a newer version of ApiVersions with their range."""
+    return brokers_that_name_their_range().map(lambda script: secured(script, SSL))
 
 
 def secured_rebootstrapping(listener: str, *, pieces: int = 1) -> Script:

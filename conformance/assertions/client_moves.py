@@ -29,6 +29,7 @@ from reference_model.clients.software_rules import software_named_in
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
+from wire.sasl import BARE_TOKEN
 
 NOT_STARTED = (126, 127)
 """Exit statuses of a shell that cannot start a program."""
@@ -113,6 +114,15 @@ def newest_metadata(play: Play) -> int | None:
 def newest_api_versions(play: Play) -> int:
     """Return the newest version of ApiVersions that a client sent; -1 if it sent none."""
     return max(play.recording.versions_of_api_versions, default=-1)
+
+
+def sasl_steps(play: Play) -> dict[int, int]:
+    """Return the newest version of each request of SASL that a client sent, by key; -1 is that of a bare token."""
+    steps: dict[int, int] = {}
+    for each in play.recording.requests:
+        if each.api_key in SASL_KEYS:
+            steps[each.api_key] = max(each.api_version, steps.get(each.api_key, BARE_TOKEN))
+    return steps
 
 
 def got_flexible_table(play: Play) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
@@ -18,6 +18,7 @@ from conformance.assertions.client_moves import (
     played,
 )
 from reference_model.clients.script import Script, Table
+from reference_model.listeners import SASL_PLAINTEXT
 from strategies.broker_scripts import (
     FAILURE_MS,
     broker_with,
@@ -42,9 +43,27 @@ from strategies.release_scripts import (
 @example(script=broker_of("0.10.0.1"))
 @example(script=broker_of("1.1.1"))
 @example(script=broker_of("2.8.2"))
+@example(script=broker_of("3.8.1"))
 @example(script=broker_of("4.0.2"))
 def test_older_broker_is_served_or_refused(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker of any release, or says what it lacks, and loses no connection."""
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_no_connection_is_lost(play)
+        assert_works_or_says_why(play)
+
+
+@pytest.mark.needs("asks_versions", "asks_metadata", "option:sasl_plain")
+@pytest.mark.clause("KIP-97.new-client-old-broker")
+@given(script=brokers_of_releases(SASL_PLAINTEXT))
+@settings(max_examples=2)
+@example(script=broker_of("0.10.2.2", listener=SASL_PLAINTEXT))
+@example(script=broker_of("3.8.1", listener=SASL_PLAINTEXT))
+def test_older_broker_with_sasl_is_served_or_refused(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client works with a broker with SASL of any release, or says what it lacks, and loses no connection."""
     with played(client, script) as play:
         assert_ends_by_itself(client, play)
         assert_bounded(play)

@@ -34,11 +34,14 @@ from strategies.broker_scripts import (
 )
 from strategies.connection_scripts import (
     brokers_that_change,
+    changing_broker,
     changing_table,
     downgraded_broker,
-    lower_tables,
+    lower_brokers,
     two_nodes_with,
+    with_table,
 )
+from strategies.release_scripts import broker_of, connection_of
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")
@@ -48,7 +51,7 @@ from strategies.connection_scripts import (
 @example(script=broker_with(metadata_ranges(3, 13)))
 @example(script=broker_with(metadata_ranges(4, 5)))
 @example(script=broker_with(metadata_ranges(0, 32767)))
-@example(script=broker_with(Table(base="0.10.0.1")))
+@example(script=broker_of("0.10.0.1"))
 def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
     """A client sends versions that the broker lists, and works if its usual one is among them."""
     with played(client, script) as play:
@@ -98,9 +101,9 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
 @given(script=brokers_that_change())
 @example(script=changing_table(metadata_ranges(0, 4)))
-@example(script=two_nodes_with(metadata_ranges(0, 4)))
+@example(script=two_nodes_with(with_table(metadata_ranges(0, 4))))
 @example(script=downgraded_broker(2))
-@example(script=changing_table(Table(base="2.8.2")))
+@example(script=changing_broker(connection_of("2.8.2")))
 def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection, and uses no other table there."""
     with played(client, script) as play:
@@ -109,7 +112,7 @@ def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Scri
 
 @pytest.mark.needs("asks_versions", "option:tls")
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
-@given(script=lower_tables().map(lambda table: changing_table(table, listener=SSL)))
+@given(script=lower_brokers().map(lambda later: changing_broker(later, listener=SSL)))
 @settings(max_examples=2)
 @example(script=changing_table(metadata_ranges(0, 4), listener=SSL))
 def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
@@ -120,7 +123,7 @@ def test_each_tls_connection_has_its_own_table(client: ClientUnderTest, script: 
 
 @pytest.mark.needs("asks_versions", "option:sasl_plain")
 @pytest.mark.clause("KIP-35.client-asks-per-connection")
-@given(script=lower_tables().map(lambda table: changing_table(table, listener=SASL_PLAINTEXT)))
+@given(script=lower_brokers().map(lambda later: changing_broker(later, listener=SASL_PLAINTEXT)))
 @settings(max_examples=2)
 @example(script=changing_table(metadata_ranges(0, 4), listener=SASL_PLAINTEXT))
 def test_each_sasl_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:

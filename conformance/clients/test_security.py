@@ -19,23 +19,42 @@ from conformance.assertions.client_moves import (
     got_error,
     got_flexible_table,
     newest_api_versions,
+    outcome_of,
     played,
+    sasl_steps,
 )
-from reference_model.clients.script import EMPTY, HEALTHY, Answer, Script, Table
+from conformance.assertions.play_summary import OK
+from reference_model.clients.script import (
+    EMPTY,
+    HEALTHY,
+    HEALTHY_SCRIPT,
+    Answer,
+    Script,
+    Table,
+)
 from reference_model.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import broker_up_to
 from strategies.cluster_scripts import healthy_cluster, healthy_clusters
 from strategies.connection_scripts import brokers_that_close, closing_broker
-from strategies.nonsense_scripts import ABSURD_SIZE
+from strategies.nonsense_scripts import ABSURD_SIZE, refused_for_name
 from strategies.secured_scripts import (
+    REFUSED_NAME,
+    broker_with_sasl_ranges,
+    brokers_with_sasl_ranges,
+    lists_steps,
     sasl_broker_that_refuses_names,
     sasl_brokers_that_name_their_range,
     sasl_brokers_that_refuse_names,
     sasl_brokers_that_talk_nonsense,
     sasl_nonsense,
+    second_answer,
+    second_version_refused,
+    second_versions_refused,
     secured,
     secured_brokers_that_demand_rebootstrapping,
     secured_rebootstrapping,
+    tls_brokers_that_name_their_range,
+    tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
     tls_nonsense,
 )
@@ -46,8 +65,9 @@ NULL_TABLE = Answer(table=Table(null=True))
 
 @pytest.mark.needs("sends_v3", "option:sasl_plain")
 @pytest.mark.clause("KIP-511.client-uses-named-range")
-@given(script=sasl_brokers_that_name_their_range())
+@given(script=sasl_brokers_that_name_their_range() | second_versions_refused())
 @settings(max_examples=2)
+@example(script=second_version_refused(2))
 @example(script=secured(broker_up_to(0)))
 @example(script=secured(broker_up_to(2)))
 @example(script=secured(broker_up_to(4)))
@@ -67,6 +87,7 @@ def test_client_uses_the_named_range_with_sasl(client: ClientUnderTest, script: 
 @settings(max_examples=1)
 @example(script=sasl_broker_that_refuses_names())
 @example(script=sasl_broker_that_refuses_names(from_version=0))
+@example(script=second_answer(REFUSED_NAME))
 def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client whose name is refused, before or after authentication, closes the connection and reports an error."""
     with played(client, script) as play:
@@ -74,6 +95,37 @@ def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Scr
         assert_allowed(play, "KIP-511.client-errors-on-42")
         assert_closes_after(play, ErrorCode.INVALID_REQUEST)
         # A client that sends no name to brokers with SASL is judged by another clause.
+        if got_error(play, ErrorCode.INVALID_REQUEST):
+            assert_reports_error(play)
+
+
+@pytest.mark.needs("sends_v3", "option:tls")
+@pytest.mark.clause("KIP-511.client-uses-named-range")
+@given(script=tls_brokers_that_name_their_range())
+@settings(max_examples=1)
+@example(script=secured(broker_up_to(2), SSL))
+def test_client_uses_the_named_range_with_tls(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a broker with TLS that refuses its version and names an older range."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-uses-named-range")
+        # Whether a client can read a table in a flexible version is another clause.
+        if not got_flexible_table(play):
+            assert_works(play)
+
+
+@pytest.mark.needs("sends_v3", "option:tls")
+@pytest.mark.clause("KIP-511.client-errors-on-42")
+@given(script=tls_brokers_that_refuse_names())
+@settings(max_examples=1)
+@example(script=secured(refused_for_name(), SSL))
+@example(script=second_answer(REFUSED_NAME, SSL))
+def test_refused_name_is_an_error_with_tls(client: ClientUnderTest, script: Script) -> None:
+    """A client whose name is refused over TLS, at once or after its version was, closes the connection and reports an error."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-errors-on-42")
+        assert_closes_after(play, ErrorCode.INVALID_REQUEST)
         if got_error(play, ErrorCode.INVALID_REQUEST):
             assert_reports_error(play)
 
@@ -100,6 +152,27 @@ def test_client_names_itself_with_sasl(client: ClientUnderTest, script: Script) 
     """A client names its software before it uses an authenticated connection."""
     with played(client, script) as play:
         assert_allowed(play, "KIP-511.client-named-under-sasl")
+
+
+@pytest.mark.needs("asks_versions", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_with_sasl_ranges())
+@settings(max_examples=3)
+@example(script=broker_with_sasl_ranges((1, 1), (0, 2)))
+@example(script=broker_with_sasl_ranges((0, 0), None))
+@example(script=broker_with_sasl_ranges((0, 2), (0, 2)))
+@example(script=broker_with_sasl_ranges((0, 1), (1, 2)))
+@example(script=broker_with_sasl_ranges(None, None))
+@example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
+def test_steps_of_sasl_lie_in_the_overlap(client: ClientUnderTest, script: Script) -> None:
+    """A client authenticates in versions that the broker lists, and works if its usual ones are among them."""
+    usual = client.play(secured(HEALTHY_SCRIPT))
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_allowed(play, "KIP-35.client-uses-overlap")
+        if outcome_of(usual) == OK and lists_steps(script, sasl_steps(usual)):
+            assert_works(play)
 
 
 @pytest.mark.needs("cluster_check", "sends_v5", "option:sasl_plain")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from reference_model.clients.script import Answer, Table
+from reference_model.responses import FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
 from wire import primitives
 from wire.api_versions import (
     FIRST_FLEXIBLE_VERSION,
@@ -51,6 +52,7 @@ def _body(answer: Answer, api_version: int) -> bytes:
         supported_features=tuple(
             SupportedFeatureKey(name=name, min_version=low, max_version=high)
             for name, low, high in answer.supported_features
+            if low != 0 or version >= FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES
         ),
         finalized_features_epoch=answer.finalized_features_epoch,
         finalized_features=tuple(

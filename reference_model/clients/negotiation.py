@@ -247,6 +247,6 @@ class Negotiation(ClientConnections):
         lowest, highest = link.table[api_key]
         if max(own_lowest, lowest) > min(own_highest, highest):
             raise NoCommonVersion(
-                f"API {api_key}: the broker supports v{lowest} to v{highest}, the client v{own_lowest} to v{own_highest}"
+                f"no version of API {api_key} is common: the broker has v{lowest} to v{highest}, the client v{own_lowest} to v{own_highest}"
             )
         return min(own_highest, highest)

@@ -14,9 +14,9 @@ from typing import Literal
 
 from reference_model.listeners import PLAINTEXT
 from reference_model.profile import (
-    KRAFT,
     NEWEST_RELEASE,
     ZOOKEEPER,
+    Profile,
     oldest_versions,
     profile_of,
 )
@@ -52,11 +52,16 @@ def base_ranges(base: str) -> tuple[Range, ...]:
         return tuple(entry for entry in healthy_ranges() if entry[0] == API_VERSIONS_KEY)
     if base == "empty":
         return ()
-    quorum = KRAFT if profile_of(base).api_keys else ZOOKEEPER
     return tuple(
         (entry.api_key, entry.min_version, entry.max_version)
-        for entry in profile_of(base, quorum=quorum).api_keys
+        for entry in recorded_profile_of(base).api_keys
     )
+
+
+def recorded_profile_of(release: str) -> Profile:
+    """Return the profile of a release whose table is recorded: with KRaft, or with ZooKeeper if it had nothing else."""
+    profile = profile_of(release)
+    return profile if profile.api_keys else profile_of(release, quorum=ZOOKEEPER)
 
 
 class _ShortRepr:
@@ -139,7 +144,8 @@ class Answer(_ShortRepr):
         layout: the version in whose layout the body is written; None for that of the request. A version that does not
             exist is written as the nearest one that does.
         throttle_time_ms: the throttle time, in versions that have it.
-        supported_features: name, lowest and highest level of each supported feature, in versions that have them.
+        supported_features: name, lowest and highest level of each supported feature, in versions that have them. As correct
+            brokers do, version 3 leaves out features with the lowest level 0.
         finalized_features: name, highest and lowest level of each finalized feature.
         finalized_features_epoch: their epoch; -1 leaves it out.
         unknown_tags: tag and bytes of tagged fields that no client knows, in flexible versions.
@@ -181,6 +187,12 @@ class Answer(_ShortRepr):
     from_version: int = 0
     copies: int = 1
     held_back: bool = False
+
+    @property
+    def gives_table(self) -> bool:
+        """Whether it is a success with a well-formed array, by which the broker serves from then on."""
+        is_success = self.action == "answer" and self.error_code == ErrorCode.NONE
+        return is_success and self.table.is_readable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

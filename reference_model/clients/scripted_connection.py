@@ -17,8 +17,9 @@ from reference_model.clients.recording import (
     SeenConnection,
     SeenRequest,
 )
+from reference_model.clients.sasl_steps import SaslSteps
 from reference_model.clients.script import EMPTY, HEALTHY, Answer, ConnectionScript, Table
-from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY, SASL_HANDSHAKE_KEY
+from wire.api_keys import API_VERSIONS_KEY, SASL_AUTHENTICATE_KEY
 from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode_prefix, encode
 from wire.error_codes import ErrorCode
@@ -31,19 +32,16 @@ from wire.headers import (
 from wire.instance_id_messages import (
     API_VERSIONS_WITH_ID,
     CLIENT_APIS,
-    SASL_AUTHENTICATE_WITH_ID,
 )
 from wire.message_schemas import Api
-from wire.sasl import BARE_TOKEN, PLAIN
-from wire.startup_messages import CLUSTER_APIS, SASL_APIS, NodeAddress, cluster_response
+from wire.sasl import BARE_TOKEN
+from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
 
 Address = tuple[str, int]
 """Host and port."""
 LARGEST_REQUEST_BYTES = 1 << 20
 """No client begins with a request of this size; a larger size prefix is something else than a request."""
 MOST_UNREADABLE_BYTES = 64
-STEPS_OF_SASL = {**SASL_APIS, SASL_AUTHENTICATE_KEY: SASL_AUTHENTICATE_WITH_ID}
-"""The APIs of SASL; a table that claims KIP-1313, a proposal, lists one version more of SaslAuthenticate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +129,7 @@ class ScriptedConnection:
         self._others = 0
         self._writes_until_ms = seen.opened_ms
         self._is_silent = script.on_open == "silence"
-        self._is_authenticated = not needs_sasl
-        self._token_is_bare = False
+        self._sasl = SaslSteps(needed=needs_sasl)
         self._held: tuple[list[Write], list[tuple[int, bytes]]] | None = None
         if script.unasked is not None and script.on_open == "serve":
             frame = answer_bytes(script.unasked, api_version=0, correlation_id=0)
@@ -149,7 +146,7 @@ class ScriptedConnection:
             self._reader.receive_data(data)
         try:
             while self._is_read(now_ms) and (payload := self._reader.next_payload()) is not None:
-                if len(payload) < SHORTEST_REQUEST_BYTES and not self._token_is_bare:
+                if len(payload) < SHORTEST_REQUEST_BYTES and not self._sasl.token_is_bare:
                     writes += self._refuse_bytes(encode_frame(payload), now_ms)
                 else:
                     writes += self._answer(payload, now_ms)
@@ -203,7 +200,7 @@ class ScriptedConnection:
 
     def _answer(self, payload: bytes, now_ms: int) -> list[Write]:
         request = read_request(payload, connection=self.seen.number, at_ms=now_ms)
-        if self._token_is_bare:
+        if self._sasl.token_is_bare:
             request = dataclasses.replace(
                 request,
                 api_key=SASL_AUTHENTICATE_KEY,
@@ -224,14 +221,14 @@ class ScriptedConnection:
             request = dataclasses.replace(request, is_served=False)
         elif request.is_about_versions:
             request, writes = self._answer_api_versions(request)
-        elif self._token_is_bare:
+        elif self._sasl.token_is_bare:
             # After SaslHandshake v0 a frame is a token without a header; PLAIN needs a single one.
-            self._token_is_bare, self._is_authenticated = False, True
+            self._sasl.take_token()
             writes = [Write(data=encode_frame(b""))]
         elif (api := self._api_of(request)) is not None:
             request, writes = self._answer_other(request, api, payload)
         else:
-            is_unknown = self._lists(request) and request.api_version >= 0
+            is_unknown = self._sasl.is_over and self._lists(request) and request.api_version >= 0
             request = dataclasses.replace(request, is_served=False)
             writes = [Write(then="close")]
         return self._write(request, writes, now_ms, is_unknown=is_unknown)
@@ -254,6 +251,8 @@ class ScriptedConnection:
 
     def _answer_api_versions(self, request: SeenRequest) -> tuple[SeenRequest, list[Write]]:
         refusal = self._refusal(request.api_version)
+        late = self._sasl.answer_to_late_versions(None if refusal is None else 0)
+        refusal = refusal if late is None else late
         answer = self._next_answer(request) if refusal is None else refusal
         request = dataclasses.replace(request, answer=answer, is_served=refusal is None)
         if answer.action == "silence":
@@ -265,8 +264,9 @@ class ScriptedConnection:
         frame = answer_bytes(
             answer, api_version=request.api_version, correlation_id=request.correlation_id
         )
-        if answer.error_code == ErrorCode.NONE and answer.table.is_readable:
+        if answer.gives_table:
             self._table = answer.table
+            self._sasl.give_table(answer.table)
         return request, _in_pieces(frame, answer)
 
     def _refusal(self, version: int) -> Answer | None:
@@ -292,16 +292,21 @@ class ScriptedConnection:
         self._answers += 1
         if request.api_version < answer.from_version:
             answer = Answer()
-        if answer == Answer() and self._names_another_broker(request.body):
-            return Answer(error_code=int(ErrorCode.REBOOTSTRAP_REQUIRED), table=EMPTY)
+        error = self._error_of_ids(request.body)
+        if answer.gives_table and error is not ErrorCode.NONE:
+            return Answer(error_code=int(error), table=EMPTY)
         table = served_table(answer.table, self._newest_version)
         return dataclasses.replace(answer, table=table)
 
-    def _names_another_broker(self, body: ApiVersionsRequest | None) -> bool:
+    def _error_of_ids(self, body: ApiVersionsRequest | None) -> ErrorCode:
+        """Return what a broker that follows KIP-1242 says to the ids of a request."""
         if body is None or (body.cluster_id is None and body.node_id == -1):
-            return False
+            return ErrorCode.NONE
+        if body.cluster_id is None or body.node_id == -1:
+            return ErrorCode.INVALID_REQUEST
         own = (self._script.cluster_id, self._script.id_of(self.seen.node))
-        return (body.cluster_id, body.node_id) != own
+        is_own = (body.cluster_id, body.node_id) == own
+        return ErrorCode.NONE if is_own else ErrorCode.REBOOTSTRAP_REQUIRED
 
     def _answer_other(
         self, request: SeenRequest, api: Api, payload: bytes
@@ -313,10 +318,10 @@ class ScriptedConnection:
             return refused, [Write(then="close")]
         if request.api_key in CLUSTER_APIS:
             response = self._describe_cluster(api, message)
-        elif self._is_authenticated:
+        elif self._sasl.is_over:
             response = api.response()
         else:
-            response = self._take_sasl_step(api, request)
+            response = self._sasl.take_step(api, request.api_version)
         self._others += 1
         closes = self._script.closes_after is not None and self._others >= self._script.closes_after
         data = _response_bytes(api, request, response)
@@ -324,22 +329,21 @@ class ScriptedConnection:
 
     def _api_of(self, request: SeenRequest) -> Api | None:
         """Return the API of a request that is answered at this point; None if its connection is closed instead."""
-        api = (CLIENT_APIS if self._is_authenticated else STEPS_OF_SASL).get(request.api_key)
+        key = request.api_key
+        api = CLIENT_APIS.get(key) if self._sasl.is_over else self._sasl.api_of(key)
         is_known = api is not None and request.api_version in api.valid_versions
         return api if is_known and self._lists(request) else None
 
     def _lists(self, request: SeenRequest) -> bool:
-        """Whether the latest table of the connection lists a request; before the first one, whether a healthy one does."""
-        table = HEALTHY if self._table is None else self._table
-        return _lies_in(table.ranges_of(request.api_key), request.api_version)
+        """Whether the latest table of the connection lists a request; before the first one, whether the table does that comes next.
 
-    def _take_sasl_step(self, api: Api, request: SeenRequest) -> Any:
-        """Accept any mechanism and token: a script is about ApiVersions."""
-        if api.api_key == SASL_HANDSHAKE_KEY:
-            self._token_is_bare = request.api_version == 0
-            return api.response(mechanisms=(PLAIN,))
-        self._is_authenticated = True
-        return api.response(error_message=None)
+        What a broker serves does not depend on whether it was asked.
+        """
+        table = self._table
+        if table is None:
+            next_answer = self._script.answer(self._answers)
+            table = next_answer.table if next_answer.gives_table else HEALTHY
+        return _lies_in(table.ranges_of(request.api_key), request.api_version)
 
     def _describe_cluster(self, api: Api, message: Any) -> Any:
         nodes: list[NodeAddress] = [

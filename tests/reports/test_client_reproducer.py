@@ -109,7 +109,7 @@ def test_responses_are_those_of_the_codec(version: int) -> None:
     answer = Answer(
         error_code=7,
         throttle_time_ms=9,
-        supported_features=(("a.b", 0, 3),),
+        supported_features=(("a.b", 1, 3), ("c", 0, 3)),
         finalized_features=(("a.b", 3, 1),),
         finalized_features_epoch=5,
     )
@@ -122,7 +122,10 @@ def test_responses_are_those_of_the_codec(version: int) -> None:
                 for key, low, high in healthy_ranges()
             ),
             throttle_time_ms=9,
-            supported_features=(SupportedFeatureKey(name="a.b", min_version=0, max_version=3),),
+            supported_features=tuple(
+                SupportedFeatureKey(name=name, min_version=low, max_version=3)
+                for name, low in (("a.b", 1), ("c", 0))[: version - 2]
+            ),
             finalized_features=(
                 FinalizedFeatureKey(name="a.b", max_version_level=3, min_version_level=1),
             ),

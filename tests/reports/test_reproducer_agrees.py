@@ -19,6 +19,7 @@ from reference_model.clients.script import (
 )
 from reference_model.clients.scripted_cluster import ScriptedCluster, ScriptedConnection
 from strategies.api_versions import build_request
+from strategies.release_scripts import broker_of
 from tests.reports.test_client_reproducer import core_of, failure_of
 from wire.api_versions import ApiVersionsRequest
 from wire.codec import encode
@@ -92,6 +93,13 @@ SCRIPTS = {
         nodes=(NodeScript(connections=(ConnectionScript(node_ids=(7, 1)),)), NodeScript())
     ),
     "sasl": Script(listener="sasl_plaintext"),
+    "sasl-of-an-old-release": broker_of("0.10.2.2", listener="sasl_plaintext"),
+    "sasl-of-a-release": broker_of("3.8.1", listener="sasl_plaintext"),
+    "release": broker_of("3.8.1"),
+    "release-with-features": broker_of("4.4.0"),
+    "error-before-a-table": one_node(
+        Answer(error_code=35, table=ITSELF, layout=0), Answer(table=Table(changed=((3, 2, 3),)))
+    ),
 }
 NEEDS: Mapping[int, Mapping[str, Any]] = {
     FIND_COORDINATOR.api_key: {"key": "group", "coordinator_keys": ("one", "two")},
@@ -146,20 +154,23 @@ def ids_request(**ids: object) -> bytes:
 
 
 def sasl_requests() -> Iterator[bytes]:
-    """Yield the requests of two authentications, of which the second is too late."""
-    for version in (0, 1):
-        yield request_of(SASL_HANDSHAKE, version, mechanism="PLAIN")
-        if version == 0:
-            yield encode_frame(b"\0user\0password")
-    for version in range(3):
-        yield request_of(SASL_AUTHENTICATE, version, auth_bytes=b"\0user\0password")
+    """Yield authentications, two that are complete and some in a wrong order."""
+    token = encode_frame(b"\0user\0password")
+    hands = [request_of(SASL_HANDSHAKE, version, mechanism="PLAIN") for version in (0, 1)]
+    wrapped = [
+        request_of(SASL_AUTHENTICATE, version, auth_bytes=b"\0user\0password")
+        for version in range(3)
+    ]
+    asked = build_request(version=0).data
+    yield from (hands[0], token, asked)
+    yield from (hands[1], *wrapped)
+    yield from (asked, asked, hands[1], asked)
+    yield from (hands[1], build_request(version=100).data)
+    yield from (hands[1], hands[1], wrapped[0], hands[1], wrapped[2], asked, hands[1])
 
 
 def both(script: Script, sent: list[bytes]) -> list[tuple[Wrote, Wrote]]:
-    """Return for each request what either side writes and does then.
-
-    A closed connection is opened again, and begins with ApiVersions v0, so that both know the script's table.
-    """
+    """Return for each request what either side writes and does then; a closed connection is opened again."""
     addresses = [("127.0.0.1", 9092 + node) for node in range(len(script.nodes))]
     core = core_of(failure_of(script))
     cluster = ScriptedCluster(script, addresses)
@@ -167,17 +178,15 @@ def both(script: Script, sent: list[bytes]) -> list[tuple[Wrote, Wrote]]:
     theirs: ScriptedConnection | None = None
     own: Any = None
     for data in sent:
-        first = [] if theirs is not None else [build_request(version=0).data]
-        for each in (*first, data):
-            if theirs is None:
-                theirs = cluster.connect(0, 0)
-                own = core["Connection"](0, 0, core["DATA"]["nodes"][0][0])
-            writes = theirs.receive_data(each, 0)
-            then = writes[-1].then if writes else "stay"
-            frame, _, own_then, _ = own.respond(each[SIZE_BYTES:], addresses)
-            found.append(((b"".join(write.data for write in writes), then), (frame, own_then)))
-            if then != "stay":
-                theirs = None
+        if theirs is None:
+            theirs = cluster.connect(0, 0)
+            own = core["Connection"](0, 0, core["DATA"]["nodes"][0][0])
+        writes = theirs.receive_data(data, 0)
+        then = writes[-1].then if writes else "stay"
+        frame, _, own_then, _ = own.respond(data[SIZE_BYTES:], addresses)
+        found.append(((b"".join(write.data for write in writes), then), (frame, own_then)))
+        if then != "stay":
+            theirs = None
     return found
 
 

@@ -62,6 +62,7 @@ from strategies.connection_scripts import (
     brokers_that_change,
     brokers_that_close,
     brokers_up_to_any_version,
+    changing_broker,
     changing_table,
     closing_broker,
     downgraded_broker,
@@ -81,6 +82,7 @@ from strategies.nonsense_scripts import (
     talking_nonsense,
     without_answer,
 )
+from strategies.release_scripts import connection_of
 from tests.strategies.search import find_any, minimal
 from wire.api_versions import NEWEST_VERSION
 
@@ -209,6 +211,7 @@ def first(script: Script) -> Answer:
         (brokers_of_the_future, lambda s: first(s).finalized_features_epoch > 2**32),
         (brokers_that_change, lambda s: len(s.nodes) == 2),
         (brokers_that_change, lambda s: s == downgraded_broker(1)),
+        (brokers_that_change, lambda s: s == changing_broker(connection_of("0.10.0.1"))),
         (brokers_that_refuse_names, lambda s: first(s).pieces == 3),
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
         (flexible_brokers, lambda s: first(s).delay_ms > 400),

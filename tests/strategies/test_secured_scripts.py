@@ -13,14 +13,24 @@ from reference_model.clients.script import Answer, Script
 from reference_model.listeners import PLAINTEXT, SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import broker_up_to
 from strategies.connection_scripts import brokers_that_close, closing_broker
+from strategies.release_scripts import brokers_of_releases
 from strategies.secured_scripts import (
+    REFUSED_NAME,
+    broker_with_sasl_ranges,
+    brokers_with_sasl_ranges,
+    lists_steps,
     sasl_broker_that_refuses_names,
     sasl_brokers_that_name_their_range,
     sasl_brokers_that_refuse_names,
     sasl_brokers_that_talk_nonsense,
+    second_answer,
+    second_version_refused,
+    second_versions_refused,
     secured,
     secured_brokers_that_demand_rebootstrapping,
     secured_rebootstrapping,
+    tls_brokers_that_name_their_range,
+    tls_brokers_that_refuse_names,
     tls_brokers_that_talk_nonsense,
 )
 from tests.strategies.search import find_any
@@ -32,6 +42,11 @@ EVERY_SCRIPT = st.one_of(
     tls_brokers_that_talk_nonsense(),
     secured_brokers_that_demand_rebootstrapping(SSL),
     brokers_that_close().map(secured),
+    brokers_with_sasl_ranges(),
+    second_versions_refused(),
+    tls_brokers_that_name_their_range(),
+    tls_brokers_that_refuse_names(),
+    brokers_of_releases(SASL_PLAINTEXT),
 )
 
 
@@ -52,8 +67,33 @@ def test_steps_of_sasl_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("handshake", "authenticate", "steps", "are_listed"),
+    [
+        ((1, 1), (0, 2), {17: 1, 36: 2}, True),
+        ((1, 1), (0, 2), {17: 0, 36: -1}, False),
+        ((0, 0), None, {17: 0, 36: -1}, True),
+        ((0, 1), None, {17: 1, 36: 0}, False),
+        ((0, 1), (0, 1), {17: 1, 36: 2}, False),
+    ],
+)
+def test_table_lists_the_steps_of_a_client(
+    handshake: tuple[int, int] | None,
+    authenticate: tuple[int, int] | None,
+    steps: dict[int, int],
+    are_listed: bool,
+) -> None:
+    """Both requests are listed in the client's versions; a bare token has none."""
+    script = broker_with_sasl_ranges(handshake, authenticate)
+    assert lists_steps(script, steps) is are_listed
+
+
+@pytest.mark.parametrize(
     ("strategy", "extreme"),
     [
+        (sasl_brokers_that_refuse_names(), lambda s: s == second_answer(REFUSED_NAME)),
+        (second_versions_refused(), lambda s: s == second_version_refused(4)),
+        (tls_brokers_that_refuse_names(), lambda s: s == second_answer(REFUSED_NAME, SSL)),
+        (brokers_with_sasl_ranges(), lambda s: s == broker_with_sasl_ranges(None, (3, 9))),
         (sasl_brokers_that_name_their_range(), lambda s: s == secured(broker_up_to(4))),
         (
             sasl_brokers_that_refuse_names(),

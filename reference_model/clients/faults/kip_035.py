@@ -20,7 +20,7 @@ from reference_model.clients.moves import SASL_KEYS
 from reference_model.clients.negotiation import OWN_RANGES, own_ranges
 from reference_model.clients.network import Address
 from reference_model.clients.script import healthy_ranges
-from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.errors import DecodeError
 from wire.headers import InstanceIdHeader
@@ -84,6 +84,17 @@ def one_version_too_many(client: ModelClient, decide: VersionOf, link: Link, api
     version, offered = decide(link, api_key), _offered(link, api_key)
     begins_later = offered is not None and offered[0] > 0
     return version + 1 if begins_later and version < own_ranges(link)[api_key][1] else version
+
+
+@fault(ModelClient.version_of, "KIP-35.client-uses-overlap")
+def handshake_must_begin_with_v0(
+    client: ModelClient, decide: VersionOf, link: Link, api_key: int
+) -> int:
+    """Refuses a broker whose range of SaslHandshake begins with v1, which it sends, as librdkafka does."""
+    offered = _offered(link, api_key)
+    if api_key == SASL_HANDSHAKE_KEY and offered is not None and offered[0] == 1:
+        raise NoCommonVersion("the broker does not support SaslHandshake v0")
+    return decide(link, api_key)
 
 
 # KIP-35.client-requests-decode

@@ -8,6 +8,7 @@ from reference_model.clients.client_connections import Link, Range
 from reference_model.clients.client_errors import Aborted, BrokerError, Hung, NoCommonVersion
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import ModelClient
+from reference_model.clients.negotiation import OWN_RANGES
 from wire.api_keys import METADATA_KEY
 from wire.api_versions import ApiVersionsResponse
 
@@ -15,7 +16,7 @@ PRODUCE_KEY, FETCH_KEY, LIST_OFFSETS_KEY = 0, 1, 2
 FETCH_OF_OLD_RELEASES = range(5, 12)
 
 RangesIn = Callable[[Link, ApiVersionsResponse], Mapping[int, Range]]
-VersionOf = Callable[[Link, int], int]
+AfterRefusal = Callable[[Link, int, bytes], int]
 
 
 def _keys(response: ApiVersionsResponse) -> set[int]:
@@ -59,6 +60,21 @@ def old_broker_makes_it_abort(
     if _is_old(response):
         raise Aborted
     return decide(link, response)
+
+
+@fault(
+    ModelClient.version_after_refusal,
+    "KIP-97.new-client-old-broker",
+    "KIP-97.mixed-cluster",
+    "KIP-35.client-asks-per-connection",
+)
+def named_range_is_taken_for_a_table_of_today(
+    client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
+) -> int:
+    """Sends Metadata in its own newest version after a refusal that names a range, as franz-go 1.19 does."""
+    if client.named_range(link, response) is not None:
+        client.metadata_in(link, OWN_RANGES[METADATA_KEY][1])
+    return decide(link, refused, response)
 
 
 # KIP-97.unused-features-do-not-hurt

@@ -6,9 +6,9 @@ not be judged. These faults are such that the client works with a healthy broker
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from reference_model.clients.client_connections import KnownCluster, Link
+from reference_model.clients.client_connections import KnownCluster, Link, Range
 from reference_model.clients.client_errors import BrokerError, RebootstrapRequired, RequestRefused
 from reference_model.clients.faults.registry import fault
 from reference_model.clients.model_client import ModelClient
@@ -23,6 +23,7 @@ ExpectedIds = Callable[[Link], Ids]
 ApiVersionsBody = Callable[[Link, int], bytes]
 RaiseError = Callable[[Link, int], None]
 MetadataFrom = Callable[[Link], KnownCluster]
+NegotiatedTable = Callable[[Link], Mapping[int, Range]]
 
 NO_IDS: Ids = (None, -1)
 OLD_CLUSTER_ID = "cluster-of-last-week-0"
@@ -34,6 +35,19 @@ def _once(client: ModelClient, name: str) -> bool:
         return False
     client.notes[name] = True
     return True
+
+
+def _asking_with(
+    client: ModelClient, decide: NegotiatedTable, link: Link, ids: Ids
+) -> Mapping[int, Range]:
+    """Ask with one id alone; the refusal counts as a passing error, because the client could not work otherwise."""
+    vars(client)["expected_ids"] = lambda _: ids
+    try:
+        return decide(link)
+    except RequestRefused as error:
+        raise BrokerError("the broker refused the ids") from error
+    finally:
+        del vars(client)["expected_ids"]
 
 
 # KIP-1242.bootstrap-sends-nothing
@@ -53,23 +67,31 @@ def ids_of_an_earlier_run_are_sent_first(
 
 
 @fault(
-    ModelClient.expected_ids,
+    ModelClient.negotiated_table,
     "KIP-1242.bootstrap-sends-nothing",
     "KIP-1242.then-sends-both",
 )
-def configured_cluster_is_sent_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+def configured_cluster_is_sent_first(
+    client: ModelClient, decide: NegotiatedTable, link: Link
+) -> Mapping[int, Range]:
     """Sends a cluster id from its configuration on its first connection, without a node id."""
-    return (OLD_CLUSTER_ID, -1) if _is_first(client, link) else decide(link)
+    if not _is_first(client, link):
+        return decide(link)
+    return _asking_with(client, decide, link, (OLD_CLUSTER_ID, -1))
 
 
 @fault(
-    ModelClient.expected_ids,
+    ModelClient.negotiated_table,
     "KIP-1242.bootstrap-sends-nothing",
     "KIP-1242.then-sends-both",
 )
-def node_0_is_expected_first(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+def node_0_is_expected_first(
+    client: ModelClient, decide: NegotiatedTable, link: Link
+) -> Mapping[int, Range]:
     """Sends node id 0 instead of -1 on its first connection."""
-    return (None, 0) if _is_first(client, link) else decide(link)
+    if not _is_first(client, link):
+        return decide(link)
+    return _asking_with(client, decide, link, (None, 0))
 
 
 # KIP-1242.then-sends-both
@@ -81,12 +103,15 @@ def ids_are_never_sent(client: ModelClient, decide: ExpectedIds, link: Link) -> 
     return NO_IDS
 
 
-@fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")
-def cluster_id_is_first_sent_alone(client: ModelClient, decide: ExpectedIds, link: Link) -> Ids:
+@fault(ModelClient.negotiated_table, "KIP-1242.then-sends-both")
+def cluster_id_is_first_sent_alone(
+    client: ModelClient, decide: NegotiatedTable, link: Link
+) -> Mapping[int, Range]:
     """Leaves out the node id on its first connection to a node."""
-    cluster_id, node_id = decide(link)
-    is_first = cluster_id is not None and _once(client, "alone")
-    return cluster_id, -1 if is_first else node_id
+    cluster_id, _ = client.expected_ids(link)
+    if cluster_id is None or not _once(client, "alone"):
+        return decide(link)
+    return _asking_with(client, decide, link, (cluster_id, -1))
 
 
 @fault(ModelClient.expected_ids, "KIP-1242.then-sends-both")

@@ -91,6 +91,11 @@ def ids(writes: list[Write]) -> list[int]:
     return [int.from_bytes(write.data[4:8]) for write in writes if write.data]
 
 
+def error_in(write: Write) -> int:
+    """Return the error code of an ApiVersions response."""
+    return int.from_bytes(write.data[8:10])
+
+
 def told(write: Write, version: int) -> tuple[ErrorCode, list[tuple[int, int, int]]]:
     """Return the error code and the entries of an ApiVersions response."""
     body = decode(ApiVersionsResponse, write.data[8:], version=version)

@@ -78,18 +78,19 @@ def test_throttle_time_is_written_from_v1_on() -> None:
 
 
 def test_features_and_unknown_tags_are_written_in_flexible_versions() -> None:
-    """v3 has them, v2 has not."""
+    """v4 has them, v2 has not; v3 has no feature with the lowest level 0, because older clients cannot read it."""
     answer = Answer(
         table=EMPTY,
-        supported_features=(("kraft.version", 0, 1),),
+        supported_features=(("kraft.version", 0, 1), ("metadata.version", 1, 21)),
         finalized_features=(("kraft.version", 1, 0),),
         finalized_features_epoch=5,
         unknown_tags=((9, b"x"),),
     )
-    body = body_of(answer, 3)
-    assert body.supported_features == (
-        SupportedFeatureKey(name="kraft.version", min_version=0, max_version=1),
-    )
+    body = body_of(answer, 4)
+    kraft = SupportedFeatureKey(name="kraft.version", min_version=0, max_version=1)
+    metadata = SupportedFeatureKey(name="metadata.version", min_version=1, max_version=21)
+    assert body.supported_features == (kraft, metadata)
+    assert body_of(answer, 3).supported_features == (metadata,)
     assert body.finalized_features == (
         FinalizedFeatureKey(name="kraft.version", max_version_level=1, min_version_level=0),
     )

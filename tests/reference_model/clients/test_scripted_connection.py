@@ -28,6 +28,7 @@ from tests.reference_model.clients.scripted_network import (
     NAMED,
     Network,
     about_versions,
+    error_in,
     ids,
     metadata,
     metadata_in,
@@ -44,11 +45,7 @@ from wire.message_schemas import Api
 from wire.startup_messages import (
     DESCRIBE_CLUSTER,
     FIND_COORDINATOR,
-    SASL_AUTHENTICATE,
-    SASL_HANDSHAKE,
 )
-
-TOKEN = b"\0some\0secret"
 
 
 def test_answers_come_one_after_the_other_and_the_last_one_repeats() -> None:
@@ -398,28 +395,34 @@ def test_connection_is_closed_after_some_responses(closes_after: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cluster_id", "node", "misrouted"),
+    ("cluster_id", "node", "error"),
     [
-        (None, -1, False),
-        (CLUSTER_ID, 1, False),
-        (CLUSTER_ID, 2, True),
-        ("other", 1, True),
-        (None, 1, True),
+        (None, -1, 0),
+        (CLUSTER_ID, 1, 0),
+        (CLUSTER_ID, 2, 129),
+        ("other", 1, 129),
+        (None, 1, 42),
+        (CLUSTER_ID, -1, 42),
     ],
 )
-def test_ids_of_another_broker_get_rebootstrap_required(
-    cluster_id: str | None, node: int, misrouted: bool
+def test_ids_are_checked_by_whoever_gives_a_table(
+    cluster_id: str | None, node: int, error: int
 ) -> None:
-    """A healthy answer checks the ids of KIP-1242; any other answer is given as it is."""
+    """Ids of another broker get REBOOTSTRAP_REQUIRED, one of them alone INVALID_REQUEST; an error of the script stays."""
     body = ApiVersionsRequest(
         client_software_name="some",
         client_software_version="1",
         cluster_id=cluster_id,
         node_id=node,
     )
-    for answer, code in ((Answer(), 129 * misrouted), (Answer(throttle_time_ms=1), 0)):
+    for answer, code in (
+        (Answer(), error),
+        (Answer(throttle_time_ms=1), error),
+        (Answer(error_code=7), 7),
+        (Answer(table=Table(claimed_count=70)), 0),
+    ):
         network = Network(one_node(answer))
-        assert told(network.send(about_versions(5, body=body))[0], 5)[0] == code
+        assert error_in(network.send(about_versions(5, body=body))[0]) == code
 
 
 def test_unasked_response_opens_the_connection() -> None:
@@ -461,29 +464,3 @@ def test_answer_may_begin_with_a_version() -> None:
     network = Network(one_node(Answer(error_code=42, from_version=3)))
     older, newer = network.send(about_versions(2), about_versions(3))
     assert (told(older, 2)[0], told(newer, 3)[0]) == (0, 42)
-
-
-@pytest.mark.parametrize("version", [0, 1])
-@pytest.mark.parametrize("token", [TOKEN, b""], ids=["long", "short"])
-def test_sasl_needs_a_handshake_and_one_token(version: int, token: bytes) -> None:
-    """After v0 the token is bare, after v1 it is wrapped; then other requests are served."""
-    network = Network(Script(listener="sasl_plaintext"))
-    network.send(about_versions(3))
-    (write,) = network.send(other(SASL_HANDSHAKE, version, mechanism="PLAIN"))
-    assert write.data[8:] == bytes.fromhex("0000 00000001 0005") + b"PLAIN"
-    if version == 0:
-        (accepted,) = network.send(encode_frame(token))
-        assert accepted.data == bytes(4)
-    else:
-        (accepted,) = network.send(other(SASL_AUTHENTICATE, 2, auth_bytes=token))
-        assert accepted.data[4:] == bytes.fromhex("00000008 00 0000 00 01 0000000000000000 00")
-    assert ids(network.send(metadata(9))) == [8]
-    keys = [(request.api_key, request.api_version) for request in network.seen()]
-    assert keys == [(18, 3), (17, version), (36, 2 if version else -1), (3, 9)]
-    assert all(request.is_served for request in network.seen())
-
-
-def test_nothing_else_is_served_before_authentication() -> None:
-    """Metadata closes the connection."""
-    network = Network(Script(listener="sasl_plaintext"))
-    assert network.send(metadata(0)) == CLOSES
