@@ -59,7 +59,7 @@ class RegisteredClient(Protocol):
 
     @property
     def cluster_check(self) -> bool:
-        """Whether it sends the ids of KIP-1242."""
+        """Whether its documentation says that it sends the ids of KIP-1242."""
 
 
 class ClientUnderTest(Protocol):
@@ -357,3 +357,9 @@ def assert_recovers(play: Play) -> None:
     assert recovered_after_ms(play.recording) is not None, (
         "the client does not work again after the broker healed"
     )
+
+
+def assert_recovers_if_asked_again(client: ClientUnderTest, play: Play) -> None:
+    """Fail unless the client recovers; one that ends after its first operation may report an error instead."""
+    if client.client.can_ask_again:
+        assert_recovers(play)

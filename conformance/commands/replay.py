@@ -26,7 +26,8 @@ from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFil
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
-from fixtures.registry.clients import RINGS, Client, foreign_client, select_clients
+from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.foreign_clients import foreign_client
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool

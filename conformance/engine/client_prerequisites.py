@@ -16,6 +16,9 @@ from reference_model.clients.instance_id_rules import (
     TELEMETRY_KEYS,
     sends_instance_ids,
 )
+from reference_model.clients.moves import History
+from reference_model.clients.recording import Recording
+from strategies.cluster_scripts import healthy_cluster
 from strategies.instance_id_scripts import claiming_cluster
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
@@ -45,6 +48,20 @@ def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:
     return any(each.api_key in api_keys for each in recording.requests)
 
 
+def _gives_ids(client: ClientUnderTest) -> bool:
+    """Whether a client gives the ids of KIP-1242 to a healthy broker, or promises to in the registry."""
+    # The cluster is played only for a client that does not show it in the first play.
+    return (
+        client.client.cluster_check
+        or _has_ids(client.healthy.recording)
+        or _has_ids(client.play(healthy_cluster()).recording)
+    )
+
+
+def _has_ids(recording: Recording) -> bool:
+    return any(any(move.gives_ids) for move in History(recording).moves)
+
+
 def _sends_from(version: int) -> ClientNeed:
     return ClientNeed(
         partial(_sends, version),
@@ -52,8 +69,11 @@ def _sends_from(version: int) -> ClientNeed:
     )
 
 
-def _option(name: str, without: str) -> tuple[str, ClientNeed]:
-    return f"option:{name}", ClientNeed(partial(_has_option, name), without)
+def _option(name: str, what: str) -> tuple[str, ClientNeed]:
+    return f"option:{name}", ClientNeed(
+        partial(_has_option, name),
+        f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
+    )
 
 
 NEEDS: Mapping[str, ClientNeed] = {
@@ -89,17 +109,15 @@ NEEDS: Mapping[str, ClientNeed] = {
     "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),
     "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),
     "cluster_check": ClientNeed(
-        lambda client: client.client.cluster_check,
-        "the client does not send the ids of KIP-1242",
+        _gives_ids,
+        "the client gives no ids of KIP-1242 in its ApiVersions requests, even to a healthy broker",
     ),
     **dict(
         (
-            _option("tls", "the driver of the client has no option for TLS"),
-            _option("sasl_plain", "the driver of the client has no option for SASL PLAIN"),
-            _option("without_cluster_check", "the client has no option that disables the check"),
-            _option(
-                "without_rebootstrap", "the client has no option that disables rebootstrapping"
-            ),
+            _option("tls", "for TLS"),
+            _option("sasl_plain", "for SASL PLAIN"),
+            _option("without_cluster_check", "that disables the check"),
+            _option("without_rebootstrap", "that disables rebootstrapping"),
         )
     ),
 }
