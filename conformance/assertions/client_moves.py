@@ -159,6 +159,18 @@ def assert_sends_no_metadata(play: Play, listed: str) -> None:
         )
 
 
+def assert_sends_what_is_listed(play: Play) -> None:
+    """Fail if a client that never asks for the broker's table sends a version that is not in it."""
+    table = play.recording.script.nodes[0].connection(0).answer(0).table
+    for each in play.recording.requests:
+        ranges = table.ranges_of(each.api_key)
+        listed = " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version"
+        assert any(low <= each.api_version <= high for low, high in ranges), (
+            f"the client never asks for versions and sends {api_name(each.api_key)} v{each.api_version}, "
+            f"of which release {table.base} supports {listed}"
+        )
+
+
 def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
     """Fail unless a version is the newest of Metadata that the client sends.
 

@@ -11,6 +11,7 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
 )
+from reference_model.clients.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.instance_id_rules import (
     MEMBER_KEYS,
     TELEMETRY_KEYS,
@@ -79,6 +80,10 @@ def _option(name: str, what: str) -> tuple[str, ClientNeed]:
 NEEDS: Mapping[str, ClientNeed] = {
     "asks_versions": ClientNeed(
         partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
+    ),
+    "never_asks": ClientNeed(
+        lambda client: stops_short(client.healthy.recording) == NEVER_ASKED,
+        "the client asks for versions, or sends no request at all, even to a healthy broker",
     ),
     "asks_metadata": ClientNeed(
         lambda client: newest_metadata(client.healthy) is not None,

@@ -190,6 +190,7 @@ class RunRecorder:
         stale_expectations: declared violations that are out of date, one sentence each.
         matched_expectations: declared violations that a failure matched, each with its target.
         role: what its targets are judged as: "broker", "client" or "operation".
+        stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
     """
 
     def __init__(self, writer: RunWriter, *, tier: str, role: str = Role.BROKER) -> None:
@@ -201,6 +202,7 @@ class RunRecorder:
         self.writer = writer
         self.role = role
         self._tier = tier
+        self.stopped_short: dict[str, str] = {}
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
     @property

@@ -21,7 +21,12 @@ def seen(recording: Recording) -> FakePlay:
         pytest.param(
             FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
             {
-                *{"sends_v5", "option:without_cluster_check", "option:without_rebootstrap"},
+                *{
+                    "never_asks",
+                    "sends_v5",
+                    "option:without_cluster_check",
+                    "option:without_rebootstrap",
+                },
                 *{"instance_ids", "member_ids", "telemetry_ids", "reports_instance_id"},
             },
             id="v4-with-tls",
@@ -38,6 +43,11 @@ def seen(recording: Recording) -> FakePlay:
             FakeClient(healthy=seen(recorded())),
             set(NEEDS) - {"cluster_check", "asks_again"},
             id="none",
+        ),
+        pytest.param(
+            FakeClient(healthy=seen(recorded(sent(12)))),
+            set(NEEDS) - {"never_asks", "asks_metadata", "cluster_check", "asks_again"},
+            id="never-asks",
         ),
     ],
 )
