@@ -17,6 +17,7 @@ from conformance.assertions.play_summary import (
     DriverResult,
     Play,
     metadata_requests,
+    quoted_errors,
     recovered_after_ms,
     summary,
 )
@@ -89,7 +90,7 @@ def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
     try:
         yield play
     except AssertionError as error:
-        error.args = (f"{error}\n{summary(play)}",)
+        error.args = (f"{error}\n{quoted_errors(play.result)}{summary(play)}",)
         raise
 
 

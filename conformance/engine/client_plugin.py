@@ -97,6 +97,7 @@ def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) ->
     if recorder.targets[client.target.id].launcher == NOT_STARTED:
         facts = target_facts(client.target, launcher=LAUNCHER, artefacts=client.artefacts)
         recorder.target_started(facts)
+        recorder.client_commands[client.target.id] = client.client.given
         if client.works:
             recorder.stopped_short[client.target.id] = stops_short(client.healthy.recording)
             same = [each for each in item.session.items if _is_about(each, client)]

@@ -331,6 +331,21 @@ def test_failure_ends_with_a_summary() -> None:
     assert last == summary(client.prepared)
 
 
+def test_failure_quotes_a_client_that_reports_nothing() -> None:
+    """The last lines of its standard error stand before the summary, unless it prints lines of JSON."""
+    errors = "one\ntwo\n\nthree " + "x" * 300 + "\nfour\n"
+    for has_reported in (True, False):
+        result = FakeResult(outcome=None, exit_status=1, errors=errors, has_reported=has_reported)
+        client = FakeClient(prepared=FakePlay(recording=WRONG_VERSION, result=result))
+        with pytest.raises(AssertionError) as caught, played(client, HEALTHY_SCRIPT) as play:
+            assert_allowed(play, OVERLAP)
+        quotes = [line for line in str(caught.value).splitlines() if line.startswith("stderr: ")]
+        assert [quote[:13] for quote in quotes] == (
+            [] if has_reported else ["stderr: ", "stderr: three", "stderr: four"]
+        )
+        assert all(len(quote) <= 158 for quote in quotes)
+
+
 @pytest.mark.parametrize(
     ("play", "sentence"),
     [
