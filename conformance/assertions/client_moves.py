@@ -55,6 +55,10 @@ class RegisteredClient(Protocol):
         """Whether it can be told to ask again and again."""
 
     @property
+    def runs_on(self) -> bool:
+        """Whether it runs until it is ended."""
+
+    @property
     def version(self) -> str:
         """The version of its library; empty for a foreign command."""
 

@@ -93,6 +93,10 @@ NEEDS: Mapping[str, ClientNeed] = {
         lambda client: client.client.can_ask_again,
         "the client's command has no {again}, so it ends before the broker is healthy",
     ),
+    "gives_up": ClientNeed(
+        lambda client: not client.client.runs_on,
+        "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
+    ),
     "instance_ids": ClientNeed(
         lambda client: sends_instance_ids(client.play(claiming_cluster()).recording),
         "the client sends no request with header v3 (KIP-1313, a proposal), even to a broker that lists them",

@@ -57,6 +57,7 @@ class FakeEntry:
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cluster_check: bool = True
     can_ask_again: bool = True
+    runs_on: bool = False
     version: str = "1.0"
 
 

@@ -36,17 +36,17 @@ def seen(recording: Recording) -> FakePlay:
                 healthy=seen(recorded(asked(0), sent(1))),
                 client=FakeEntry(cluster_check=False, can_ask_again=False),
             ),
-            set(NEEDS) - {"asks_versions", "asks_metadata"},
+            set(NEEDS) - {"gives_up", "asks_versions", "asks_metadata"},
             id="v0-alone",
         ),
         pytest.param(
             FakeClient(healthy=seen(recorded())),
-            set(NEEDS) - {"cluster_check", "asks_again"},
+            set(NEEDS) - {"gives_up", "cluster_check", "asks_again"},
             id="none",
         ),
         pytest.param(
             FakeClient(healthy=seen(recorded(sent(12)))),
-            set(NEEDS) - {"never_asks", "asks_metadata", "cluster_check", "asks_again"},
+            set(NEEDS) - {"gives_up", "never_asks", "asks_metadata", "cluster_check", "asks_again"},
             id="never-asks",
         ),
     ],
@@ -79,3 +79,9 @@ def test_first_unmet_need_is_the_reason() -> None:
     assert reason == NEEDS["sends_v5"].otherwise
     with pytest.raises(KeyError):
         why_not_applicable(["sends_v9"], client)
+
+
+def test_program_that_runs_on_gives_up_nothing() -> None:
+    """Its next operation cannot be distinguished from a repeated version."""
+    client = FakeClient(client=FakeEntry(runs_on=True))
+    assert why_not_applicable(["gives_up"], client) == NEEDS["gives_up"].otherwise
