@@ -7,5 +7,6 @@ pytest_plugins = [
     "reports.plugin",
     "conformance.engine.plugin",
     "conformance.engine.client_plugin",
+    "conformance.engine.client_check",
     "conformance.engine.operation_plugin",
 ]

@@ -17,6 +17,7 @@ from conformance.assertions.play_summary import (
     DriverResult,
     Play,
     metadata_requests,
+    quoted_errors,
     recovered_after_ms,
     summary,
 )
@@ -55,12 +56,16 @@ class RegisteredClient(Protocol):
         """Whether it can be told to ask again and again."""
 
     @property
+    def runs_on(self) -> bool:
+        """Whether it runs until it is ended."""
+
+    @property
     def version(self) -> str:
         """The version of its library; empty for a foreign command."""
 
     @property
     def cluster_check(self) -> bool:
-        """Whether it sends the ids of KIP-1242."""
+        """Whether its documentation says that it sends the ids of KIP-1242."""
 
 
 class ClientUnderTest(Protocol):
@@ -90,7 +95,7 @@ def played(client: ClientUnderTest, script: Script) -> Iterator[Play]:
     try:
         yield play
     except AssertionError as error:
-        error.args = (f"{error}\n{summary(play)}",)
+        error.args = (f"{error}\n{quoted_errors(play.result)}{summary(play)}",)
         raise
 
 
@@ -166,6 +171,18 @@ def assert_sends_no_metadata(play: Play, listed: str) -> None:
     for each in metadata_requests(play.recording):
         raise AssertionError(
             f"the client sends Metadata v{each.api_version}, although the broker lists {listed}"
+        )
+
+
+def assert_sends_what_is_listed(play: Play) -> None:
+    """Fail if a client that never asks for the broker's table sends a version that is not in it."""
+    table = play.recording.script.nodes[0].connection(0).answer(0).table
+    for each in play.recording.requests:
+        ranges = table.ranges_of(each.api_key)
+        listed = " and ".join(f"v{low} to v{high}" for low, high in ranges) or "no version"
+        assert any(low <= each.api_version <= high for low, high in ranges), (
+            f"the client never asks for versions and sends {api_name(each.api_key)} v{each.api_version}, "
+            f"of which release {table.base} supports {listed}"
         )
 
 
@@ -367,3 +384,9 @@ def assert_recovers(play: Play) -> None:
     assert recovered_after_ms(play.recording) is not None, (
         "the client does not work again after the broker healed"
     )
+
+
+def assert_recovers_if_asked_again(client: ClientUnderTest, play: Play) -> None:
+    """Fail unless the client recovers; one that ends after its first operation may report an error instead."""
+    if client.client.can_ask_again:
+        assert_recovers(play)

@@ -12,6 +12,8 @@ from reference_model.clients.recording import Recording, SeenRequest
 from wire.api_keys import METADATA_KEY
 
 OK, ERROR = "ok", "error"
+_MOST_QUOTES = 3
+_LONGEST_QUOTE = 150
 
 
 class Ask(Protocol):
@@ -48,6 +50,10 @@ class DriverResult(Protocol):
     def output(self) -> str: ...  # noqa: D102
     @property
     def instance_ids(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def errors(self) -> str: ...  # noqa: D102
+    @property
+    def has_reported(self) -> bool: ...  # noqa: D102
 
 
 class Play(Protocol):
@@ -73,6 +79,12 @@ def summary(play: Play) -> str:
         recording.cut_short and f"the play was cut short because {recording.cut_short}",
     ]
     return "; ".join(part for part in parts if part)
+
+
+def quoted_errors(result: DriverResult) -> str:
+    """Return the last lines of a client's standard error, each with a line end; none if it reports in lines of JSON."""
+    lines = [] if result.has_reported else result.errors.strip().splitlines()
+    return "".join(f"stderr: {line[:_LONGEST_QUOTE]}\n" for line in lines[-_MOST_QUOTES:])
 
 
 def _requests(recording: Recording) -> str:

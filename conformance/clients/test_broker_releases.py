@@ -13,6 +13,7 @@ from conformance.assertions.client_moves import (
     assert_keeps_working,
     assert_no_connection_is_lost,
     assert_sends_no_metadata,
+    assert_sends_what_is_listed,
     assert_works,
     assert_works_or_says_why,
     played,
@@ -69,6 +70,21 @@ def test_older_broker_with_sasl_is_served_or_refused(
         assert_bounded(play)
         assert_no_connection_is_lost(play)
         assert_works_or_says_why(play)
+
+
+@pytest.mark.needs("never_asks")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_of_releases())
+@example(script=broker_of("0.10.0.1"))
+@example(script=broker_of("1.1.1"))
+@example(script=broker_of("2.8.2"))
+@example(script=broker_of("4.0.2"))
+def test_client_that_never_asks_sends_what_every_release_has(
+    client: ClientUnderTest, script: Script
+) -> None:
+    """A client that never asks for versions sends only those that the broker's release supports."""
+    with played(client, script) as play:
+        assert_sends_what_is_listed(play)
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata")

@@ -50,7 +50,7 @@ def test_client_falls_back_to_v0(client: ClientUnderTest, script: Script) -> Non
 
 
 @pytest.mark.malformed
-@pytest.mark.needs("sends_v1")
+@pytest.mark.needs("sends_v1", "gives_up")
 @pytest.mark.clause("KIP-35.client-falls-back-on-35")
 @given(script=brokers_with_useless_ranges())
 @example(script=refuses_above(0, refusal((9, 12))))
@@ -95,7 +95,7 @@ def test_client_keeps_its_name_in_an_older_version(client: ClientUnderTest, scri
 
 
 @pytest.mark.malformed
-@pytest.mark.needs("sends_v3")
+@pytest.mark.needs("sends_v3", "gives_up")
 @pytest.mark.clause("KIP-511.client-uses-named-range")
 @given(script=brokers_with_odd_ranges())
 @example(script=refuses_everything(refusal((0, 5))))

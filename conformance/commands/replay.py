@@ -26,7 +26,8 @@ from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFil
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
-from fixtures.registry.clients import RINGS, Client, foreign_client, select_clients
+from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool
@@ -62,7 +63,8 @@ from reports.run.exit_status import ExitStatus
 @click.option(
     "--client-cmd",
     metavar="COMMAND",
-    help="for a client's failure: play its script to any program, 'prog {bootstrap} {timeout}'",
+    help="for a client's failure: play its script to any program, 'prog {bootstrap} {timeout}'; default: the command "
+    "of the failure",
 )
 def replay(
     path: Path,
@@ -198,8 +200,8 @@ def _client(failure: StoredFailure, pattern: str | None, command: str | None) ->
     if pattern is not None and command is not None:
         raise click.UsageError("give either --client or --client-cmd, not both")
     try:
-        if command is not None:
-            return foreign_client(command)
+        if command is not None or (pattern is None and failure.client_command):
+            return foreign_client(_command(failure, command))
         name = pattern or failure.target
         own = tuple(client for client in model_clients() if client.id == name)
         clients = own or select_clients([name], RINGS)
@@ -216,6 +218,13 @@ def _client(failure: StoredFailure, pattern: str | None, command: str | None) ->
     if len(clients) > 1:
         raise click.UsageError(f"{pattern!r} names {len(clients)} clients; give one")
     return clients[0]
+
+
+def _command(failure: StoredFailure, text: str | None) -> ClientCommand:
+    """Return the stored command; another text keeps what was said about it, and runs in the current folder."""
+    if text is None:
+        return command_from(failure.client_command)
+    return command_from({**failure.client_command, "text": text, "folder": ""})
 
 
 def _found(failure: StoredFailure, judged: JudgedTarget) -> tuple[str, int]:

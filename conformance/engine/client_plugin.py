@@ -23,6 +23,7 @@ from fixtures.client_plugin import CLIENTS
 from fixtures.operation_plugin import tries_operations
 from fixtures.plugin import tier_of
 from fixtures.under_test.client import LAUNCHER, ClientUnderTest
+from reference_model.clients.first_reaction import stops_short
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
@@ -96,7 +97,9 @@ def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) ->
     if recorder.targets[client.target.id].launcher == NOT_STARTED:
         facts = target_facts(client.target, launcher=LAUNCHER, artefacts=client.artefacts)
         recorder.target_started(facts)
+        recorder.client_commands[client.target.id] = client.client.given
         if client.works:
+            recorder.stopped_short[client.target.id] = stops_short(client.healthy.recording)
             same = [each for each in item.session.items if _is_about(each, client)]
             client.plays.begin(scripts_of(same, client, tier=tier_of(item.config)))
     # Raises for every property of a client that fails even there.

@@ -11,11 +11,15 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
 )
+from reference_model.clients.first_reaction import NEVER_ASKED, stops_short
 from reference_model.clients.instance_id_rules import (
     MEMBER_KEYS,
     TELEMETRY_KEYS,
     sends_instance_ids,
 )
+from reference_model.clients.moves import History
+from reference_model.clients.recording import Recording
+from strategies.cluster_scripts import healthy_cluster
 from strategies.instance_id_scripts import claiming_cluster
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, FIRST_VERSION_WITH_CLUSTER_CHECK
 
@@ -45,6 +49,20 @@ def _sends_api(api_keys: Iterable[int], client: ClientUnderTest) -> bool:
     return any(each.api_key in api_keys for each in recording.requests)
 
 
+def _gives_ids(client: ClientUnderTest) -> bool:
+    """Whether a client gives the ids of KIP-1242 to a healthy broker, or promises to in the registry."""
+    # The cluster is played only for a client that does not show it in the first play.
+    return (
+        client.client.cluster_check
+        or _has_ids(client.healthy.recording)
+        or _has_ids(client.play(healthy_cluster()).recording)
+    )
+
+
+def _has_ids(recording: Recording) -> bool:
+    return any(any(move.gives_ids) for move in History(recording).moves)
+
+
 def _sends_from(version: int) -> ClientNeed:
     return ClientNeed(
         partial(_sends, version),
@@ -52,13 +70,20 @@ def _sends_from(version: int) -> ClientNeed:
     )
 
 
-def _option(name: str, without: str) -> tuple[str, ClientNeed]:
-    return f"option:{name}", ClientNeed(partial(_has_option, name), without)
+def _option(name: str, what: str) -> tuple[str, ClientNeed]:
+    return f"option:{name}", ClientNeed(
+        partial(_has_option, name),
+        f"no option of the client is known {what}; one of a command is declared with --client-option {name}=ARGUMENTS",
+    )
 
 
 NEEDS: Mapping[str, ClientNeed] = {
     "asks_versions": ClientNeed(
         partial(_sends, 0), "the client sends no ApiVersions request, even to a healthy broker"
+    ),
+    "never_asks": ClientNeed(
+        lambda client: stops_short(client.healthy.recording) == NEVER_ASKED,
+        "the client asks for versions, or sends no request at all, even to a healthy broker",
     ),
     "asks_metadata": ClientNeed(
         lambda client: newest_metadata(client.healthy) is not None,
@@ -67,6 +92,10 @@ NEEDS: Mapping[str, ClientNeed] = {
     "asks_again": ClientNeed(
         lambda client: client.client.can_ask_again,
         "the client's command has no {again}, so it ends before the broker is healthy",
+    ),
+    "gives_up": ClientNeed(
+        lambda client: not client.client.runs_on,
+        "the client runs on, so it may ask again after it gave up, which looks like a repeated version",
     ),
     "instance_ids": ClientNeed(
         lambda client: sends_instance_ids(client.play(claiming_cluster()).recording),
@@ -89,17 +118,15 @@ NEEDS: Mapping[str, ClientNeed] = {
     "sends_v4": _sends_from(FIRST_FLEXIBLE_VERSION + 1),
     "sends_v5": _sends_from(FIRST_VERSION_WITH_CLUSTER_CHECK),
     "cluster_check": ClientNeed(
-        lambda client: client.client.cluster_check,
-        "the client does not send the ids of KIP-1242",
+        _gives_ids,
+        "the client gives no ids of KIP-1242 in its ApiVersions requests, even to a healthy broker",
     ),
     **dict(
         (
-            _option("tls", "the driver of the client has no option for TLS"),
-            _option("sasl_plain", "the driver of the client has no option for SASL PLAIN"),
-            _option("without_cluster_check", "the client has no option that disables the check"),
-            _option(
-                "without_rebootstrap", "the client has no option that disables rebootstrapping"
-            ),
+            _option("tls", "for TLS"),
+            _option("sasl_plain", "for SASL PLAIN"),
+            _option("without_cluster_check", "that disables the check"),
+            _option("without_rebootstrap", "that disables rebootstrapping"),
         )
     ),
 }

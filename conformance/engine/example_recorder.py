@@ -181,6 +181,7 @@ class ExampleRecorder:
                     known_violation=declared.get(clause.id, ""),
                     role=self._recorder.role,
                     script=self._broker.script,
+                    client_command=self._recorder.client_commands.get(key.target, {}),
                 )
             self._recorder.judged(
                 JudgedExample(

@@ -80,7 +80,8 @@ def _report_not_run(
     for key in keys:
         recorder.not_run(key, reason)
     report.outcome = "skipped"
-    report.longrepr = (report.location[0], report.location[1] or 0, f"not run: {reason}")
+    # The same for all properties, so that pytest lists it once; the list below the verdicts has the reason.
+    report.longrepr = (report.location[0], 0, "not run; see the reason below the table of verdicts")
 
 
 def _report_problem(

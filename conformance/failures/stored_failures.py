@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -74,6 +74,7 @@ class StoredFailure:
         needs_earlier_requests: whether it occurred only after requests of other examples on the same connection; earlier
             versions of the suite shared connections between examples.
         role: what the target was judged as: "broker", "client" or "operation".
+        client_command: what a user said about a client that is a command; empty for any other target.
     """
 
     signature: str
@@ -86,6 +87,7 @@ class StoredFailure:
     sent: Mapping[int, bytes]
     needs_earlier_requests: bool
     role: str = Role.BROKER.value
+    client_command: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def first_line(self) -> str:
@@ -120,6 +122,7 @@ def read_failure(path: Path) -> StoredFailure:
             sent=sent,
             needs_earlier_requests=bool(facts.get("served_before", 0)),
             role=str(facts.get("role", Role.BROKER.value)),
+            client_command=dict(facts.get("client_command", {})),
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:

@@ -39,7 +39,7 @@ class Subject:
         faults: its faults by name.
         properties: returns the properties that may judge it, by name.
         with_fault: returns the model with a fault, or the plain one for an empty name; always the same instance.
-        applies: returns whether a property can judge it.
+        applies: returns whether a property can judge it with a fault, or without for an empty name.
         examples_of: returns how many examples a real run draws for a property.
     """
 
@@ -47,13 +47,19 @@ class Subject:
     faults: Mapping[str, Fault]
     properties: Callable[[], Mapping[str, Property]]
     with_fault: Callable[[str], Broker | ClientUnderTest]
-    applies: Callable[[Property], bool]
+    applies: Callable[[Property, str], bool]
     examples_of: Callable[[Property], int]
 
 
 @functools.cache
 def _client(fault: str) -> ClientUnderTest:
     return in_memory_client(fault)
+
+
+@functools.cache
+def _applies_to_client(judged: Property, fault: str) -> bool:
+    """A fault may take from the client what a property needs of it, or be the only one that has it."""
+    return why_not_applicable(judged.needs, _client(fault)) is None
 
 
 def _of_broker(
@@ -74,7 +80,7 @@ def _of_broker(
         faults=faults,
         properties=properties,
         with_fault=with_fault,
-        applies=lambda judged: bool(judged.listeners_of(with_fault(""))),
+        applies=lambda judged, _: bool(judged.listeners_of(with_fault(""))),
         examples_of=lambda judged: judged.max_examples,
     )
 
@@ -85,7 +91,7 @@ SUBJECTS: Mapping[str, Subject] = {
         faults=client_faults.FAULTS,
         properties=client_properties,
         with_fault=_client,
-        applies=lambda judged: why_not_applicable(judged.needs, _client("")) is None,
+        applies=_applies_to_client,
         examples_of=lambda judged: client_examples(judged.max_examples),
     ),
     MODEL_PROXY: _of_broker(MODEL_PROXY, PROXY_FAULTS, proxy_properties, in_memory_proxy),

@@ -124,6 +124,8 @@ def _catches(
 ) -> bool:
     """Return whether a fault violates the clause on an example; a rejected example does not count."""
     try:
+        if not subject.applies(judged, fault):
+            return False
         return not holds(judged, _model(subject, judged, fault), values)
     except UnsatisfiedAssumption:
         return False

@@ -26,11 +26,11 @@ def judged_clauses(subject: Subject) -> list[Clause]:
 
 
 def _judging_properties(subject: Subject) -> dict[str, tuple[str, ...]]:
-    """Return the clauses of every property that can judge a model, by the property's name."""
+    """Return the clauses of every property that can judge a model, with some fault or none, by the property's name."""
     return {
         name: found.clauses
         for name, found in subject.properties().items()
-        if subject.applies(found)
+        if any(subject.applies(found, fault) for fault in ("", *subject.faults))
     }
 
 

@@ -40,10 +40,19 @@ LOOP_IS_MEASURED_MS = 1000
 RECOVERY_IS_SEEN_MS = 300
 """How long after Metadata on a healthy connection the play goes on, so that the client can report its success."""
 HEALTHY_CONNECTION = ConnectionScript()
+FETCH_KEY, JOIN_GROUP_KEY = 1, 11
+SHOW_USE = frozenset({METADATA_KEY, FETCH_KEY, JOIN_GROUP_KEY})
+"""APIs whose answer shows that a client uses the cluster."""
 
 
 class ScriptedCluster:
-    """The brokers of one script, and what they have seen so far."""
+    """The brokers of one script, and what they have seen so far.
+
+    Attributes:
+        script: what the brokers do.
+        addresses: the address of each node of the script, in the same order.
+        used_ms: when the client first got an answer that shows that it uses the cluster; None if it never did.
+    """
 
     def __init__(self, script: Script, addresses: Sequence[Address]) -> None:
         """Start without connections.
@@ -65,6 +74,7 @@ class ScriptedCluster:
         self._responses = 0
         self._loops_since_ms: int | None = None
         self._recovered_ms: int | None = None
+        self.used_ms: int | None = None
 
     def connect(self, node: int, now_ms: int) -> ScriptedConnection:
         """Accept a connection to a node, given by its place in the script."""
@@ -144,6 +154,8 @@ class ScriptedCluster:
                 self._loops_since_ms = request.at_ms
         elif request.is_served:
             self._responses += 1
+            if request.api_key in SHOW_USE and self.used_ms is None:
+                self.used_ms = request.at_ms
         recovers = connection.seen.is_healthy and request.api_key == METADATA_KEY
         if recovers and request.is_served and self._recovered_ms is None:
             self._recovered_ms = request.at_ms

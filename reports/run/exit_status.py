@@ -8,6 +8,7 @@ import pytest
 
 from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import RunRecorder
+from reports.run.vacuous_clients import vacuous_clients
 
 
 class ExitStatus(enum.IntEnum):
@@ -39,7 +40,7 @@ def exit_status_of(recorder: RunRecorder, *, pytest_status: int, strict: bool) -
         return pytest.ExitCode.TESTS_FAILED
     if Verdict.INCONCLUSIVE in verdicts:
         return ExitStatus.HARNESS_ERROR
-    if Verdict.NOT_RUN in verdicts:
+    if Verdict.NOT_RUN in verdicts or vacuous_clients(recorder):
         return ExitStatus.INCOMPLETE
     if recorder.stale_expectations:
         return ExitStatus.STALE_EXPECTATION

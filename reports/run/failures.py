@@ -17,7 +17,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +109,7 @@ class Failure:
         known_violation: the notes of the declared violations that match it; empty if none does.
         role: what the target was judged as: "broker", "client" or "operation".
         script: what the scripted broker did, for a client; None for a broker.
+        client_command: what a user said about the client, if it is a command; empty for any other target.
     """
 
     signature: str
@@ -126,6 +127,7 @@ class Failure:
     known_violation: str = ""
     role: str = Role.BROKER.value
     script: Script | None = None
+    client_command: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_crash(self) -> bool:
@@ -291,10 +293,12 @@ def facts(failure: Failure) -> Mapping[str, Any]:
 
     If the steps, or the script, are too long for the reproducer, all that it needs of them is included.
     """
-    apart = ("steps", "repeats", "role", "script")
+    apart = ("steps", "repeats", "role", "script", "client_command")
     names = (field.name for field in fields(failure) if field.name not in apart)
     script = "" if failure.script is None else repr(failure.script)
-    of_client = {"role": failure.role, "script": script}
+    of_client: dict[str, Any] = {"role": failure.role, "script": script}
+    if failure.client_command:
+        of_client["client_command"] = dict(failure.client_command)
     return {
         **{name: getattr(failure, name) for name in names},
         **(of_client if failure.is_of_client else {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -190,6 +190,8 @@ class RunRecorder:
         stale_expectations: declared violations that are out of date, one sentence each.
         matched_expectations: declared violations that a failure matched, each with its target.
         role: what its targets are judged as: "broker", "client" or "operation".
+        client_commands: what a user said about each client that is a command, by its id.
+        stopped_short: what a client never did with a healthy broker, by its id; empty if it did what clauses are about.
     """
 
     def __init__(self, writer: RunWriter, *, tier: str, role: str = Role.BROKER) -> None:
@@ -201,6 +203,8 @@ class RunRecorder:
         self.writer = writer
         self.role = role
         self._tier = tier
+        self.client_commands: dict[str, Mapping[str, Any]] = {}
+        self.stopped_short: dict[str, str] = {}
         self._sampled: Counter[tuple[CellKey, str]] = Counter()
 
     @property

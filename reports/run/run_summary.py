@@ -10,6 +10,7 @@ from reports.grid.grid_view import verdict_text
 from reports.records import HEADER_FILE, Verdict
 from reports.run.recorder import CellKey, RunRecorder
 from reports.run.terminal import shortened
+from reports.run.vacuous_clients import vacuous_clients
 from reports.verdict_labels import SYMBOLS
 
 LONGEST_REASON = 500
@@ -38,7 +39,10 @@ def summary_markdown(recorder: RunRecorder) -> str:
             for cell in cells
         )
         lines.append(f"| {clause} | {level} | {' | '.join(texts)} |")
-    reasons = list(_reason_lines(recorder))
+    reasons = [
+        *(markdown_text(sentence) for sentence in vacuous_clients(recorder).values()),
+        *_reason_lines(recorder),
+    ]
     return "\n".join([*lines, *([""] if reasons else []), *reasons]) + "\n"
 
 

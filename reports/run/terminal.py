@@ -23,6 +23,7 @@ from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
 from reports.records import WORST_FIRST, Verdict
 from reports.run.live_grid import recorded_grid
 from reports.run.recorder import CellKey, RunRecorder
+from reports.run.vacuous_clients import vacuous_clients
 from reports.verdict_labels import SYMBOLS
 
 ADDRESS = "address"
@@ -100,8 +101,12 @@ def verdict_table(recorder: RunRecorder, *, width: int) -> Iterator[Line]:
             if counts[each]
         )
     )
-    said = summarise(folded.grid, Path())
-    yield Line(said.sentence, MARKUP.get(said.verdict, {}))
+    vacuous = vacuous_clients(recorder)
+    for sentence in vacuous.values():
+        yield Line(sentence, MARKUP[Verdict.NOT_RUN])
+    if len(vacuous) < len(names):
+        said = summarise(folded.grid, Path())
+        yield Line(said.sentence, MARKUP.get(said.verdict, {}))
 
 
 def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:

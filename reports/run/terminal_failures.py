@@ -7,6 +7,7 @@ texts are shortened.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -49,6 +50,7 @@ class _Told:
 def failure_lines(recorder: RunRecorder, *, width: int = 80) -> Iterator[Line]:
     """Yield the lines, from the least important to the most important."""
     yield from _left_out(recorder, width)
+    yield from _not_run(recorder, width)
     for stale in recorder.stale_expectations:
         yield from _block(f"! stale expectation: {stale}", [], Verdict.UNEXPECTED_PASS)
     for verdict in reversed(WORST_FIRST):
@@ -160,9 +162,6 @@ def _command(recorder: RunRecorder, failure: Failure) -> str:
     facts = recorder.targets.get(failure.target)
     if facts is not None and facts.launcher == ADDRESS:
         words += ["--bootstrap-server", failure.target]
-    if failure.is_of_client and facts is not None and not facts.release:
-        # Only a command that is not in the registry has no release.
-        words += ["--client-cmd", "COMMAND"]
     return shlex.join(words)
 
 
@@ -209,11 +208,24 @@ def _as_many_as_fit(names: Sequence[str], width: int) -> str:
     return ", ".join(fitting) + (f" and {more} more" if more else "")
 
 
+def _not_run(recorder: RunRecorder, width: int) -> Iterator[Line]:
+    """Yield each reason why cells of a target are not run, once for all of them."""
+    reasons: Counter[tuple[str, str]] = Counter(
+        (key.target, cell.planned.reason)
+        for key, cell in recorder.cells.items()
+        if cell.verdict is Verdict.NOT_RUN and cell.planned.reason
+    )
+    for (target, reason), count in reasons.items():
+        head = f"{SYMBOLS[Verdict.NOT_RUN]} {counted(count, 'cell')} on {target} not run:"
+        yield from _block(head, list(_problem_lines(reason, width)), Verdict.NOT_RUN)
+
+
 def _left_out(recorder: RunRecorder, width: int) -> Iterator[Line]:
     """Yield the lines about cells that apply but are judged only in part."""
     reasons: dict[tuple[str, str, Verdict], dict[str, list[str]]] = {}
     for key, cell in recorder.cells.items():
-        if cell.planned.applicable and cell.planned.reason:
+        is_judged = cell.verdict is not Verdict.NOT_RUN
+        if is_judged and cell.planned.applicable and cell.planned.reason:
             of_target = reasons.setdefault((key.clause, key.target, cell.verdict), {})
             of_target.setdefault(cell.planned.reason, []).append(key.listener)
     for (clause, target, verdict), listeners in reasons.items():

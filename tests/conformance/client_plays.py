@@ -33,6 +33,8 @@ class FakeResult:
     output: str = "the last line"
     has_hung: bool = False
     instance_ids: tuple[str, ...] = ()
+    errors: str = ""
+    has_reported: bool = True
 
 
 FAILED = FakeResult(outcome="error", detail="TimeoutException", exit_status=1, duration_ms=2500)
@@ -55,6 +57,7 @@ class FakeEntry:
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     cluster_check: bool = True
     can_ask_again: bool = True
+    runs_on: bool = False
     version: str = "1.0"
 
 

@@ -17,6 +17,7 @@ from conformance.assertions.client_moves import (
     assert_names_version,
     assert_newest_of_other_apis,
     assert_recovers,
+    assert_recovers_if_asked_again,
     assert_reports_error,
     assert_works,
     got_error,
@@ -26,7 +27,6 @@ from conformance.assertions.client_moves import (
     played,
 )
 from conformance.assertions.play_summary import recovered_after_ms, summary
-from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
 from fixtures.errors import HarnessError
 from reference_model.clients.recording import Recording
 from reference_model.clients.script import (
@@ -331,6 +331,21 @@ def test_failure_ends_with_a_summary() -> None:
     assert last == summary(client.prepared)
 
 
+def test_failure_quotes_a_client_that_reports_nothing() -> None:
+    """The last lines of its standard error stand before the summary, unless it prints lines of JSON."""
+    errors = "one\ntwo\n\nthree " + "x" * 300 + "\nfour\n"
+    for has_reported in (True, False):
+        result = FakeResult(outcome=None, exit_status=1, errors=errors, has_reported=has_reported)
+        client = FakeClient(prepared=FakePlay(recording=WRONG_VERSION, result=result))
+        with pytest.raises(AssertionError) as caught, played(client, HEALTHY_SCRIPT) as play:
+            assert_allowed(play, OVERLAP)
+        quotes = [line for line in str(caught.value).splitlines() if line.startswith("stderr: ")]
+        assert [quote[:13] for quote in quotes] == (
+            [] if has_reported else ["stderr: ", "stderr: three", "stderr: four"]
+        )
+        assert all(len(quote) <= 158 for quote in quotes)
+
+
 @pytest.mark.parametrize(
     ("play", "sentence"),
     [
@@ -436,44 +451,10 @@ def test_recovery_needs_a_script_that_heals() -> None:
     assert recovered_after_ms(recorded(script=HEALS)) is None
 
 
-@pytest.mark.parametrize(
-    ("client", "unmet"),
-    [
-        pytest.param(
-            FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
-            {
-                *{"sends_v5", "option:without_cluster_check", "option:without_rebootstrap"},
-                *{"instance_ids", "member_ids", "telemetry_ids", "reports_instance_id"},
-            },
-            id="v4-with-tls",
-        ),
-        pytest.param(
-            FakeClient(
-                healthy=seen(recorded(asked(0), sent(1))),
-                client=FakeEntry(cluster_check=False, can_ask_again=False),
-            ),
-            set(NEEDS) - {"asks_versions", "asks_metadata"},
-            id="v0-alone",
-        ),
-        pytest.param(
-            FakeClient(healthy=seen(recorded())),
-            set(NEEDS) - {"cluster_check", "asks_again"},
-            id="none",
-        ),
-    ],
-)
-def test_property_does_not_apply_without_what_it_needs(client: FakeClient, unmet: set[str]) -> None:
-    """A need is met by what the client did with a healthy broker, or has in the registry."""
-    reasons = {name: why_not_applicable([name], client) for name in NEEDS}
-    assert {name for name, reason in reasons.items() if reason} == unmet
-    assert reasons == {name: NEEDS[name].otherwise if name in unmet else None for name in NEEDS}
-
-
-def test_first_unmet_need_is_the_reason() -> None:
-    """Of several needs the first one that is not met is given; an unknown one is a mistake."""
-    client = FakeClient()
-    assert why_not_applicable([], client) is None
-    reason = why_not_applicable(["sends_v3", "sends_v5", "option:tls"], client)
-    assert reason == NEEDS["sends_v5"].otherwise
-    with pytest.raises(KeyError):
-        why_not_applicable(["sends_v9"], client)
+def test_recovery_is_asked_of_a_client_that_asks_again() -> None:
+    """One that ends after its first operation may report an error."""
+    play = seen(recorded(asked(4, Answer(cut_to=1)), script=HEALS))
+    once, again = (FakeClient(client=FakeEntry(can_ask_again=can)) for can in (False, True))
+    assert_recovers_if_asked_again(once, play)
+    with pytest.raises(AssertionError, match="does not work again"):
+        assert_recovers_if_asked_again(again, play)

@@ -9,6 +9,7 @@ import pytest
 
 from clauses.marks import NEEDS as NEEDS_MARK
 from conformance.clients import (
+    test_broker_releases,
     test_fallback,
     test_first_request,
     test_overlap,
@@ -28,6 +29,7 @@ from strategies.cluster_scripts import healthy_cluster, rebootstrapping, replace
 from strategies.connection_scripts import closing_broker
 from strategies.hypothesis_adapter import body_of, is_drawn, pinned_examples
 from strategies.nonsense_scripts import healing, refused_for_name, talking_nonsense, without_answer
+from strategies.release_scripts import broker_of
 from tests.conformance.client_plays import (
     ABORTED,
     FAILED,
@@ -169,6 +171,13 @@ def judge(property_: Callable[..., None], script: Script, play: FakePlay) -> str
             id="version-outside-the-range",
         ),
         pytest.param(
+            test_broker_releases.test_client_that_never_asks_sends_what_every_release_has,
+            broker_of("0.10.0.1"),
+            recorded(sent(1), script=broker_of("0.10.0.1")),
+            FAILED,
+            id="never-asks",
+        ),
+        pytest.param(
             test_robustness.test_refused_name_is_an_error,
             refused_for_name(),
             recorded(asked(4, REFUSED), connections=(opened(closed_ms=5),)),
@@ -282,6 +291,14 @@ def test_good_client_passes(
             OK,
             "the client sends Metadata up to v1, and not up to v12, as usual",
             id="unknown-keys-confuse",
+        ),
+        pytest.param(
+            test_broker_releases.test_client_that_never_asks_sends_what_every_release_has,
+            broker_of("4.0.2"),
+            recorded(sent(12), sent(2, api_key=1), script=broker_of("4.0.2")),
+            OK,
+            "the client never asks for versions and sends Fetch v2, of which release 4.0.2 supports v4 to v17",
+            id="sends-what-was-dropped",
         ),
         pytest.param(
             test_first_request.test_client_begins_with_its_newest_version,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,12 +45,14 @@ def test_a_planted_fault_violates_its_clause(run: SuiteRun) -> None:
 
 
 def test_the_reason_of_a_client_that_is_not_run_says_what_to_install(run: SuiteRun) -> None:
-    """It is in the records, and on the terminal."""
+    """It is in the records, and once on the terminal, for all cells."""
     reasons = {
         cell["reason"] for cell in run.header["planned_cells"] if cell["target"] == WITHOUT_CARGO
     }
-    assert len(reasons) == 1
-    assert "cargo" in next(iter(reasons)).lower()
+    (reason,) = reasons
+    assert "cargo" in reason.lower()
+    assert run.output.count("there is no cargo") == 1
+    assert f"2 cells on {WITHOUT_CARGO} not run:" in run.output
 
 
 def test_a_failure_has_evidence_of_both_sides(run: SuiteRun) -> None:
@@ -81,3 +85,113 @@ def test_command_that_fails_with_a_healthy_broker_is_not_judged(tmp_path: Path) 
     )
     assert set(run.verdicts().values()) == {Verdict.INCONCLUSIVE}
     assert "no route to 127.0.0.1" in run.output
+
+
+NEVER_ASKS = """
+import socket, sys
+
+host, _, port = sys.argv[1].rpartition(":")
+with socket.create_connection((host, int(port)), 5) as connection:
+    connection.sendall(bytes.fromhex("0000000f 0003 0002 00000007 0001 61 00000000"))
+    sys.exit(not connection.recv(4))
+"""
+"""Sends Metadata v2, which every release but 0.10.0 supports, and never ApiVersions."""
+CONNECTS = 'import socket, sys; socket.create_connection(sys.argv[1].split(":"))'
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        pytest.param("true {bootstrap}", "the client never connected to the broker", id="true"),
+        pytest.param(
+            f"{sys.executable} -c '{CONNECTS}' {{bootstrap}}", "never sent a request", id="connects"
+        ),
+    ],
+)
+def test_a_client_that_did_nothing_is_no_success(command: str, why: str, tmp_path: Path) -> None:
+    """The status is 11, and one sentence says why no MUST was judged."""
+    run = run_suite(
+        *("--client-cmd", command, "--tier", "smoke"),
+        runs=tmp_path,
+        suite=[f"{SUITE}clients/test_overlap.py"],
+        every_listener=True,
+    )
+    assert run.status == 11, run.output
+    assert "No MUST was judged of" in run.output
+    assert why in run.output
+
+
+def test_a_client_that_never_asks_is_judged_by_the_releases(tmp_path: Path) -> None:
+    """What it sends is held against the tables of releases, and the one that refuses it is named."""
+    program = tmp_path / "never_asks.py"
+    program.write_text(NEVER_ASKS)
+    run = run_suite(
+        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
+        runs=tmp_path,
+        suite=[f"{SUITE}clients/test_broker_releases.py"],
+        every_listener=True,
+    )
+    judged = {key[1]: each for key, each in run.verdicts().items()}
+    assert judged.pop("KIP-35.client-uses-overlap") == Verdict.VIOLATES
+    assert set(judged.values()) == {Verdict.NOT_APPLICABLE}
+    assert run.status == 1
+    assert "sends Metadata v2, of which release 0.10.0.1 supports v0 to v1" in run.output
+
+
+MISREADS = """
+import socket, sys
+
+host, _, port = sys.argv[1].rpartition(":")
+with socket.create_connection((host, int(port)), 5) as connection:
+    connection.sendall(bytes.fromhex("00000011 0012 0003 00000007 0001 61 00 0261 0231 00"))
+    response = connection.recv(4096)
+    # The header of this response has no tag section, but one is skipped.
+    sys.exit(f"the broker responded with error {int.from_bytes(response[9:11], 'big')}")
+"""
+"""Reads a response header with a tag section, so it takes the number of APIs for an error."""
+
+
+def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
+    tmp_path: Path,
+) -> None:
+    """A reader of the terminal learns where the error comes from."""
+    program = tmp_path / "misreads.py"
+    program.write_text(MISREADS)
+    run = run_suite(
+        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
+        runs=tmp_path,
+        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
+        every_listener=True,
+    )
+    assert set(run.verdicts().values()) == {Verdict.INCONCLUSIVE}
+    assert "its first reaction fits KIP-511.client-reads-fixed-header" in run.output
+    assert "read as if it had a tag section, gives that error 78" in run.output
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        pytest.param(
+            ["--client", "model"], 0, "ApiVersions v5 on connection 1; gives the ids", id="works"
+        ),
+        pytest.param(
+            ["--client-cmd", "true {bootstrap}"], 11, "But the client never connected", id="nothing"
+        ),
+        pytest.param(
+            ["--client-cmd", "false {bootstrap}"], 10, "fails against a healthy", id="fails"
+        ),
+        pytest.param([], 4, "--client-check needs a client", id="no-client"),
+    ],
+)
+def test_check_plays_the_healthy_script_alone(
+    options: list[str], status: int, said: str, tmp_path: Path
+) -> None:
+    """It prints what was seen, judges nothing and leaves no run folder."""
+    runs = tmp_path / "runs"
+    command = [sys.executable, "-m", "pytest", SUITE, "--runs", str(runs), "--client-check"]
+    done = subprocess.run(
+        [*command, *options], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    assert said in done.stdout + done.stderr
+    assert not runs.exists()

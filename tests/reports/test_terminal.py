@@ -244,8 +244,8 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
     assert _failures(recorder)[-1].endswith(" --bootstrap-server 127.0.0.1:9092")
 
 
-def test_client_that_is_a_command_is_judged_again_by_a_command(tmp_path: Path) -> None:
-    """The command for the failure of a client that is not in the registry asks for the client's command."""
+def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path) -> None:
+    """A failure stores the client's command, so judging it again needs no argument."""
     key = key_of(target="my-client")
     recorder = recorder_for(tmp_path, {key: "MUST"})
     recorder.target_started(dataclasses.replace(facts_of("my-client"), release=""))
@@ -253,7 +253,7 @@ def test_client_that_is_a_command_is_judged_again_by_a_command(tmp_path: Path) -
     assert example.failure is not None
     failure = dataclasses.replace(example.failure, role="client")
     recorder.judged(dataclasses.replace(example, failure=failure))
-    assert _failures(recorder)[-1].endswith(" --client-cmd COMMAND")
+    assert _failures(recorder)[-1].endswith(f"/failures/{failure.signature}")
 
 
 def test_known_violation_says_why(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from reference_model.clients.faults import (
     kip_511,
     kip_1242,
     kip_1313,
+    never_asking,
     nonsense,
     protocol,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "kip_511",
     "kip_1242",
     "kip_1313",
+    "never_asking",
     "nonsense",
     "plant",
     "protocol",

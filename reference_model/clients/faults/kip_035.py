@@ -133,7 +133,7 @@ def tag_section_is_left_out(
 # KIP-35.client-prefers-newest
 
 
-@fault(ModelClient.version_of, "KIP-35.client-prefers-newest", "KIP-1313.telemetry-old-and-new")
+@fault(ModelClient.version_of, "KIP-35.client-prefers-newest")
 def newest_common_version_is_avoided(
     client: ModelClient, decide: VersionOf, link: Link, api_key: int
 ) -> int:
@@ -292,9 +292,7 @@ def newer_keys_are_refused(
     return decide(link, response)
 
 
-@fault(
-    ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys", "KIP-1313.telemetry-old-and-new"
-)
+@fault(ModelClient.ranges_in, "KIP-35.client-tolerates-unknown-keys")
 def table_ends_at_the_first_unknown_key(
     client: ModelClient, decide: RangesIn, link: Link, response: ApiVersionsResponse
 ) -> Mapping[int, Range]:

@@ -60,13 +60,19 @@ def stored_failure(folder: Path) -> Path:
     return write_failure(folder, failure)
 
 
+def write_program(folder: Path, client: str) -> Path:
+    """Write a small program that asks for versions and then does what the text says."""
+    program = folder / "client.py"
+    requests = {f"V{version}": build_request(version=version).data.hex() for version in (0, 3)}
+    constants = "".join(f"{name} = {data!r}\n" for name, data in requests.items())
+    program.write_text(constants + CLIENT + textwrap.dedent(client))
+    return program
+
+
 def replayed(folder: Path, client: str = "", *options: str) -> Result:
     """Replay a failure on a small program, or on what the options say."""
     if client:
-        program = folder / "client.py"
-        requests = {f"V{version}": build_request(version=version).data.hex() for version in (0, 3)}
-        constants = "".join(f"{name} = {data!r}\n" for name, data in requests.items())
-        program.write_text(constants + CLIENT + textwrap.dedent(client))
+        program = write_program(folder, client)
         command = shlex.join([sys.executable, str(program), "{bootstrap}"])
         options = (*options, "--client-cmd", command)
     return CliRunner().invoke(replay, [str(stored_failure(folder)), *options])
@@ -123,3 +129,19 @@ def test_a_brokers_failure_is_not_played_to_a_client(tmp_path: Path) -> None:
     result = CliRunner().invoke(replay, [str(folder), "--client", "kafka-python-2.0.2"])
     assert result.exit_code == 2, result.output
     assert "failure of a broker" in result.output
+
+
+def test_a_stored_command_needs_no_argument(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The failure has the command, its options and its folder, so it is judged again from anywhere."""
+    folder = stored_failure(tmp_path)
+    write_program(tmp_path, FALLS_BACK)
+    facts = json.loads((folder / "failure.json").read_text())
+    text = shlex.join([sys.executable, "./client.py", "{bootstrap}"])
+    command = {"text": text, "name": "mine", "version": "1.2", "folder": str(tmp_path)}
+    (folder / "failure.json").write_text(json.dumps({**facts, "client_command": command}))
+    monkeypatch.chdir("/")
+    result = CliRunner().invoke(replay, [str(folder)])
+    assert result.exit_code == 0, result.output
+    assert f"no longer fails: {CLAUSE} on mine-1.2" in result.output

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -79,7 +80,9 @@ def test_waiting_for_a_target_is_shown_on_a_terminal(
     def in_vain(*_arguments: object) -> None:
         raise HarnessError("nothing starts here")
 
-    texts = dict.fromkeys(("signature", "clause", "property_name", "listener", "message"), "")
+    texts: dict[str, Any] = dict.fromkeys(
+        ("signature", "clause", "property_name", "listener", "message"), ""
+    )
     failure = StoredFailure(
         **texts, target="reference", example="", sent={}, needs_earlier_requests=False
     )

@@ -252,7 +252,9 @@ def test_match_is_narrow_and_heeds_no_number() -> None:
     """The pattern matches the same sentence with other numbers, and no other sentence."""
 
     def failure(message: str) -> StoredFailure:
-        texts = dict.fromkeys(("signature", "clause", "property_name", "target", "listener"), "")
+        texts: dict[str, Any] = dict.fromkeys(
+            ("signature", "clause", "property_name", "target", "listener"), ""
+        )
         return StoredFailure(
             **texts, message=message, example="", sent={}, needs_earlier_requests=False
         )

@@ -136,6 +136,16 @@ def test_recovery_ends_the_play() -> None:
     assert network.cluster.enough(1 + RECOVERY_IS_SEEN_MS) == "the client has recovered"
 
 
+def test_use_begins_with_the_first_metadata() -> None:
+    """A table shows no use yet, and later answers do not move its time."""
+    network = Network(Script())
+    network.send(about_versions(0))
+    assert network.cluster.used_ms is None
+    network.send(metadata(1), now_ms=5)
+    network.send(metadata(1), now_ms=9)
+    assert network.cluster.used_ms == 5
+
+
 def test_metadata_that_is_not_served_is_no_recovery() -> None:
     """The version is outside the table."""
     network = Network(one_node(Answer(), heals_after_ms=0))

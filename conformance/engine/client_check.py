@@ -1,0 +1,56 @@
+"""The pytest option `--client-check`: plays the healthy script alone and prints what was seen, before anything is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import click
+import pytest
+
+from conformance.assertions.play_summary import Play, quoted_errors, summary
+from fixtures.client_plugin import CHECK, ChosenClient, chosen_clients
+from fixtures.errors import HarnessError
+from fixtures.scripted_broker.play_pool import PlayPool
+from fixtures.under_test.client import client_under_test
+from reference_model.clients.first_reaction import stops_short
+from reference_model.clients.moves import History
+from reports.escaping import printable
+from reports.run.exit_status import ExitStatus
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Check the chosen clients in place of a run, if the option is given; return the gravest exit status."""
+    if not config.getoption(CHECK):
+        return None
+    chosen = chosen_clients(config)
+    if not chosen:
+        raise pytest.UsageError(f"{CHECK} needs a client: choose one with --client or --client-cmd")
+    with closing(PlayPool(1)) as pool:
+        statuses = [_check(each, pool) for each in chosen]
+    return min(statuses, key=[ExitStatus.HARNESS_ERROR, ExitStatus.INCOMPLETE, 0].index)
+
+
+def _check(chosen: ChosenClient, pool: PlayPool) -> int:
+    try:
+        with client_under_test(chosen.client, pool) as client:
+            play = client.healthy
+    except HarnessError as error:
+        click.echo(printable(str(error)))
+        return ExitStatus.HARNESS_ERROR
+    for line in seen_lines(chosen.id, play):
+        click.echo(printable(line))
+    return ExitStatus.INCOMPLETE if stops_short(play.recording) else 0
+
+
+def seen_lines(name: str, play: Play) -> Iterator[str]:
+    """Yield what was seen of a client in the play of a healthy broker."""
+    yield f"{name} works with a healthy broker: {summary(play)}"
+    short = stops_short(play.recording)
+    if short:
+        yield f"But {short}."
+    for move in History(play.recording).moves:
+        ids = "; gives the ids of KIP-1242" if any(move.gives_ids) else ""
+        yield f"  {move}{ids}"
+    yield from quoted_errors(play.result).splitlines()

@@ -1,0 +1,87 @@
+"""What properties need of a client, and why they do not apply without it."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.engine.client_prerequisites import NEEDS, why_not_applicable
+from reference_model.clients.recording import Recording
+from tests.conformance.client_plays import FakeClient, FakeEntry, FakePlay
+from tests.reference_model.clients.recordings import asked, recorded, sent
+
+
+def seen(recording: Recording) -> FakePlay:
+    """Return a play in which a client was seen to do something."""
+    return FakePlay(recording=recording)
+
+
+@pytest.mark.parametrize(
+    ("client", "unmet"),
+    [
+        pytest.param(
+            FakeClient(client=FakeEntry(options={"tls": (), "sasl_plain": ()})),
+            {
+                *{
+                    "never_asks",
+                    "sends_v5",
+                    "option:without_cluster_check",
+                    "option:without_rebootstrap",
+                },
+                *{"instance_ids", "member_ids", "telemetry_ids", "reports_instance_id"},
+            },
+            id="v4-with-tls",
+        ),
+        pytest.param(
+            FakeClient(
+                healthy=seen(recorded(asked(0), sent(1))),
+                client=FakeEntry(cluster_check=False, can_ask_again=False),
+            ),
+            set(NEEDS) - {"gives_up", "asks_versions", "asks_metadata"},
+            id="v0-alone",
+        ),
+        pytest.param(
+            FakeClient(healthy=seen(recorded())),
+            set(NEEDS) - {"gives_up", "cluster_check", "asks_again"},
+            id="none",
+        ),
+        pytest.param(
+            FakeClient(healthy=seen(recorded(sent(12)))),
+            set(NEEDS) - {"gives_up", "never_asks", "asks_metadata", "cluster_check", "asks_again"},
+            id="never-asks",
+        ),
+    ],
+)
+def test_property_does_not_apply_without_what_it_needs(client: FakeClient, unmet: set[str]) -> None:
+    """A need is met by what the client did with a healthy broker, or has in the registry."""
+    reasons = {name: why_not_applicable([name], client) for name in NEEDS}
+    assert {name for name, reason in reasons.items() if reason} == unmet
+    assert reasons == {name: NEEDS[name].otherwise if name in unmet else None for name in NEEDS}
+
+
+@pytest.mark.parametrize("in_first_play", [True, False], ids=["one-broker", "cluster"])
+def test_ids_are_seen_not_looked_up(*, in_first_play: bool) -> None:
+    """A client that is in no registry gives the ids of KIP-1242 if a healthy broker or cluster sees them."""
+    silent, giving = seen(recorded(asked(5), sent(12))), seen(recorded(asked(5, ids=("c", 1))))
+    command = FakeEntry(cluster_check=False)
+    client = FakeClient(
+        healthy=giving if in_first_play else silent, prepared=giving, client=command
+    )
+    assert why_not_applicable(["sends_v5", "cluster_check"], client) is None
+    without = FakeClient(healthy=silent, prepared=silent, client=command)
+    assert why_not_applicable(["cluster_check"], without) == NEEDS["cluster_check"].otherwise
+
+
+def test_first_unmet_need_is_the_reason() -> None:
+    """Of several needs the first one that is not met is given; an unknown one is a mistake."""
+    client = FakeClient()
+    assert why_not_applicable([], client) is None
+    reason = why_not_applicable(["sends_v3", "sends_v5", "option:tls"], client)
+    assert reason == NEEDS["sends_v5"].otherwise
+    with pytest.raises(KeyError):
+        why_not_applicable(["sends_v9"], client)
+
+
+def test_program_that_runs_on_gives_up_nothing() -> None:
+    """Its next operation cannot be distinguished from a repeated version."""
+    client = FakeClient(client=FakeEntry(runs_on=True))
+    assert why_not_applicable(["gives_up"], client) == NEEDS["gives_up"].otherwise

@@ -1,0 +1,82 @@
+"""How far a client came with a healthy broker, and the clause that its first wrong reaction fits."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from reference_model.clients.first_reaction import (
+    CONNECTED_ONLY,
+    NEVER_ASKED,
+    NEVER_CONNECTED,
+    first_reaction,
+    stops_short,
+)
+from reference_model.clients.recording import Recording
+from tests.reference_model.clients.recordings import asked, opened, recorded, sent
+
+UNSERVED = dataclasses.replace(recorded(asked(0), sent(2, api_key=1)), unserved=((1, 2),))
+MISREAD = "its header, read as if it had a tag section, gives that error 78"
+
+
+@pytest.mark.parametrize(
+    ("recording", "expected"),
+    [
+        pytest.param(recorded(), NEVER_CONNECTED, id="no-connection"),
+        pytest.param(recorded(connections=(opened(),)), CONNECTED_ONLY, id="no-request"),
+        pytest.param(recorded(sent(2)), NEVER_ASKED, id="never-asks"),
+        pytest.param(recorded(asked(4)), "", id="asks"),
+    ],
+)
+def test_client_stops_short(recording: Recording, expected: str) -> None:
+    """What it never did is the reason why hardly anything can be judged."""
+    assert stops_short(recording) == expected
+
+
+@pytest.mark.parametrize(
+    ("recording", "said", "expected"),
+    [
+        pytest.param(recorded(), "", NEVER_CONNECTED, id="no-connection"),
+        pytest.param(recorded(connections=(opened(),)), "", CONNECTED_ONLY, id="no-request"),
+        pytest.param(
+            recorded(asked(4)), "error 78", f"KIP-511.client-reads-fixed-header: {MISREAD}", id="78"
+        ),
+        pytest.param(
+            recorded(asked(3)), "bad", "KIP-511.client-reads-fixed-header:", id="flexible-table"
+        ),
+        pytest.param(
+            recorded(asked(0)), "78", "KIP-35.client-tolerates-unknown-keys: ", id="plain-table"
+        ),
+        pytest.param(
+            recorded(asked(4, body=None, problem="too short"), sent(12)),
+            "",
+            "KIP-35.client-requests-decode: ApiVersions v4 on connection 0 cannot be decoded",
+            id="undecodable",
+        ),
+        pytest.param(
+            recorded(asked(4), sent(12, connection=1)),
+            "",
+            "KIP-511.client-reads-fixed-header:",
+            id="first-of-two",
+        ),
+        pytest.param(
+            recorded(sent(12), asked(4, connection=1)),
+            "",
+            "KIP-35.client-asks-per-connection: Metadata v12 on connection 0",
+            id="forbidden-first",
+        ),
+        pytest.param(UNSERVED, "", "the scripted broker has no response to Fetch v2", id="ours"),
+    ],
+)
+def test_first_reaction_fits_a_clause(recording: Recording, said: str, expected: str) -> None:
+    """The first request that was wrong, or the first table that was not used, names the clause."""
+    found = first_reaction(recording, said)
+    for part in expected.split(": "):
+        assert part in found
+    assert ("error 78" in found) is ("error 78" in expected)
+
+
+def test_client_that_did_all_right_fits_no_clause() -> None:
+    """If it fails for another reason, nothing is guessed."""
+    assert first_reaction(recorded(asked(4), sent(12)), "out of luck") == ""
