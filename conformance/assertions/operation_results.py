@@ -19,7 +19,7 @@ from conformance.assertions.judging import Unjudged
 from conformance.assertions.play_summary import ERROR, OK, DriverResult, Play, summary
 from fixtures.errors import HarnessError
 from reference_model.clients.moves import api_name
-from reference_model.clients.oracle import forbidden_moves
+from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
 
 WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""
@@ -65,6 +65,22 @@ def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False
         raise
 
 
+def failure_of(play: TriedPlay, operation: str, *, falls_back: bool = False) -> str:
+    """Return how an operation fails, in words that two libraries share; empty if it does not fail, or by the client's doing.
+
+    What a client alone does is to abort, and to send what the broker's table does not list.
+    """
+    if play.result.signal is not None or _unsupported_moves(play):
+        return ""
+    try:
+        assert_operates(play, operation, falls_back=falls_back)
+    except (Unjudged, HarnessError):
+        return ""
+    except AssertionError as error:
+        return str(error).partition("\n")[0].partition(":")[0]
+    return ""
+
+
 def assert_not_aborted(result: DriverResult) -> None:
     """Fail if a client's process was aborted, or used more memory than it may."""
     if result.signal is not None and not result.killed_for:
@@ -81,8 +97,12 @@ def _check_way(play: TriedPlay) -> None:
 
 
 def _assert_sends_nothing_unsupported(play: Play) -> None:
-    moves = [move for move in forbidden_moves(play.recording) if move.clause in _ABOUT_VERSIONS]
+    moves = _unsupported_moves(play)
     assert not moves, "\n".join(map(str, moves[:5]))
+
+
+def _unsupported_moves(play: Play) -> list[ForbiddenMove]:
+    return [move for move in forbidden_moves(play.recording) if move.clause in _ABOUT_VERSIONS]
 
 
 def _assert_works_or_says_why(play: Play) -> None:

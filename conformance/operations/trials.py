@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.assertions.operation_results import assert_operates
+from collections.abc import Iterator
+
+from conformance.assertions.contradictions import contradictions
+from conformance.assertions.judging import Unjudged
+from conformance.assertions.operation_results import assert_operates, failure_of
 from conformance.assertions.rerouting import assert_survives_rerouting
 from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.recording_proxy.trying import TriedPlay
@@ -20,6 +24,31 @@ def client_operates(trial: Trial) -> None:
     play, operation = trial.play(), trial.chosen.operation
     if isinstance(play, ReroutedPlay):
         assert_survives_rerouting(play, operation, knows_ids=trial.chosen.client.cluster_check)
-    else:
-        assert isinstance(play, TriedPlay)
+        return
+    assert isinstance(play, TriedPlay)
+    try:
         assert_operates(play, operation, falls_back=trial.falls_back)
+    except Unjudged:
+        raise
+    except AssertionError as error:
+        first, _, rest = str(error).partition("\n")
+        error.args = ("\n".join([first, *_doubts(trial, play), rest]),)
+        raise
+
+
+def _doubts(trial: Trial, play: TriedPlay) -> Iterator[str]:
+    """Yield the reasons for which the broker may be at fault, and not the client that fails, each as a line."""
+    operation = trial.chosen.operation
+    failure = failure_of(play, operation, falls_back=trial.falls_back)
+    if not failure:
+        return
+    for contradiction in contradictions(play.recording):
+        yield f"the broker may be at fault: {contradiction}"
+    alike = [
+        client.name
+        for client, other in trial.trials.of_other_libraries(trial.chosen)
+        if isinstance(other, TriedPlay)
+        and failure_of(other, operation, falls_back=operation in client.falls_back) == failure
+    ]
+    if alike:
+        yield f"the broker may be at fault: {', '.join(sorted(set(alike)))} fails alike"
