@@ -39,6 +39,7 @@ from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
 from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus
+from reports.verdict_labels import with_doubts
 
 
 @click.command()
@@ -193,8 +194,7 @@ def _judge_operation(
         except Unjudged as note:
             return f"no longer fails: {failure.clause} on {target.id}: {note.args[0]}", 0
         except AssertionError as error:
-            first_line = str(error).partition("\n")[0]
-            return f"still fails: {failure.clause} on {target.id}: {first_line}", 1
+            return f"still fails: {failure.clause} on {target.id}: {with_doubts(str(error))}", 1
     return f"no longer fails: {failure.clause} on {target.id}", 0
 
 

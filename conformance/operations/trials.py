@@ -11,6 +11,7 @@ from conformance.assertions.rerouting import assert_survives_rerouting
 from fixtures.recording_proxy.rerouting import ReroutedPlay
 from fixtures.recording_proxy.trying import TriedPlay
 from fixtures.under_test.trial import Trial
+from reports.verdict_labels import BROKER_DOUBT
 
 
 def client_operates(trial: Trial) -> None:
@@ -43,7 +44,7 @@ def _doubts(trial: Trial, play: TriedPlay) -> Iterator[str]:
     if not failure:
         return
     for contradiction in contradictions(play.recording):
-        yield f"the broker may be at fault: {contradiction}"
+        yield f"{BROKER_DOUBT}{contradiction}"
     alike = [
         client.name
         for client, other in trial.trials.of_other_libraries(trial.chosen)
@@ -51,4 +52,4 @@ def _doubts(trial: Trial, play: TriedPlay) -> Iterator[str]:
         and failure_of(other, operation, falls_back=operation in client.falls_back) == failure
     ]
     if alike:
-        yield f"the broker may be at fault: {', '.join(sorted(set(alike)))} fails alike"
+        yield f"{BROKER_DOUBT}{', '.join(sorted(set(alike)))} fails alike"
