@@ -52,11 +52,11 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         ),
         "produce": Operation("writes a record, which the broker confirms with an offset", 0),
         "consume": Operation("reads the record that it has written", 1),
-        "offsets-for-times": Operation("finds the first record since a time", 2),
+        "offsets-for-times": Operation("finds the first record since each of several times", 2),
         "headers": Operation("writes a record with a header, and reads both"),
         "idempotent-produce": Operation("writes a record with an idempotent producer", 22),
         "transactional-produce": Operation(
-            "writes a record in a transaction, and reads it as a committed one", 26
+            "aborts a transaction and commits another, and reads only the committed record", 26
         ),
         "consume-in-group": Operation(
             "reads a record as a member of a group, and commits its offset", 8

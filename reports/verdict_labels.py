@@ -73,6 +73,20 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+BROKER_DOUBT = "the broker may be at fault: "
+"""Begins a line of the message of an operation's failure that says why it may not be the client's."""
+
+
+def doubts_in(message: str) -> list[str]:
+    """Return the lines of a failure's message that say why the broker may be at fault."""
+    return [line for line in message.splitlines() if line.startswith(BROKER_DOUBT)]
+
+
+def with_doubts(message: str) -> str:
+    """Return the first line of a failure's message, and why the broker may be at fault instead."""
+    return "; ".join([message.partition("\n")[0], *doubts_in(message)])
+
+
 def percent(rate: float) -> str:
     """Return a rate of 0 to 1 in whole percent; a small rate above 0 is "<1%", never "0%"."""
     return "<1%" if 0 < rate < 0.01 else f"{rate:.0%}"

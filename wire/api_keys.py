@@ -1,6 +1,7 @@
 """The numbers of the APIs that the suite, the model and its defects name. Numbers alone: nothing here reads or writes bytes."""
 
 PRODUCE_KEY = 0
+FETCH_KEY = 1
 LIST_OFFSETS_KEY = 2
 METADATA_KEY = 3
 CONTROLLED_SHUTDOWN_KEY = 7
@@ -14,6 +15,7 @@ SASL_HANDSHAKE_KEY = 17
 API_VERSIONS_KEY = 18
 CREATE_TOPICS_KEY = 19
 ADD_PARTITIONS_TO_TXN_KEY = 24
+END_TXN_KEY = 26
 DESCRIBE_ACLS_KEY = 29
 DESCRIBE_CONFIGS_KEY = 32
 SASL_AUTHENTICATE_KEY = 36

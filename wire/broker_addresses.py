@@ -1,4 +1,4 @@
-"""The addresses of brokers in responses, replaced by others, as a proxy has to do for its clients to come back.
+"""The addresses of brokers in responses, read, and replaced by others, as a proxy has to do for its clients to come back.
 
 Source: the message schemas of Metadata, FindCoordinator and DescribeCluster, the APIs from which clients learn addresses.
 """
@@ -6,15 +6,35 @@ Source: the message schemas of Metadata, FindCoordinator and DescribeCluster, th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wire.codec import encode
 from wire.errors import DecodeError
 from wire.headers import ResponseHeader
+from wire.message_schemas import Api
 from wire.startup_messages import CLUSTER_APIS
 
 HostAndPort = tuple[str, int]
+
+
+def addresses_in(payload: bytes, api_key: int, api_version: int) -> tuple[HostAndPort, ...] | None:
+    """Return the addresses of brokers that a response names.
+
+    Args:
+        payload: the payload.
+        api_key: the API key of its request.
+        api_version: the version of its request.
+
+    Returns:
+        The addresses in their order, without the empty ones that stand for no broker. None if the API is one that names brokers, but the
+        version is not known, or the response does not decode.
+    """
+    api = CLUSTER_APIS.get(api_key)
+    if api is None:
+        return ()
+    decoded = _decoded(api, payload, api_version)
+    return None if decoded is None else tuple(_places_in(decoded[1]))
 
 
 def with_addresses(
@@ -32,15 +52,31 @@ def with_addresses(
         The payload itself if it has no address, or if the version is not known or does not decode.
     """
     api = CLUSTER_APIS.get(api_key)
-    if api is None or api_version not in api.valid_versions:
+    decoded = None if api is None else _decoded(api, payload, api_version)
+    if api is None or decoded is None:
         return payload
-    try:
-        correlation_id, message = api.decode_response(payload, api_version)
-    except DecodeError:
-        return payload
+    correlation_id, message = decoded
     version = api.response_header_version(api_version)
     header = encode(ResponseHeader(correlation_id=correlation_id), version=version)
     return header + encode(_replaced(message, addresses), version=api_version)
+
+
+def _decoded(api: Api, payload: bytes, api_version: int) -> tuple[int, Any] | None:
+    if api_version not in api.valid_versions:
+        return None
+    try:
+        return api.decode_response(payload, api_version)
+    except DecodeError:
+        return None
+
+
+def _places_in(message: Any) -> Iterator[HostAndPort]:
+    if getattr(message, "host", ""):
+        yield message.host, message.port
+    for field in message.FIELDS:
+        if field.element is not None:
+            for each in getattr(message, field.name) or ():
+                yield from _places_in(each)
 
 
 def _replaced(message: Any, addresses: Mapping[HostAndPort, HostAndPort]) -> Any:

@@ -16,8 +16,8 @@ from pathlib import Path
 import click
 import pyarrow.parquet as parquet
 
+from conformance.api_versions.java_requests import JAVA_CLIENT
 from conformance.api_versions.sent_requests import COLUMNS, FILE, SentRange
-from conformance.api_versions.stored_tables import JAVA_CLIENT
 from reports.records import HEADER_FILE
 from wire.api_keys import API_VERSIONS_KEY
 from wire.frames import SIZE_BYTES

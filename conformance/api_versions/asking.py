@@ -9,7 +9,15 @@ from dataclasses import replace
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables
 from conformance.api_versions.command_config import CommandConfig
 from conformance.api_versions.known_apis import Range
-from fixtures.client.cluster_client import PROBLEMS, Cluster, ListedBroker, connected
+from conformance.api_versions.release_tables import refused_with
+from fixtures.client.cluster_client import (
+    PROBLEMS,
+    Cluster,
+    ClusterClient,
+    ListedBroker,
+    connected,
+)
+from fixtures.client.cluster_metadata import is_of_controller
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 
@@ -43,13 +51,28 @@ def _cluster(bootstrap: Sequence[Address], config: CommandConfig, *, controllers
     for address in bootstrap:
         try:
             with connected(address, config.security, bound_s=config.timeout_s) as client:
-                cluster = client.cluster(controllers=controllers)
+                cluster = _listed_by(client, controllers=controllers)
             if cluster.brokers:
                 return cluster
             problems.append(f"{address} lists no broker, not even itself; is it still starting?")
         except PROBLEMS as error:
             problems.append(str(error))
     raise ConnectionFailed("; ".join(problems))
+
+
+def _listed_by(client: ClusterClient, *, controllers: bool) -> Cluster:
+    try:
+        return client.cluster(controllers=controllers)
+    except ConnectionFailed as error:
+        is_controller = is_of_controller(client.table)
+        if is_controller == controllers:
+            raise
+        what, option = (
+            ("controller", "--bootstrap-controller")
+            if is_controller
+            else ("broker", "--bootstrap-server")
+        )
+        raise ConnectionFailed(f"{error}: it is a {what}; give its address to {option}") from error
 
 
 def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
@@ -66,10 +89,10 @@ def _table_of(broker: ListedBroker, config: CommandConfig) -> BrokerTable:
             answer = client.table
     except PROBLEMS as error:
         return replace(listed, problem=str(error))
+    ranges = {each.api_key: Range(each.min_version, each.max_version) for each in answer.api_keys}
     return replace(
         listed,
-        ranges={
-            each.api_key: Range(each.min_version, each.max_version) for each in answer.api_keys
-        },
+        ranges=ranges,
+        refused=refused_with(ranges),
         features={each.name: each.max_version_level for each in answer.finalized_features},
     )

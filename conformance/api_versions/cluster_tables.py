@@ -23,6 +23,7 @@ class BrokerTable:
         rack: its rack, if it has one.
         is_fenced: whether the cluster keeps clients away from it.
         ranges: what it lists, by API key; empty if it could not be asked.
+        refused: what it refuses although it lists it, by API key, as far as that is known.
         features: the level to which each feature is finalized, by name.
         problem: why it could not be asked; empty if it answered.
     """
@@ -33,6 +34,7 @@ class BrokerTable:
     rack: str | None = None
     is_fenced: bool = False
     ranges: Ranges = field(default_factory=dict)
+    refused: Ranges = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
 
@@ -65,6 +67,19 @@ class ClusterTables:
     def common(self) -> Ranges:
         """What every broker that answered supports: an API is in it if all of them share a version of it."""
         return intersection([broker.ranges for broker in self.answered])
+
+    @property
+    def refused(self) -> Ranges:
+        """What a broker that answered refuses of the common versions; if several do, from the lowest to the highest."""
+        common = self.common
+        found: dict[int, Range] = {}
+        for broker in self.answered:
+            for key, refused in broker.refused.items():
+                shared = common[key].common_with(refused) if key in common else None
+                if shared is not None:
+                    ends = (*found.get(key, shared), *shared)
+                    found[key] = Range(min(ends), max(ends))
+        return found
 
 
 def intersection(tables: Sequence[Ranges]) -> Ranges:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.api_versions.cluster_tables import Ranges
+from conformance.api_versions.cluster_tables import ClusterTables, Ranges
 from conformance.api_versions.known_apis import Range
 
 
@@ -17,11 +17,15 @@ class Difference:
         api_key: the API.
         first: its range in the first table; None if it is not listed.
         second: its range in the second table.
+        first_refused: what is refused although the first table lists it, as far as that is known.
+        second_refused: the same of the second table.
     """
 
     api_key: int
     first: Range | None
     second: Range | None
+    first_refused: Range | None = None
+    second_refused: Range | None = None
 
     @property
     def change(self) -> str:
@@ -31,6 +35,8 @@ class Difference:
         if self.second is None:
             return "gone"
         parts = []
+        if self.first == self.second:
+            parts.append("other versions are refused")
         if self.second.highest != self.first.highest:
             more = self.second.highest > self.first.highest
             parts.append(f"{'up' if more else 'down'} to v{self.second.highest}")
@@ -41,27 +47,43 @@ class Difference:
         return ", ".join(parts)
 
 
-def differences(first: Ranges, second: Ranges) -> Sequence[Difference]:
-    """Return the APIs whose ranges differ, by key ascending."""
+def differences(first: ClusterTables, second: ClusterTables) -> Sequence[Difference]:
+    """Return the APIs that all brokers of two clusters support differently, by key ascending."""
+    found = [
+        Difference(
+            api_key=key,
+            first=first.common.get(key),
+            second=second.common.get(key),
+            first_refused=first.refused.get(key),
+            second_refused=second.refused.get(key),
+        )
+        for key in sorted(first.common.keys() | second.common.keys())
+    ]
     return [
-        Difference(api_key=key, first=first.get(key), second=second.get(key))
-        for key in sorted(first.keys() | second.keys())
-        if first.get(key) != second.get(key)
+        each
+        for each in found
+        if (each.first, each.first_refused) != (each.second, each.second_refused)
     ]
 
 
-def refused_requests(client: Ranges, broker: Ranges) -> Sequence[Difference]:
-    """Return the APIs that a client has and cannot use: the broker lists none, or no version that the client has.
+def refused_requests(client: Ranges, cluster: ClusterTables) -> Sequence[Difference]:
+    """Return the APIs that a client has and cannot use: brokers list none, or they serve no version that the client has.
 
     Args:
         client: the versions that the client can speak.
-        broker: what the broker lists.
+        cluster: the brokers.
 
     Returns:
         Differences with the client's range as the first one.
     """
+    listed, refused = cluster.common, cluster.refused
     return [
-        Difference(api_key=key, first=own, second=broker.get(key))
+        Difference(api_key=key, first=own, second=listed.get(key), second_refused=refused.get(key))
         for key, own in sorted(client.items())
-        if key not in broker or own.common_with(broker[key]) is None
+        if not _shares(own, listed.get(key), refused.get(key))
     ]
+
+
+def _shares(own: Range, listed: Range | None, refused: Range | None) -> bool:
+    served = None if listed is None else listed.without(refused)
+    return served is not None and own.common_with(served) is not None

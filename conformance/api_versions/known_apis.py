@@ -25,6 +25,16 @@ class Range(NamedTuple):
         """Return the range as Kafka's own tool writes it, or with something else between its ends."""
         return between.join(map(str, dict.fromkeys(self)))
 
+    def without(self, refused: Range | None) -> Range | None:
+        """Return what is left without a range at the beginning or the end; None if that is nothing."""
+        if refused is None:
+            return self
+        if refused.lowest <= self.lowest:
+            left = Range(max(self.lowest, refused.highest + 1), self.highest)
+        else:
+            left = Range(self.lowest, min(self.highest, refused.lowest - 1))
+        return left if left.lowest <= left.highest else None
+
     def common_with(self, other: Range) -> Range | None:
         """Return the versions that two ranges share; None if there is none."""
         shared = Range(max(self.lowest, other.lowest), min(self.highest, other.highest))

@@ -1,20 +1,15 @@
-"""Tables as JSON, to be stored and compared later; and those of a release, which the suite has recorded."""
+"""Tables, and what was found about them, as JSON of one form, to be stored and compared later."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, Ranges
-from conformance.api_versions.known_apis import Range, known_apis, name_of
-from fixtures.registry.targets import Target
-from reference_model.listeners import CONTROLLER, PLAINTEXT
-from reference_model.profile import profile_of
-
-JAVA_CLIENT = "kafka-clients"
-"""The library of Kafka's own client."""
+from conformance.api_versions.comparison import Difference
+from conformance.api_versions.known_apis import Range, name_of
 
 
 class InvalidTables(Exception):
@@ -34,25 +29,50 @@ def as_json(cluster: ClusterTables) -> dict[str, Any]:
                 "rack": broker.rack,
                 "is_fenced": broker.is_fenced,
                 "problem": broker.problem or None,
-                "apis": _apis(broker.ranges),
+                "apis": _apis(broker.ranges, broker.refused),
                 "finalized_features": dict(sorted(broker.features.items())),
             }
             for broker in cluster.brokers
         ],
-        "intersection": _apis(cluster.common),
+        "intersection": _apis(cluster.common, cluster.refused),
     }
 
 
-def _apis(ranges: Ranges) -> list[dict[str, Any]]:
+def _apis(ranges: Ranges, refused: Ranges) -> list[dict[str, Any]]:
     return [
         {
-            "api_key": key,
-            "name": name_of(key),
-            "min_version": range_.lowest,
-            "max_version": range_.highest,
+            **_api(key),
+            **_range(range_),
+            "refused": _range_or_none(refused.get(key)),
         }
         for key, range_ in sorted(ranges.items())
     ]
+
+
+def differences_as_json(found: Sequence[Difference]) -> list[dict[str, Any]]:
+    """Return differences for `json.dumps`, with ranges in the form of the tables."""
+    return [
+        {
+            **_api(each.api_key),
+            "first": _range_or_none(each.first),
+            "second": _range_or_none(each.second),
+            "first_refused": _range_or_none(each.first_refused),
+            "second_refused": _range_or_none(each.second_refused),
+        }
+        for each in found
+    ]
+
+
+def _api(api_key: int) -> dict[str, Any]:
+    return {"api_key": api_key, "name": name_of(api_key)}
+
+
+def _range(range_: Range) -> dict[str, Any]:
+    return {"min_version": range_.lowest, "max_version": range_.highest}
+
+
+def _range_or_none(range_: Range | None) -> dict[str, Any] | None:
+    return None if range_ is None else _range(range_)
 
 
 def read_tables(path: Path) -> ClusterTables:
@@ -83,47 +103,12 @@ def _broker(entry: Mapping[str, Any]) -> BrokerTable:
             int(each["api_key"]): Range(int(each["min_version"]), int(each["max_version"]))
             for each in entry["apis"]
         },
+        refused={
+            int(each["api_key"]): Range(
+                int(each["refused"]["min_version"]), int(each["refused"]["max_version"])
+            )
+            for each in entry["apis"]
+            if each.get("refused")
+        },
         features={str(name): int(level) for name, level in entry["finalized_features"].items()},
     )
-
-
-def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
-    """Return the table that was recorded of a release, as that of a cluster of one broker.
-
-    Args:
-        target: the release.
-        controllers: whether the controller's table is meant, and not the broker's.
-
-    Raises:
-        InvalidTables: none was recorded.
-    """
-    profile = profile_of(
-        target.release,
-        quorum=target.quorum or "",
-        listener=CONTROLLER if controllers else PLAINTEXT,
-    )
-    if not profile.api_keys:
-        what = "a controller's table" if controllers else "a table"
-        raise InvalidTables(f"the suite has not recorded {what} of {target.id}")
-    ranges = {each.api_key: Range(each.min_version, each.max_version) for each in profile.api_keys}
-    broker = BrokerTable(node_id=1, host="recorded", port=0, ranges=ranges)
-    return ClusterTables(name=target.id, cluster_id=None, brokers=[broker])
-
-
-def ranges_of_client(release: str) -> Ranges:
-    """Return the versions that the Java client of a release can speak: its brokers can parse the same ones.
-
-    What brokers and controllers send each other is left out.
-
-    Raises:
-        InvalidTables: they were not recorded.
-    """
-    readable = profile_of(release).readable_keys
-    if not readable:
-        raise InvalidTables(f"the suite does not know what a client of {release} can send")
-    served = {key for key, api in known_apis().items() if api.for_brokers}
-    return {
-        each.api_key: Range(each.min_version, each.max_version)
-        for each in readable
-        if each.api_key in served
-    }

@@ -8,11 +8,13 @@ from rich.columns import Columns
 from rich.console import Console
 from rich.table import Table
 
+from conformance.api_versions.client_requests import ClientRequests
 from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.comparison import Difference
 from conformance.api_versions.features import FeatureVerdict, Usable
-from conformance.api_versions.known_apis import name_of
+from conformance.api_versions.known_apis import Range, name_of
 from reports.escaping import printable
+from reports.verdict_labels import counted
 
 
 def show_cluster(console: Console, cluster: ClusterTables) -> None:
@@ -68,16 +70,34 @@ def _coloured(usable: Usable) -> str:
     return f"[{colours[usable]}]{usable.value}[/]"
 
 
-def show_refused(console: Console, refused: Sequence[Difference], client_id: str) -> None:
-    """Show which requests of a client have no version that all brokers support."""
-    if not refused:
-        console.print(f"every request of {client_id} has a version that all brokers support")
-        return
-    table = Table("request", client_id, "all brokers", box=None, header_style="dim")
-    for each in refused:
-        second = "not supported" if each.second is None else str(each.second)
-        table.add_row(f"{name_of(each.api_key)}({each.api_key})", str(each.first), second)
-    console.print(table)
+def show_refused(console: Console, refused: Sequence[Difference], own: ClientRequests) -> None:
+    """Show which requests of a client have no version that all brokers support, and of how many that is known."""
+    known = counted(len(own.ranges), "request")
+    if refused:
+        table = Table("request", own.client_id, "all brokers", box=None, header_style="dim")
+        for each in refused:
+            broker = _listed(each.second, each.second_refused, otherwise="not supported")
+            table.add_row(f"{name_of(each.api_key)}({each.api_key})", str(each.first), broker)
+        console.print(table)
+    elif own.is_complete:
+        console.print(
+            f"every request of {own.client_id} ({known}) has a version that all brokers support"
+        )
+    else:
+        console.print(
+            f"every request that is known of {own.client_id} ({known}) has a version that all brokers support"
+        )
+    if not own.is_complete:
+        console.print(
+            f"the suite has seen {known} of {own.client_id}; whether it sends others is not known",
+            style="dim",
+        )
+
+
+def _listed(range_: Range | None, refused: Range | None, *, otherwise: str) -> str:
+    """Return a range as text, with what is refused of it."""
+    mark = "" if refused is None else f" ({refused} listed but refused)"
+    return f"{otherwise if range_ is None else range_}{mark}"
 
 
 def show_differences(
@@ -96,6 +116,9 @@ def show_differences(
         return
     table = Table("API", first, second, "change", box=None, header_style="dim")
     for each in found:
-        ranges = ("-" if one is None else str(one) for one in (each.first, each.second))
+        ranges = (
+            _listed(each.first, each.first_refused, otherwise="-"),
+            _listed(each.second, each.second_refused, otherwise="-"),
+        )
         table.add_row(f"{name_of(each.api_key)}({each.api_key})", *ranges, each.change)
     console.print(table)

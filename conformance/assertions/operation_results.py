@@ -5,6 +5,9 @@ It works, or an error names what the broker lacks. In either case nothing that t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from clauses.operations import OPERATIONS
 from conformance.assertions.client_moves import (
     MEMORY,
@@ -14,8 +17,9 @@ from conformance.assertions.client_moves import (
 )
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.play_summary import ERROR, OK, DriverResult, Play, summary
+from fixtures.errors import HarnessError
 from reference_model.clients.moves import api_name
-from reference_model.clients.oracle import forbidden_moves
+from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
 
 WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""
@@ -26,7 +30,15 @@ class Unsupported(Unjudged):
     """The broker is too old for the operation, and the client says so, or does what its documentation says instead."""
 
 
-def assert_operates(play: Play, operation: str, *, falls_back: bool = False) -> None:
+class TriedPlay(Play, Protocol):
+    """A play of a client that tried one operation."""
+
+    @property
+    def obstacles(self) -> Sequence[str]:
+        """What kept the client from a broker without being its fault, each a sentence."""
+
+
+def assert_operates(play: TriedPlay, operation: str, *, falls_back: bool = False) -> None:
     """Fail unless a client's operation works.
 
     Args:
@@ -38,17 +50,35 @@ def assert_operates(play: Play, operation: str, *, falls_back: bool = False) -> 
         Unsupported: it fails with an error that names what the broker lacks, or falls back as documented.
         AssertionError: it violates KIP-97: a request that the broker does not support was sent, the process was aborted or
             hangs, the result is wrong, or the error does not say what is missing.
-        HarnessError: the client could not be run.
+        HarnessError: the client could not be run, or fails and could not reach a broker.
     """
     check_environment(play.result)
     try:
-        _assert_ends(play)
+        assert_not_aborted(play.result)
+        _check_way(play)
+        assert not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
         _assert_sends_nothing_unsupported(play)
         _assert_works_or_says_why(play)
         _assert_is_that_operation(play, operation, falls_back=falls_back)
     except AssertionError as error:
         error.args = (f"{error}\n{summary(play)}",)
         raise
+
+
+def failure_of(play: TriedPlay, operation: str, *, falls_back: bool = False) -> str:
+    """Return how an operation fails, in words that two libraries share; empty if it does not fail, or by the client's doing.
+
+    What a client alone does is to abort, and to send what the broker's table does not list.
+    """
+    if play.result.signal is not None or _unsupported_moves(play):
+        return ""
+    try:
+        assert_operates(play, operation, falls_back=falls_back)
+    except (Unjudged, HarnessError):
+        return ""
+    except AssertionError as error:
+        return str(error).partition("\n")[0].partition(":")[0]
+    return ""
 
 
 def assert_not_aborted(result: DriverResult) -> None:
@@ -58,14 +88,21 @@ def assert_not_aborted(result: DriverResult) -> None:
     assert result.killed_for != MEMORY, "the client's process uses more memory than it may"
 
 
-def _assert_ends(play: Play) -> None:
-    assert_not_aborted(play.result)
-    assert not play.result.has_hung, "the operation neither succeeds nor fails: it hangs"
+def _check_way(play: TriedPlay) -> None:
+    """Raise `HarnessError` if an operation fails that could not reach a broker: then no client could do it."""
+    result = play.result
+    if play.obstacles and result.outcome != OK and not NAMES_WHAT_IS_MISSING.search(result.detail):
+        _assert_sends_nothing_unsupported(play)
+        raise HarnessError("; ".join(play.obstacles))
 
 
 def _assert_sends_nothing_unsupported(play: Play) -> None:
-    moves = [move for move in forbidden_moves(play.recording) if move.clause in _ABOUT_VERSIONS]
+    moves = _unsupported_moves(play)
     assert not moves, "\n".join(map(str, moves[:5]))
+
+
+def _unsupported_moves(play: Play) -> list[ForbiddenMove]:
+    return [move for move in forbidden_moves(play.recording) if move.clause in _ABOUT_VERSIONS]
 
 
 def _assert_works_or_says_why(play: Play) -> None:

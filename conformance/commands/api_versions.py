@@ -12,13 +12,18 @@ import click
 from rich.console import Console
 
 from conformance.api_versions.asking import ask_cluster
-from conformance.api_versions.cluster_tables import ClusterTables, Ranges
+from conformance.api_versions.client_requests import (
+    ClientRequests,
+    UnknownRequests,
+    requests_of,
+)
+from conformance.api_versions.cluster_tables import ClusterTables
 from conformance.api_versions.command_config import (
     CommandConfig,
     InvalidCommandConfig,
     read_command_config,
 )
-from conformance.api_versions.comparison import Difference, differences, refused_requests
+from conformance.api_versions.comparison import differences, refused_requests
 from conformance.api_versions.features import (
     FeatureVerdict,
     InvalidFeatureFile,
@@ -27,15 +32,13 @@ from conformance.api_versions.features import (
     verdict_on,
 )
 from conformance.api_versions.known_apis import name_of
-from conformance.api_versions.sent_requests import sent_ranges
+from conformance.api_versions.release_tables import tables_of_release
 from conformance.api_versions.stock_text import stock_text
 from conformance.api_versions.stored_tables import (
-    JAVA_CLIENT,
     InvalidTables,
     as_json,
-    ranges_of_client,
+    differences_as_json,
     read_tables,
-    tables_of_release,
 )
 from conformance.api_versions.terminal import (
     show_cluster,
@@ -47,7 +50,6 @@ from conformance.api_versions.terminal import (
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
-from fixtures.registry.clients import all_clients
 from fixtures.registry.targets import load_targets
 from reports.escaping import printable
 
@@ -117,18 +119,17 @@ def api_versions(
             _compare(compare, config, form)
             return
         needs = {} if feature_file is None else read_features(feature_file)
-        own = None if client is None else _ranges_of(client)
+        own = None if client is None else requests_of(client)
         cluster = ask_cluster(
             _addresses(bootstrap_controller or bootstrap_server or ""),
             config,
             controllers=bootstrap_controller is not None,
         )
     verdicts = [verdict_on(name, each, cluster) for name, each in needs.items()]
-    refused = None if own is None else refused_requests(own, cluster.common)
     if form == "json":
-        click.echo(json.dumps(_report(cluster, verdicts, refused), indent=1))
-    elif verdicts or refused is not None:
-        _answer(cluster, verdicts, refused, client or "")
+        click.echo(json.dumps(_report(cluster, verdicts, own), indent=1))
+    elif verdicts or own is not None:
+        _answer(cluster, verdicts, own)
     else:
         _show(cluster, form)
     if any(verdict.usable is Usable.NO for verdict in verdicts):
@@ -143,6 +144,8 @@ def _errors_as_exit_statuses() -> Iterator[None]:
         yield
     except (InvalidCommandConfig, InvalidFeatureFile, InvalidTables) as error:
         raise InvalidFile(str(error)) from error
+    except UnknownRequests as error:
+        raise click.UsageError(str(error)) from error
     except ConnectionFailed as error:
         raise CouldNotTell(printable(str(error))) from error
 
@@ -165,27 +168,33 @@ def _show(cluster: ClusterTables, form: str | None) -> None:
 def _answer(
     cluster: ClusterTables,
     verdicts: Sequence[FeatureVerdict],
-    refused: Sequence[Difference] | None,
-    client_id: str,
+    own: ClientRequests | None,
 ) -> None:
     console = _console()
     show_silent(console, cluster)
     if verdicts:
         show_verdicts(console, verdicts)
-    if refused is not None:
-        show_refused(console, refused, client_id)
+    if own is not None:
+        show_refused(console, refused_requests(own.ranges, cluster), own)
 
 
 def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) -> None:
     first, second = (_tables_named(name, config) for name in names)
-    found = differences(first.common, second.common)
+    found = differences(first, second)
     if form == "json":
-        click.echo(json.dumps([_difference_as_json(each) for each in found], indent=1))
-        return
-    console = _console()
-    for cluster in (first, second):
-        show_silent(console, cluster)
-    show_differences(console, found, first.name, second.name)
+        report = {
+            "first": as_json(first),
+            "second": as_json(second),
+            "differences": differences_as_json(found),
+        }
+        click.echo(json.dumps(report, indent=1))
+    else:
+        console = _console()
+        for cluster in (first, second):
+            show_silent(console, cluster)
+        show_differences(console, found, first.name, second.name)
+    if first.silent or second.silent:
+        raise SystemExit(CouldNotTell.exit_code)
 
 
 def _addresses(text: str) -> list[Address]:
@@ -213,27 +222,10 @@ def _tables_named(name: str, config: CommandConfig) -> ClusterTables:
     )
 
 
-def _ranges_of(client_id: str) -> Ranges:
-    """Return what a client can send: all of Kafka's own one, of any other what the suite has seen."""
-    clients = {each.id: each for each in all_clients()}
-    seen = sent_ranges()
-    known = {
-        id_ for id_, each in clients.items() if each.library == JAVA_CLIENT or each.name in seen
-    }
-    if client_id not in known:
-        raise click.UsageError(
-            f"what {client_id!r} can send is not known; known are {', '.join(sorted(known))}"
-        )
-    client = clients[client_id]
-    if client.library == JAVA_CLIENT:
-        return ranges_of_client(client.version)
-    return seen[client.name]
-
-
 def _report(
     cluster: ClusterTables,
     verdicts: Sequence[FeatureVerdict],
-    refused: Sequence[Difference] | None,
+    own: ClientRequests | None,
 ) -> dict[str, object]:
     report: dict[str, object] = as_json(cluster)
     if verdicts:
@@ -246,15 +238,11 @@ def _report(
             }
             for each in verdicts
         ]
-    if refused is not None:
-        report["refused_requests"] = [_difference_as_json(each) for each in refused]
+    if own is not None:
+        report["client"] = {
+            "id": own.client_id,
+            "known_requests": len(own.ranges),
+            "is_complete": own.is_complete,
+        }
+        report["refused_requests"] = differences_as_json(refused_requests(own.ranges, cluster))
     return report
-
-
-def _difference_as_json(each: Difference) -> dict[str, object]:
-    return {
-        "api_key": each.api_key,
-        "name": name_of(each.api_key),
-        "first": each.first,
-        "second": each.second,
-    }

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from clauses.catalogue import Role
-from conformance.assertions.operation_results import Unsupported, assert_operates
+from conformance.assertions.judging import Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.commands.progress import status_line
 from conformance.commands.selection import clients_with_operations, selected_targets
@@ -21,6 +21,7 @@ from conformance.failures.stored_failures import (
     read_failure,
     still_fails,
 )
+from conformance.operations.trials import client_operates
 from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
 from fixtures.launchers import choose_launcher, launch
@@ -39,6 +40,7 @@ from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
 from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus
+from reports.verdict_labels import with_doubts
 
 
 @click.command()
@@ -183,16 +185,18 @@ def _judge_operation(
         raise click.UsageError(
             f"{len(able)} clients {pattern or name!r} have {operation}; give one"
         )
+    tried = ChosenTrial(target, able[0], operation)
+    if tried.why_not_applicable:
+        raise click.UsageError(f"{operation} cannot be tried: {tried.why_not_applicable}")
     chosen, _ = choose_launcher(target, launcher)
     with closing(PlayPool(1)) as pool, launch(target, chosen) as running:
-        trial = Trial(ChosenTrial(target, able[0], operation), Trials(running, pool))
+        trial = Trial(tried, Trials(running, pool))
         try:
-            assert_operates(trial.play(), operation, falls_back=trial.falls_back)
-        except Unsupported as note:
+            client_operates(trial)
+        except Unjudged as note:
             return f"no longer fails: {failure.clause} on {target.id}: {note.args[0]}", 0
         except AssertionError as error:
-            first_line = str(error).partition("\n")[0]
-            return f"still fails: {failure.clause} on {target.id}: {first_line}", 1
+            return f"still fails: {failure.clause} on {target.id}: {with_doubts(str(error))}", 1
     return f"no longer fails: {failure.clause} on {target.id}", 0
 
 

@@ -23,7 +23,7 @@ from reports.records import (
 from reports.run.failures import Failure
 from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import ADDRESS, MARKUP, Line, rows_of, shortened
-from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted
+from reports.verdict_labels import CRASHES, SYMBOLS, WORDS, counted, doubts_in
 
 MOST_TOLD = 60
 """Maximum number of failures shown per verdict: a target that violates everything must not fill the scrollback."""
@@ -121,6 +121,7 @@ def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> li
         "known because": failure.known_violation,
         "the clause": failure.statement,
         "seen": failure.first_line,
+        "but": "; ".join(doubts_in(failure.message)),
         "repeated alone": "" if failure.repeats is None else str(failure.repeats),
     }
     lines = [

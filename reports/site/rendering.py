@@ -21,7 +21,14 @@ from reports.grid.grid_tables import GridCell
 from reports.grid.grid_view import FoldedCell, FoldedGrid, reason_text, verdict_text
 from reports.grid.history_tables import HistoryTables
 from reports.records import Verdict
-from reports.verdict_labels import CRASH_KINDS, SYMBOLS, WORDS, counted, request_words
+from reports.verdict_labels import (
+    CRASH_KINDS,
+    SYMBOLS,
+    WORDS,
+    counted,
+    request_words,
+    with_doubts,
+)
 
 _NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may contain, even if a target put them into a text."""
@@ -100,9 +107,9 @@ class Site:
 
     @cached_property
     def messages(self) -> Mapping[tuple[str, str], str]:
-        """Maps run and signature of a failure to the first line of its message."""
+        """Maps run and signature of a failure to the first line of its message, with the doubts of it."""
         return {
-            (row.run_id, row.signature): row.message.partition("\n")[0]
+            (row.run_id, row.signature): with_doubts(row.message)
             for row in self.history.failures or ()
         }
 
@@ -136,6 +143,7 @@ def template_environment() -> Environment:
     environment.filters["counted"] = counted
     environment.filters["request_words"] = request_words
     environment.filters["linked"] = linked
+    environment.filters["with_doubts"] = with_doubts
     return environment
 
 

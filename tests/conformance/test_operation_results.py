@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -21,12 +21,19 @@ DOOMED = recorded(asked(3, TABLE), sent(12), sent(1, api_key=HEARTBEAT, at_ms=2)
 OPERATION = "consumer-group-protocol"
 
 
-def ended(recording: Recording = RIGHT, **result: object) -> FakePlay:
+@dataclass(frozen=True, kw_only=True)
+class FakeTriedPlay(FakePlay):
+    """What was seen of a client that tried an operation."""
+
+    obstacles: tuple[str, ...] = ()
+
+
+def ended(recording: Recording = RIGHT, **result: object) -> FakeTriedPlay:
     """Return a play with this end; well, if nothing is given."""
-    return FakePlay(recording=recording, result=FakeResult(**result))  # type: ignore[arg-type]
+    return FakeTriedPlay(recording=recording, result=FakeResult(**result))  # type: ignore[arg-type]
 
 
-def failed(detail: str, recording: Recording = RIGHT) -> FakePlay:
+def failed(detail: str, recording: Recording = RIGHT) -> FakeTriedPlay:
     """Return a play in which the client reports an error."""
     return ended(recording, outcome="error", exit_status=1, detail=detail)
 
@@ -74,7 +81,7 @@ def test_error_that_names_what_is_missing_is_a_note(detail: str) -> None:
         pytest.param(ended(outcome=None, exit_status=3), "without a result", id="no-result"),
     ],
 )
-def test_wrong_client_violates(play: FakePlay, what: str) -> None:
+def test_wrong_client_violates(play: FakeTriedPlay, what: str) -> None:
     """Each says in the first line what is wrong, and sums the play up in the last."""
     with pytest.raises(AssertionError, match=what) as raised:
         assert_operates(play, OPERATION)
@@ -85,7 +92,7 @@ def test_wrong_client_violates(play: FakePlay, what: str) -> None:
 def test_abort_has_a_class_of_its_own() -> None:
     """Reports say that such a client crashes."""
     with pytest.raises(ClientAborted, match="SIGABRT"):
-        assert_operates(FakePlay(recording=RIGHT, result=ABORTED), OPERATION)
+        assert_operates(FakeTriedPlay(recording=RIGHT, result=ABORTED), OPERATION)
 
 
 def test_documented_fallback_is_a_note() -> None:
@@ -104,3 +111,34 @@ def test_client_that_could_not_run_is_not_judged() -> None:
     """The environment is not the client's fault."""
     with pytest.raises(HarnessError):
         assert_operates(ended(outcome=None, exit_status=127), OPERATION)
+
+
+OBSTACLE = "the broker's address kafka:9092 cannot be reached: no such host"
+
+
+@pytest.mark.parametrize(
+    "play",
+    [
+        pytest.param(failed("TimeoutException: no answer"), id="error"),
+        pytest.param(ended(outcome="error", has_hung=True), id="hang"),
+        pytest.param(ended(outcome=None, exit_status=3), id="no-result"),
+    ],
+)
+def test_failure_without_a_way_to_the_broker_is_not_judged(play: FakeTriedPlay) -> None:
+    """No client could do it; the reason names the address."""
+    with pytest.raises(HarnessError, match="kafka:9092 cannot be reached"):
+        assert_operates(replace(play, obstacles=(OBSTACLE,)), OPERATION)
+
+
+def test_obstacle_excuses_nothing_else() -> None:
+    """An operation may work with other brokers; an abort and an unsupported request are the client's own doing."""
+    assert_operates(replace(ended(), obstacles=(OBSTACLE,)), OPERATION)
+    unsupported = failed("UnsupportedVersionException: too old", WITHOUT_HEARTBEAT)
+    with pytest.raises(Unsupported):
+        assert_operates(replace(unsupported, obstacles=(OBSTACLE,)), OPERATION)
+    doomed = failed("TimeoutException: no answer", DOOMED)
+    with pytest.raises(AssertionError, match="was sent although"):
+        assert_operates(replace(doomed, obstacles=(OBSTACLE,)), OPERATION)
+    aborted = FakeTriedPlay(recording=RIGHT, result=ABORTED, obstacles=(OBSTACLE,))
+    with pytest.raises(ClientAborted):
+        assert_operates(aborted, OPERATION)

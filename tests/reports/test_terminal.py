@@ -17,6 +17,7 @@ from reports.run.repeats import Repeats, Tally
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal import MARKUP, verdict_table
 from reports.run.terminal_failures import MOST_TOLD, failure_lines
+from reports.verdict_labels import BROKER_DOUBT
 from tests.reports.recorders import (
     CLAUSE,
     answered_step,
@@ -161,6 +162,16 @@ def test_failure_is_clause_sentence_bytes_and_command(tmp_path: Path) -> None:
     assert "  sent 0000001b001200000000000700116b61666b612d636f6e666f726d616e6365" in _failures(
         recorder, 100
     )
+
+
+def test_failure_says_that_the_broker_may_be_at_fault(tmp_path: Path) -> None:
+    """Next to what was seen; other lines of the message are only in the failure's folder."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    doubts = f"{BROKER_DOUBT}it lies\n{BROKER_DOUBT}a-1.0 fails alike"
+    recorder.judged(example_of(Verdict.VIOLATES, message=f"it hangs\n{doubts}\nthe play"))
+    seen, but = [line for line in _failures(recorder, 200) if line.startswith(("  seen", "  but"))]
+    assert seen == "  seen: it hangs"
+    assert but == f"  but: {doubts.replace(chr(10), '; ')}"
 
 
 def test_listeners_that_fail_alike_are_told_once(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.verdict_labels import percent
+from reports.verdict_labels import BROKER_DOUBT, percent, with_doubts
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,11 @@ from reports.verdict_labels import percent
 def test_rare_is_not_never(rate: float, text: str) -> None:
     """A rate is shown in whole percent, but a small one is never 0 %."""
     assert percent(rate) == text
+
+
+def test_doubts_follow_the_first_line() -> None:
+    """A message without doubts is shown by its first line alone."""
+    doubt = f"{BROKER_DOUBT}it lies"
+    assert with_doubts(f"it hangs\n{doubt}\nthe play") == f"it hangs; {doubt}"
+    assert with_doubts("it hangs\nthe play") == "it hangs"
+    assert with_doubts("") == ""

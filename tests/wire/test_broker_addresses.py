@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wire.broker_addresses import with_addresses
+from wire.broker_addresses import addresses_in, with_addresses
 from wire.codec import encode
 from wire.headers import ResponseHeader
 from wire.message_schemas import Api
@@ -37,6 +37,23 @@ def test_known_addresses_are_replaced(api: Api, version: int) -> None:
     before = payload_of(api, version, BROKER, OTHER)
     after = with_addresses(before, api.api_key, version, {BROKER: PROXY})
     assert after == payload_of(api, version, PROXY, OTHER)
+
+
+@pytest.mark.parametrize(("api", "version"), CASES)
+def test_named_addresses_are_found(api: Api, version: int) -> None:
+    """FindCoordinator names one broker, the other responses all; one that is empty, as in an error, is none."""
+    payload = payload_of(api, version, BROKER, OTHER)
+    expected = (BROKER,) if api is FIND_COORDINATOR else (BROKER, OTHER)
+    assert addresses_in(payload, api.api_key, version) == expected
+    assert addresses_in(payload_of(api, version, ("", -1)), api.api_key, version) == ()
+
+
+def test_addresses_that_cannot_be_read_are_not_none_at_all() -> None:
+    """An API that names no broker has none, whatever its response is."""
+    payload = payload_of(METADATA, 12, BROKER)
+    assert addresses_in(payload, METADATA.api_key, 99) is None
+    assert addresses_in(payload[:-1], METADATA.api_key, 12) is None
+    assert addresses_in(payload, 0, 12) == ()
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.api_versions import asking
-from conformance.api_versions.cluster_tables import intersection
+from conformance.api_versions.client_requests import UnknownRequests, requests_of
+from conformance.api_versions.cluster_tables import ClusterTables, intersection
 from conformance.api_versions.command_config import CommandConfig
 from conformance.api_versions.comparison import differences, refused_requests
-from conformance.api_versions.known_apis import Range
-from conformance.api_versions.stored_tables import (
-    InvalidTables,
-    as_json,
-    ranges_of_client,
-    read_tables,
-    tables_of_release,
-)
+from conformance.api_versions.java_requests import ranges_of_client
+from conformance.api_versions.known_apis import Range, known_apis
+from conformance.api_versions.release_tables import refused_with, tables_of_release
+from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
 from fixtures.client.cluster_client import Cluster
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
@@ -32,7 +29,13 @@ from tests.conformance.api_versions.clusters import broker, cluster
 
 TARGETS = {target.id: target for target in load_targets()}
 RANGES = st.tuples(st.integers(0, 5), st.integers(0, 5)).map(lambda two: Range(min(two), max(two)))
+PRODUCE, ENVELOPE = 0, 58
 TABLES = st.dictionaries(st.integers(0, 5), RANGES)
+
+
+def listing(ranges: dict[int, Range]) -> ClusterTables:
+    """Return a cluster of one broker that lists these ranges."""
+    return cluster(broker(1, {key: (low, high) for key, (low, high) in ranges.items()}))
 
 
 @given(st.lists(TABLES))
@@ -68,14 +71,14 @@ def test_a_difference_is_described(
     first: dict[int, Range], second: dict[int, Range], change: str
 ) -> None:
     """From the first table to the second."""
-    (found,) = differences(first, second)
+    (found,) = differences(listing(first), listing(second))
     assert found.change == change
 
 
 @given(TABLES, TABLES)
 def test_only_what_differs_is_reported(first: dict[int, Range], second: dict[int, Range]) -> None:
     """Each API once, by key ascending."""
-    keys = [each.api_key for each in differences(first, second)]
+    keys = [each.api_key for each in differences(listing(first), listing(second))]
     assert keys == [key for key in range(6) if first.get(key) != second.get(key)]
 
 
@@ -83,23 +86,101 @@ def test_requests_without_a_common_version_are_refused() -> None:
     """What the client does not have is not its concern."""
     client = {0: Range(0, 2), 1: Range(0, 4), 2: Range(0, 1)}
     listed = {0: Range(3, 13), 1: Range(4, 18), 9: Range(0, 1)}
-    refused = refused_requests(client, listed)
+    refused = refused_requests(client, listing(listed))
     assert [(each.api_key, each.second) for each in refused] == [(0, Range(3, 13)), (2, None)]
 
 
 def test_old_java_client_on_a_new_release() -> None:
     """Kafka 4.0 removed old versions (KIP-896), among them those that 1.0 has of ACL requests."""
-    listed = tables_of_release(TARGETS["apache-kafka-4.4.0"], controllers=False).common
+    listed = tables_of_release(TARGETS["apache-kafka-4.4.0"], controllers=False)
     refused = {each.api_key for each in refused_requests(ranges_of_client("1.0.2"), listed)}
     assert {29, 30, 31, 32} <= refused
     assert 3 not in refused
-    assert not refused_requests(listed, listed)
+    # A broker lists the requests of telemetry only if it is configured to take them.
+    same = refused_requests(ranges_of_client("4.4.0"), listed)
+    assert {each.api_key for each in same} == {71, 72}
+
+
+def test_client_sends_only_what_its_classes_build() -> None:
+    """What brokers send each other is parsed by the same release, and what a later client sends too; neither is its request."""
+    names = {known_apis()[key].name for key in ranges_of_client("4.4.0")}
+    assert {
+        "Produce",
+        "Fetch",
+        "PushTelemetry",
+        "WriteTxnMarkers",
+        "StreamsGroupHeartbeat",
+    } <= names
+    assert not names & {"WriteShareGroupState", "ReadShareGroupState", "AlterConfigs", "Vote"}
+    assert {known_apis()[key].name for key in ranges_of_client("3.9.2")} >= {"AlterConfigs"}
+
+
+def test_versions_that_are_listed_but_refused_are_of_no_use() -> None:
+    """Kafka 4 lists Produce from v0 on and serves it from v3 on."""
+    found = tables_of_release(TARGETS["apache-kafka-4.4.0"], controllers=False)
+    assert found.refused == {PRODUCE: Range(0, 2)}
+    (refused,) = refused_requests({PRODUCE: Range(0, 2)}, found)
+    assert (refused.second, refused.second_refused) == (Range(0, 13), Range(0, 2))
+    assert not refused_requests({PRODUCE: Range(0, 3)}, found)
+
+
+def test_refusals_of_a_release_are_known_by_its_table() -> None:
+    """A broker with another table may be another product."""
+    newest, old, zookeeper = (
+        tables_of_release(TARGETS[name], controllers=False).common
+        for name in ("apache-kafka-4.4.0", "apache-kafka-2.8.2", "apache-kafka-3.9.2-zookeeper")
+    )
+    assert refused_with(newest) == {PRODUCE: Range(0, 2)}
+    assert refused_with(zookeeper) == {ENVELOPE: Range(0, 0)}
+    assert refused_with(old) == {}
+    assert refused_with({**newest, PRODUCE: Range(0, 12)}) == {}
+
+
+def test_equal_ranges_differ_if_one_is_partly_refused() -> None:
+    """The comparison says so, although both list the same versions."""
+    refusing = cluster(broker(1, {0: (0, 5)}, refused={0: Range(0, 1)}), broker(2, {0: (0, 5)}))
+    (found,) = differences(listing({0: Range(0, 5)}), refusing)
+    assert (found.first_refused, found.second_refused) == (None, Range(0, 1))
+    assert found.change == "other versions are refused"
+
+
+@pytest.mark.parametrize(
+    ("refused", "left"),
+    [
+        (None, Range(2, 5)),
+        (Range(0, 2), Range(3, 5)),
+        (Range(4, 5), Range(2, 3)),
+        (Range(6, 7), Range(2, 5)),
+        (Range(0, 1), Range(2, 5)),
+        (Range(2, 5), None),
+    ],
+)
+def test_range_without_its_refused_end(refused: Range | None, left: Range | None) -> None:
+    """Nothing may be left."""
+    assert Range(2, 5).without(refused) == left
+
+
+@pytest.mark.parametrize("client_id", ["kafka-clients-0.10.2.2-consumer", "sarama-1.61.1", "none"])
+def test_clients_of_which_nothing_is_known_are_not_listed(client_id: str) -> None:
+    """The message lists those of which something is."""
+    with pytest.raises(UnknownRequests) as raised:
+        requests_of(client_id)
+    _, _, known = str(raised.value).partition("known are ")
+    assert client_id not in known.split(", ")
+    for each in known.split(", "):
+        assert requests_of(each).ranges
 
 
 def test_tables_can_be_stored(tmp_path: Path) -> None:
     """What is read is what was written, problems and all."""
     stored = cluster(
-        broker(1, {18: (0, 5), 999: (1, 1)}, rack="a", features={"metadata.version": 30}),
+        broker(
+            1,
+            {0: (0, 13), 18: (0, 5), 999: (1, 1)},
+            rack="a",
+            features={"metadata.version": 30},
+            refused={0: Range(0, 2)},
+        ),
         broker(2, problem="connection refused", is_fenced=True),
     )
     path = tmp_path / "tables.json"
@@ -130,9 +211,3 @@ def test_a_release_without_a_controller_has_no_controller_table() -> None:
     """The message names the release."""
     with pytest.raises(InvalidTables, match=r"controller's table of apache-kafka-2\.3\.1"):
         tables_of_release(TARGETS["apache-kafka-2.3.1"], controllers=True)
-
-
-def test_client_of_an_unknown_release() -> None:
-    """Nothing is known of 0.10.2."""
-    with pytest.raises(InvalidTables, match=r"0\.10\.2\.2"):
-        ranges_of_client("0.10.2.2")

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.stored_tables import tables_of_release
+from conformance.api_versions.release_tables import tables_of_release
 from conformance.api_versions.terminal import show_cluster
 from conformance.commands.api_versions import api_versions
 from fixtures.registry.targets import load_targets
@@ -142,7 +142,8 @@ def test_requests_of_a_client_that_would_be_refused() -> None:
     _, row = result.output.splitlines()
     assert row.split() == ["Produce(0)", "0-9", "11-13"]
     result = run(Script(), "--client", "kafka-clients-2.8.2-admin")
-    assert "has a version that all brokers support" in result.output
+    assert "every request of kafka-clients-2.8.2-admin (47 requests) has a version" in result.output
+    assert "not known" not in result.output
 
 
 def test_other_clients_are_known_by_what_they_sent() -> None:
@@ -150,6 +151,54 @@ def test_other_clients_are_known_by_what_they_sent() -> None:
     result = run(Script(nodes=(NEWER,)), "--client", "aiokafka-0.14.0")
     assert result.exit_code == 0, result.output
     assert "Produce(0)" in result.output
+    assert "the suite has seen 19 requests of aiokafka-0.14.0; whether" in result.output
+
+
+def test_what_is_not_known_of_a_client_is_not_claimed() -> None:
+    """It may send more than the suite has seen."""
+    result = run(Script(), "--client", "kafka-python-3.0.12")
+    assert "every request that is known of kafka-python-3.0.12 (20 requests)" in result.output
+    assert "whether it sends others is not known" in result.output
+
+
+@pytest.mark.parametrize(
+    ("client", "known", "is_complete"),
+    [("kafka-python-3.0.12", 20, False), ("kafka-clients-2.8.2-admin", 47, True)],
+)
+def test_json_has_ranges_in_one_form(client: str, known: int, is_complete: bool) -> None:
+    """Those of tables, of refused requests and of comparisons; and it says how much is known of a client."""
+    report = json.loads(run(Script(nodes=(NEWER,)), "--client", client, "--json").output)
+    assert report["client"] == {"id": client, "known_requests": known, "is_complete": is_complete}
+    (refused,) = report["refused_requests"]
+    (listed,) = [each for each in report["brokers"][0]["apis"] if each["api_key"] == 0]
+    assert refused["second"] == {"min_version": 11, "max_version": 13}
+    assert listed.items() >= refused["second"].items()
+    compared = json.loads(
+        CliRunner()
+        .invoke(api_versions, ["--compare", "apache-kafka-3.9.2", "apache-kafka-4.4.0", "--json"])
+        .output
+    )
+    assert compared.keys() == {"first", "second", "differences"}
+    assert compared["first"].keys() == report.keys() - {"client", "refused_requests"}
+    (produce,) = [each for each in compared["differences"] if each["api_key"] == 0]
+    assert produce.keys() == refused.keys()
+    assert produce["second_refused"] == {"min_version": 0, "max_version": 2}
+
+
+def test_comparison_marks_what_is_listed_but_refused() -> None:
+    """Kafka 4 lists Produce v0 to v2 and closes the connection on them."""
+    result = CliRunner().invoke(
+        api_versions, ["--compare", "apache-kafka-3.9.2", "apache-kafka-4.4.0"]
+    )
+    assert "0-13 (0-2 listed but refused)" in result.output
+
+
+def test_comparison_with_a_broker_that_is_down_says_so() -> None:
+    """The exit status is that of any cluster of which a broker could not be asked."""
+    script = Script(nodes=(NODE, DOWN))
+    result = run(script, at=lambda address: ("--compare", address, "apache-kafka-4.4.0"))
+    assert result.exit_code == 10, result.output
+    assert "broker 2 could not be asked" in result.output
 
 
 def test_running_cluster_is_compared_with_a_release(tmp_path: Path) -> None:
@@ -169,6 +218,45 @@ def test_controllers_are_asked_for_controllers() -> None:
     result = run(Script(nodes=(NODE, NODE)), at=lambda address: ("--bootstrap-controller", address))
     assert result.exit_code == 0, result.output
     assert "(id: 2 rack: null" in result.output
+
+
+CONTROLLER_ONLY = (0, 3)
+OF_CONTROLLERS = NodeScript(
+    connections=(
+        ConnectionScript(
+            answers=(
+                Answer(
+                    table=Table(removed=CONTROLLER_ONLY, changed=((52, 0, 2), (63, 0, 1))),
+                ),
+            ),
+        ),
+    )
+)
+OF_OLD_BROKERS = NodeScript(
+    connections=(ConnectionScript(answers=(Answer(table=Table(removed=(60,))),)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("node", "option", "said"),
+    [
+        (
+            OF_CONTROLLERS,
+            "--bootstrap-server",
+            "controller; give its address to --bootstrap-controller",
+        ),
+        (
+            OF_OLD_BROKERS,
+            "--bootstrap-controller",
+            "broker; give its address to --bootstrap-server",
+        ),
+    ],
+)
+def test_address_of_the_other_kind_is_recognised(node: NodeScript, option: str, said: str) -> None:
+    """By its table; the message names the option."""
+    result = run(Script(nodes=(node,)), at=lambda address: (option, address))
+    assert result.exit_code == 10, result.output
+    assert f"it is a {said}" in result.output
 
 
 @pytest.mark.parametrize(
@@ -210,6 +298,36 @@ def test_tls(check: str, tmp_path: Path) -> None:
     assert ("no TLS with 127.0.0.1" in result.output) == bool(check)
 
 
+ALERT, HTTP = bytes.fromhex("15030300020246"), b"HTTP/1.1 400 Bad Request\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        (ALERT, "speaks TLS: give the properties of a client, with security.protocol=SSL"),
+        (HTTP, "speaks HTTP: it is no listener of Kafka"),
+        (b"\x7f\xff\xff\xff", "frame size 2147483647"),
+    ],
+)
+def test_other_protocols_are_named(response: bytes, said: str) -> None:
+    """A listener with TLS answers plain requests with an alert, which is no size of a frame."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(response)
+        writer.close()
+
+    async def ask() -> Result:
+        async with await asyncio.start_server(answer, HOST, 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            arguments = ["--bootstrap-server", f"{HOST}:{port}"]
+            return await asyncio.to_thread(CliRunner().invoke, api_versions, arguments)
+
+    result = asyncio.run(ask())
+    assert result.exit_code == 10, result.output
+    assert said in result.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -220,6 +338,11 @@ def test_tls(check: str, tmp_path: Path) -> None:
         (("--bootstrap-server", "a:99999"), 2, "expected HOST:PORT"),
         (("--compare", "nothing", "apache-kafka-4.4.0"), 2, "neither HOST:PORT, nor a file"),
         (("--bootstrap-server", "a:1", "--client", "sarama-1.61.1"), 2, "is not known"),
+        (
+            ("--bootstrap-server", "a:1", "--client", "kafka-clients-0.10.2.2-consumer"),
+            2,
+            "what 'kafka-clients-0.10.2.2-consumer' can send is not known; known are aiokafka",
+        ),
         (("--bootstrap-server", f"{HOST}:1"), 10, f"no connection to {HOST}:1"),
     ],
 )

@@ -1,0 +1,66 @@
+"""The tables of releases, which the suite has recorded, and what a release refuses although its table lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from conformance.api_versions.cluster_tables import BrokerTable, ClusterTables, Ranges
+from conformance.api_versions.known_apis import Range
+from conformance.api_versions.stored_tables import InvalidTables
+from fixtures.registry.targets import Target, load_targets
+from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.profile import APACHE_KAFKA, RECORDED_RELEASES, Profile, profile_of
+from wire.api_versions import ApiVersion
+
+
+def tables_of_release(target: Target, *, controllers: bool) -> ClusterTables:
+    """Return the table that was recorded of a release, as that of a cluster of one broker.
+
+    Args:
+        target: the release.
+        controllers: whether the controller's table is meant, and not the broker's.
+
+    Raises:
+        InvalidTables: none was recorded.
+    """
+    profile = _profile(target, CONTROLLER if controllers else PLAINTEXT)
+    if not profile.api_keys:
+        what = "a controller's table" if controllers else "a table"
+        raise InvalidTables(f"the suite has not recorded {what} of {target.id}")
+    broker = BrokerTable(
+        node_id=1,
+        host="recorded",
+        port=0,
+        ranges=_ranges(profile.api_keys),
+        refused=_ranges(profile.traits.refused_listed),
+    )
+    return ClusterTables(name=target.id, cluster_id=None, brokers=[broker])
+
+
+def refused_with(ranges: Ranges) -> Ranges:
+    """Return the versions that a broker refuses although it lists them, if its table is that of a known release."""
+    return next((refused for table, refused in _refusals() if table == ranges), {})
+
+
+@cache
+def _refusals() -> tuple[tuple[Ranges, Ranges], ...]:
+    """Return the table of each release that refuses something of it, with that."""
+    profiles = [
+        _profile(target, PLAINTEXT)
+        for target in load_targets()
+        if target.implementation == APACHE_KAFKA and target.release in RECORDED_RELEASES
+    ]
+    return tuple(
+        (_ranges(each.api_keys), _ranges(each.traits.refused_listed))
+        for each in profiles
+        if each.traits.refused_listed
+    )
+
+
+def _profile(target: Target, listener: str) -> Profile:
+    return profile_of(target.release, quorum=target.quorum or "", listener=listener)
+
+
+def _ranges(entries: tuple[ApiVersion, ...]) -> Mapping[int, Range]:
+    return {each.api_key: Range(each.min_version, each.max_version) for each in entries}

@@ -1,0 +1,136 @@
+"""A stored failure of an operation is tried again, and judged by the rule that judges it in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from conformance.commands import replay as replay_module
+from conformance.commands.replay import replay
+from fixtures.client.running_broker import Address, RunningBroker, RunningCluster
+from fixtures.recording_proxy.rerouting import ReroutedPlay
+from fixtures.recording_proxy.trying import TriedPlay
+from fixtures.under_test import trial as trial_module
+from reference_model.listeners import PLAINTEXT
+from reports.records import OPERATION
+from reports.run.failures import Failure, write_failure
+from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, FakeResult
+from tests.conformance.test_rerouting import ROUTES, SILENT_AT_HOME, SWAP, led, on
+
+CLIENT, CLUSTER = "kafka-python-3.0.12", "kafka-cluster-4.4.0"
+PLACE = Address("127.0.0.1", 9)
+_, _, OTHER = ROUTES
+
+
+def rerouted(*later: Any) -> ReroutedPlay:
+    """Return a play of a client that goes on by the first two routes, and does this after them."""
+    recording = led(*SILENT_AT_HOME, *SWAP, *later)
+    return ReroutedPlay(recording=recording, result=STOPPED, routes=ROUTES)  # type: ignore[arg-type]
+
+
+def tried(result: FakeResult) -> TriedPlay:
+    """Return a play of an operation with this end."""
+    return TriedPlay(recording=HEALTHY.recording, result=result)  # type: ignore[arg-type]
+
+
+GOES_ON = rerouted(*on(OTHER, connection=2))
+STANDS_STILL = rerouted()
+
+
+@dataclass
+class Prepared:
+    """Takes the place of processes and brokers: every play is the same."""
+
+    play: Any
+
+    def submit(self, *_: Any) -> Future[Any]:
+        """Return the play."""
+        done: Future[Any] = Future()
+        done.set_result(self.play)
+        return done
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def running(target: Any, _: str) -> Iterator[RunningBroker]:
+    """Yield a cluster, and another one, which do not run."""
+    clusters = [RunningCluster(cluster_id=name, nodes={1: PLACE, 2: PLACE}) for name in "ab"]
+    yield RunningBroker(
+        target=target,
+        launcher="process",
+        addresses={PLAINTEXT: PLACE},
+        clusters=tuple(clusters),
+    )
+
+
+def replayed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, play: Any, operation: str, *options: str
+) -> Result:
+    """Replay a failure; whatever is tried becomes this play."""
+    failure = Failure(
+        signature="0123456789abcdef",
+        clause=f"{CLIENT}.{operation}",
+        statement="It works.",
+        property_name="test_operation_works_or_is_refused",
+        target=CLUSTER,
+        listener=PLAINTEXT,
+        verdict="violates",
+        kind="AssertionError",
+        message="the operation fails",
+        example="{}",
+        steps=(),
+        role=OPERATION,
+    )
+    monkeypatch.setattr(trial_module, "installed", lambda client: client.id)
+    monkeypatch.setattr(replay_module, "PlayPool", lambda _: Prepared(play))
+    monkeypatch.setattr(replay_module, "launch", running)
+    monkeypatch.setattr(replay_module, "choose_launcher", lambda target, _: ("process", target))
+    path = write_failure(folder, failure)
+    return CliRunner().invoke(replay, [str(path), *options])
+
+
+@pytest.mark.parametrize(
+    ("play", "operation", "client", "status", "said"),
+    [
+        pytest.param(GOES_ON, "rerouted", CLIENT, 0, "no longer fails", id="goes-on"),
+        pytest.param(STANDS_STILL, "rerouted", CLIENT, 0, "does not go on", id="knows-no-ids"),
+        pytest.param(
+            GOES_ON, "rerouted", "kafka-clients-4.4.0-admin", 1, "never gives the ids", id="no-ids"
+        ),
+        pytest.param(
+            tried(FakeResult()), "describe-groups", CLIENT, 0, "no longer fails", id="works"
+        ),
+        pytest.param(tried(FAILED), "describe-groups", CLIENT, 1, "does not say what", id="fails"),
+    ],
+)
+def test_operation_is_judged_as_in_a_run(
+    play: Any,
+    operation: str,
+    client: str,
+    status: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that was stopped while it went on has reported no result, and is right."""
+    result = replayed(tmp_path, monkeypatch, play, operation, "--client", client)
+    assert result.exit_code == status, result.output
+    assert said in result.output
+
+
+def test_operation_that_a_target_does_not_have_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other cluster can replace a single broker."""
+    result = replayed(tmp_path, monkeypatch, None, "rerouted", "--broker", "apache-kafka-4.4.0")
+    assert result.exit_code == 2, result.output
+    assert "no cluster that another one can replace" in result.output
