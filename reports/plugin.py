@@ -9,7 +9,7 @@ import pytest
 from clauses.catalogue import CatalogueError, Clause
 from clauses.marks import CLAUSE, MARKS
 from clauses.operations import clause_or_row
-from reports.run.exit_status import ExitStatus, exit_status_of
+from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal import verdict_table
@@ -98,7 +98,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     recorder = session.config.stash.get(RECORDER, None)
     if recorder is None:
         return
-    recorder.stopped = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+    if exitstatus in ENDED_EARLY:
+        recorder.stop()
     strict = session.config.getoption("--strict-should")
     status = exit_status_of(recorder, pytest_status=exitstatus, strict=strict)
     summary = recorder.writer.folder / "summary.md"

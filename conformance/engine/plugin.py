@@ -49,6 +49,7 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
+from reports.run.exit_status import ENDED_EARLY
 from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
 from reports.run.run_writer import RunWriter
 from strategies.hypothesis_adapter import (
@@ -250,11 +251,11 @@ def _is_about(item: pytest.Item, target: Target) -> bool:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Stop the broker that failures were repeated on, and report the declarations that matched nothing."""
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Stop the broker that failures were repeated on, and report the declarations that a whole run matched with nothing."""
     _end_repeater(session.config)
     recorder = session.config.stash.get(RECORDER, None)
-    if recorder is not None:
+    if recorder is not None and exitstatus not in ENDED_EARLY:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 

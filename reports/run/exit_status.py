@@ -11,6 +11,10 @@ from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
 
 
+ENDED_EARLY = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+"""pytest's statuses of a run that did not judge everything that it planned."""
+
+
 class ExitStatus(enum.IntEnum):
     """Exit statuses beyond pytest's."""
 

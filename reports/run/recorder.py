@@ -297,6 +297,15 @@ class RunRecorder:
         all_flaky = len(flaky) == len(cell.violations)
         cell.planned = dataclasses.replace(cell.planned, flaky=rate if all_flaky else None)
 
+    def stop(self) -> None:
+        """Record that the run was interrupted: a declared violation that was not seen may still be there."""
+        self.stopped = True
+        for cell in self.cells.values():
+            if cell.verdict is Verdict.UNEXPECTED_PASS:
+                cell.verdicts.clear()
+                reason = "the run was interrupted, and its declared violation was not seen before"
+                cell.planned = dataclasses.replace(cell.planned, reason=reason)
+
     def judged(self, example: JudgedExample) -> None:
         """Record one judged example."""
         cell = self.cells[example.key]

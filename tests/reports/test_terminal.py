@@ -290,6 +290,15 @@ def test_unexpected_pass_is_news(tmp_path: Path) -> None:
     ]
 
 
+def test_interrupted_run_misses_no_declared_violation(tmp_path: Path) -> None:
+    """A declared violation that had not been seen when the run was interrupted is not said to be gone."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="KAFKA-1")
+    recorder.judged(example_of(Verdict.CONFORMS))
+    recorder.stop()
+    assert recorder.cells[key_of()].verdict is Verdict.NOT_RUN
+    assert not any("declared as violated" in line for line in _failures(recorder))
+
+
 def test_doubt_is_explained_once_for_all_its_cells(tmp_path: Path) -> None:
     """A reason why cells are inconclusive is shown once, with the number of cells that it affects."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST", key_of(OTHER): "MUST"})
