@@ -10,7 +10,6 @@ from reports.records import VIOLATED_VERDICTS, Verdict, gates
 from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
 
-
 ENDED_EARLY = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
 """pytest's statuses of a run that did not judge everything that it planned."""
 
