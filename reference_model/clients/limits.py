@@ -52,7 +52,7 @@ def left_open(recording: Recording, error: ErrorCode) -> str:
 def reconnects_in(recording: Recording) -> str:
     """Return how a client connects again and again without a pause, in words; empty if it does not.
 
-    Only connections that the broker closed count. Between two that the client closed, nobody can see how long it waited.
+    Only connections that the broker closed count: if the client closed one, a recording does not show how long it waited.
     """
     in_a_row = most = 0
     for before, after in pairwise(recording.connections):
