@@ -96,6 +96,17 @@ def downgraded_broker(newest: int, *, closes_after: int = 2) -> Script:
     )
 
 
+def changed_versions(first: int, later: int) -> Script:
+    """Return a script whose broker supports ApiVersions up to one version on its first connection, and up to another one later."""
+    return all_connections(
+        ConnectionScript(newest_version=first, closes_after=2),
+        ConnectionScript(newest_version=later),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES,
+    )
+
+
 def two_nodes_with(second: ConnectionScript) -> Script:
     """Return a script of a healthy broker and another one; each closes after two responses."""
     both = (replace(each, closes_after=2) for each in (ConnectionScript(), second))
@@ -115,12 +126,19 @@ def lower_brokers() -> st.SearchStrategy[ConnectionScript]:
     ).map(connection_of)
 
 
+def brokers_whose_versions_change() -> st.SearchStrategy[Script]:
+    """Brokers that support ApiVersions up to any version on the first connection, and up to another one later."""
+    versions = st.integers(0, NEWEST_VERSION)
+    return st.builds(changed_versions, versions, versions)
+
+
 def brokers_that_change() -> st.SearchStrategy[Script]:
     """Brokers whose table, or whose newest version of ApiVersions, changes between two connections or two nodes."""
     return (
         lower_brokers().map(changing_broker)
         | lower_brokers().map(two_nodes_with)
         | st.integers(0, NEWEST_VERSION - 1).map(downgraded_broker)
+        | brokers_whose_versions_change()
     )
 
 

@@ -39,6 +39,16 @@ HEALS_AFTER_CONNECTIONS = 2
 ABSURD_SIZE = 1_000_000_000
 """Bytes of a frame that no client should make room for."""
 DAYS_MS = 1_000_000_000
+LONG_PAUSE_MS = 2600
+"""All pauses of a slow broker together. The shortest time that a library waits by default for a table is 2 s, the next one 10 s."""
+UNUSABLE_TABLES = (
+    Table(changed=((METADATA_KEY, 60, 70),)),
+    Table(changed=((METADATA_KEY, -3, -1),)),
+    Table(changed=((METADATA_KEY, 7, 2),)),
+    Table(removed=(METADATA_KEY,)),
+    EMPTY,
+)
+"""Tables that can be read and list no version of Metadata that a client can use: above its own, negative, reversed, or none."""
 _KEYS = tuple(key for key, _, _ in healthy_ranges())
 
 
@@ -114,7 +124,10 @@ def odd_tables() -> st.SearchStrategy[Answer]:
 
 
 DUPLICATE_TAG = bytes.fromhex("02 0a0161 0a0161")
-_SIX_BYTES = bytes.fromhex("808080808001")
+ENDLESS_COUNT = bytes.fromhex("808080808001")
+"""A count in more bytes than a count may have."""
+HUGE_FEATURE_COUNT = bytes.fromhex("01 0005ffffffff0f")
+"""The supported features, which claim to be four thousand million."""
 _ODD_TAG_SECTIONS = (
     DUPLICATE_TAG,
     bytes.fromhex("02 0b0161 0a0161"),
@@ -124,7 +137,7 @@ _ODD_TAG_SECTIONS = (
     bytes.fromhex("01 0affffffff0f61"),
     # Fields that clients know: of a wrong size, or with a senseless count inside.
     bytes.fromhex("01 000105"),
-    bytes.fromhex("01 0005ffffffff0f"),
+    HUGE_FEATURE_COUNT,
     bytes.fromhex("01 010400000000"),
     bytes.fromhex("01 0200"),
     bytes.fromhex("01 03020101"),
@@ -135,7 +148,7 @@ _ODD_TAG_SECTIONS = (
 def odd_tag_sections() -> st.SearchStrategy[Answer]:
     """Healthy tables with a tag section that is duplicate, descending, overrun, of a wrong size or oddly counted."""
     # A count of no fields in more bytes than it needs, in one too many, and one that never ends.
-    counts = st.sampled_from((b"\x80\0", bytes(4 * [0x80]) + b"\0", _SIX_BYTES, b"\xff" * 10))
+    counts = st.sampled_from((b"\x80\0", bytes(4 * [0x80]) + b"\0", ENDLESS_COUNT, b"\xff" * 10))
     sections = st.sampled_from(_ODD_TAG_SECTIONS) | counts | st.binary(max_size=12)
     return sections.map(lambda section: Answer(tag_section=section))
 
@@ -144,7 +157,7 @@ def odd_counts() -> st.SearchStrategy[Answer]:
     """Tables whose count is negative, or is written in more bytes than it needs or may have."""
     negative = st.sampled_from((-2, INT32_MIN)).map(lambda count: Table(claimed_count=count))
     in_bytes = st.sampled_from(
-        (b"\xce\x80\0", b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x7f", _SIX_BYTES, b"\x80")
+        (b"\xce\x80\0", b"\xff\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x7f", ENDLESS_COUNT, b"\x80")
     )
     return (negative | in_bytes.map(lambda count: Table(count_bytes=count))).map(
         lambda table: Answer(table=table)
@@ -178,12 +191,15 @@ def misframed_answers() -> st.SearchStrategy[Answer]:
     do so only if the end of the connection does not come first, by chance. No size lies near 100 MB, which many clients
     accept by default: a few such buffers, freed sooner or later, use about as much memory as a client may.
     """
-    small = st.sampled_from((-1, 0, 3, 4, 5, 1000, INT32_MIN)) | st.integers(6, 400)
+    small = st.sampled_from((-1, 0, 1, 2, 3, 4, 5, 1000, INT32_MIN)) | st.integers(6, 400)
     large = st.sampled_from((10_000_000, ABSURD_SIZE, INT32_MAX))
     pieces = st.integers(1, 3)
+    stays_open = st.sampled_from((-1, 0, 1, 2, 3))
     ends = st.sampled_from(("close", "reset"))
-    return st.builds(Answer, claimed_size=small, pieces=pieces, then=ends) | st.builds(
-        Answer, claimed_size=large, pieces=pieces
+    return (
+        st.builds(Answer, claimed_size=small, pieces=pieces, then=ends)
+        | st.builds(Answer, claimed_size=stays_open)
+        | st.builds(Answer, claimed_size=large, pieces=pieces)
     )
 
 
@@ -236,6 +252,14 @@ def healing(answer: Answer) -> Script:
     return healing_connections(ConnectionScript(answers=(replace(answer, then=then),)))
 
 
+def healing_after_a_huge_frame() -> Script:
+    """Return a script of a broker that begins the largest frame, and closes the connection after a moment, until it heals.
+
+    A client that makes room for it has done so before it learns of the end.
+    """
+    return healing(Answer(claimed_size=INT32_MAX, pieces=3, delay_ms=100))
+
+
 def healing_connections(connection: ConnectionScript) -> Script:
     """Return a script of a broker that treats connections alike until it heals."""
     return all_connections(
@@ -261,6 +285,34 @@ def brokers_that_heal() -> st.SearchStrategy[Script]:
     return (ends | as_one(answers)).map(healing) | closed
 
 
+def swapping_broker() -> Script:
+    """Return a script of a broker that answers every second request of a connection before the first one."""
+    pair = (Answer(held_back=True), Answer())
+    return one_node(*(pair * 3), timeout_ms=FAILURE_MS)
+
+
+def slow_broker(*, pieces: int = 1, delay_ms: int = LONG_PAUSE_MS) -> Script:
+    """Return a script of a healthy broker that takes seconds for its first table.
+
+    Args:
+        pieces: into how many pieces the table is cut.
+        delay_ms: the pause before each of them.
+    """
+    slow = Answer(pieces=pieces, delay_ms=delay_ms)
+    return all_connections(
+        ConnectionScript(answers=(slow,)), ConnectionScript(), timeout_ms=RECOVERY_MS
+    )
+
+
+def slow_brokers() -> st.SearchStrategy[Script]:
+    """Brokers that pause for seconds before their first table, or both before it and inside its frame."""
+    before = st.integers(LONG_PAUSE_MS // 2, LONG_PAUSE_MS)
+    inside = st.just(LONG_PAUSE_MS // 2)
+    return before.map(lambda pause: slow_broker(delay_ms=pause)) | inside.map(
+        lambda pause: slow_broker(pieces=2, delay_ms=pause)
+    )
+
+
 def without_answer(
     action: str = "close", *, on_open: str = "serve", newest: int | None = None
 ) -> Script:
@@ -280,11 +332,12 @@ def without_answer(
 
 
 def brokers_before_api_versions() -> st.SearchStrategy[Script]:
-    """Brokers that close, reset or stay silent, on every connection, on ApiVersions, or on its newer versions; or that answer it only after the next request."""
+    """Brokers that close, reset or stay silent, on every connection, on ApiVersions, or on its newer versions; or that answer it only after the next request, or after the response to that."""
     actions = st.sampled_from(("close", "reset", "silence"))
     return st.one_of(
         st.builds(without_answer, actions),
         st.builds(without_answer, on_open=st.sampled_from(("close", "silence"))),
         st.builds(without_answer, actions, newest=old_versions()),
         st.just(talking_nonsense(Answer(held_back=True))),
+        st.just(swapping_broker()),
     )

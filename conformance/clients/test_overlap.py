@@ -34,6 +34,7 @@ from strategies.broker_scripts import (
 )
 from strategies.connection_scripts import (
     brokers_that_change,
+    changed_versions,
     changing_broker,
     changing_table,
     downgraded_broker,
@@ -103,6 +104,8 @@ def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) 
 @example(script=changing_table(metadata_ranges(0, 4)))
 @example(script=two_nodes_with(with_table(metadata_ranges(0, 4))))
 @example(script=downgraded_broker(2))
+@example(script=changed_versions(4, 2))
+@example(script=changed_versions(2, 4))
 @example(script=changing_broker(connection_of("2.8.2")))
 def test_each_connection_has_its_own_table(client: ClientUnderTest, script: Script) -> None:
     """A client requests the table on each connection, and uses no other table there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
@@ -15,16 +15,25 @@ from conformance.assertions.client_moves import (
     assert_reports_error,
     played,
 )
+from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
 from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,
     DUPLICATE_TAG,
+    ENDLESS_COUNT,
+    HUGE_FEATURE_COUNT,
+    LONG_PAUSE_MS,
+    UNUSABLE_TABLES,
     brokers_before_api_versions,
     brokers_that_heal,
     brokers_that_refuse_names,
     brokers_that_talk_nonsense,
     healing,
+    healing_after_a_huge_frame,
     refused_for_name,
+    slow_broker,
+    slow_brokers,
+    swapping_broker,
     talking_nonsense,
     unasked_response,
     without_answer,
@@ -59,11 +68,27 @@ def test_refused_name_is_an_error(client: ClientUnderTest, script: Script) -> No
 @example(script=without_answer(on_open="close"))
 @example(script=without_answer("close", newest=0))
 @example(script=talking_nonsense(Answer(held_back=True)))
+@example(script=swapping_broker())
 def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script: Script) -> None:
-    """A client that gets no response to ApiVersions ends within its time, without a flood of requests."""
+    """A client that gets no response to ApiVersions ends within its time, without a flood of requests or connections."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_pauses(play)
+        assert_ends_by_itself(client, play)
+
+
+@pytest.mark.needs("asks_versions")
+@pytest.mark.clause("KIP-35.client-survives-old-broker")
+@given(script=slow_brokers())
+@settings(max_examples=2)
+@example(script=slow_broker())
+@example(script=slow_broker(pieces=2, delay_ms=LONG_PAUSE_MS // 2))
+def test_pause_of_seconds_is_survived(client: ClientUnderTest, script: Script) -> None:
+    """A client works with a table that came after seconds, if it has waited so long, and ends within its time in any case."""
     with played(client, script) as play:
         assert_bounded(play)
         assert_ends_by_itself(client, play)
+        assert_uses_late_table(play)
 
 
 @pytest.mark.malformed
@@ -80,11 +105,24 @@ def test_broker_before_api_versions_is_survived(client: ClientUnderTest, script:
 @example(script=talking_nonsense(Answer(error_code=-1, table=HEALTHY)))
 @example(script=talking_nonsense(Answer(table=Table(changed=((3, 9, 1), (18, 5, 0))))))
 @example(script=talking_nonsense(Answer(claimed_size=ABSURD_SIZE, pieces=3)))
+@example(script=talking_nonsense(Answer(claimed_size=-1)))
+@example(script=talking_nonsense(Answer(claimed_size=0)))
+@example(script=talking_nonsense(Answer(claimed_size=1)))
+@example(script=talking_nonsense(Answer(claimed_size=2)))
+@example(script=talking_nonsense(Answer(claimed_size=3)))
+@example(script=talking_nonsense(Answer(claimed_size=-1, then="close")))
+@example(script=talking_nonsense(Answer(claimed_size=0, then="close")))
+@example(script=talking_nonsense(Answer(claimed_size=1, then="close")))
+@example(script=talking_nonsense(Answer(claimed_size=2, then="close")))
+@example(script=talking_nonsense(Answer(claimed_size=3, then="close")))
+@example(script=talking_nonsense(Answer(trailing=bytes(4))))
 @example(script=talking_nonsense(Answer(throttle_time_ms=-1)))
 @example(script=talking_nonsense(Answer(throttle_time_ms=2**31 - 1)))
 @example(script=talking_nonsense(Answer(tag_section=DUPLICATE_TAG)))
 @example(script=talking_nonsense(Answer(tag_section=bytes.fromhex("01 0affffffff0f61"))))
+@example(script=talking_nonsense(Answer(tag_section=HUGE_FEATURE_COUNT)))
 @example(script=talking_nonsense(Answer(table=Table(claimed_count=-2))))
+@example(script=talking_nonsense(Answer(table=Table(count_bytes=ENDLESS_COUNT))))
 @example(script=talking_nonsense(Answer(copies=2)))
 @example(script=unasked_response(Answer(correlation_shift=1)))
 def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
@@ -103,6 +141,12 @@ def test_nonsense_is_survived(client: ClientUnderTest, script: Script) -> None:
 @example(script=healing(ONLY_CODE_35))
 @example(script=healing(NULL_TABLE))
 @example(script=healing(Answer(correlation_shift=1, then="close")))
+@example(script=healing(Answer(table=UNUSABLE_TABLES[0])))
+@example(script=healing(Answer(table=UNUSABLE_TABLES[1])))
+@example(script=healing(Answer(table=UNUSABLE_TABLES[2])))
+@example(script=healing(Answer(table=UNUSABLE_TABLES[3])))
+@example(script=healing(Answer(table=UNUSABLE_TABLES[4])))
+@example(script=healing_after_a_huge_frame())
 def test_client_works_again_with_a_healthy_broker(client: ClientUnderTest, script: Script) -> None:
     """A client that got nonsense for a table works without a restart once the broker is healthy."""
     with played(client, script) as play:

@@ -12,6 +12,7 @@ from hypothesis.errors import Flaky
 from clauses import marks
 from conformance.engine.budgets import client_examples
 from conformance.engine.client_prerequisites import why_not_applicable
+from conformance.engine.further_kinds import FurtherKinds
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.overlapping import JUDGE_EXAMPLE
 from conformance.engine.planning import is_judged, judges_client, listener_of
@@ -74,18 +75,35 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         pytest.skip(f"not applicable: {reason}")
     test = item.obj  # type: ignore[attr-defined]
     name = str(item.function.__name__)  # type: ignore[attr-defined]
-    judge = PropertyJudge(recorder, client, clauses, name, pinned=len(pinned_examples(test)))
+    pinned = len(pinned_examples(test))
+    further_kinds = FurtherKinds(pinned=pinned)
+    judge = PropertyJudge(
+        recorder, client, clauses, name, pinned=pinned, further_kinds=further_kinds
+    )
     JUDGE.set(judge)
     JUDGE_EXAMPLE.set(judge.judge)
     try:
         with max_examples_changed(test, partial(client_examples, tier=tier_of(item.config))):
-            result = yield
+            try:
+                yield
+            except AssertionError as error:
+                _draw_on(item, judge, error)
         INTERRUPTS.check()
         judge.raise_first()
-        return result
     except (AssertionError, Flaky):
         judge.repeat_failures(partial(repeat_play, client))
         raise
+
+
+def _draw_on(item: pytest.Item, judge: PropertyJudge, error: AssertionError) -> None:
+    """Draw the rest of a property's examples after one failed, in as many rounds as there are further kinds of failures."""
+    latest: AssertionError | None = error
+    while latest is not None and judge.draws_on(latest):
+        latest = None
+        try:
+            item.runtest()
+        except AssertionError as further:
+            latest = further
 
 
 def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) -> None:

@@ -14,7 +14,7 @@ Repeat = Callable[[FailingExample], Repeats | None]
 
 
 class FailingExamples:
-    """Keeps the last example of each failure, which is the smallest once it is shrunk."""
+    """Keeps the last example of each failure that was shrunk, which is the smallest, or else the first one."""
 
     def __init__(self, recorder: RunRecorder) -> None:
         """Start without failures.
@@ -25,9 +25,12 @@ class FailingExamples:
         self._recorder = recorder
         self._examples: dict[Signatures, FailingExample] = {}
 
-    def keep(self, signatures: Signatures, example: FailingExample) -> None:
-        """Keep an example of a failure in place of an earlier one."""
-        self._examples[signatures] = example
+    def keep(
+        self, signatures: Signatures, example: FailingExample, *, is_shrunk: bool = False
+    ) -> None:
+        """Keep an example of a failure, in place of an earlier one if it came while that one was shrunk."""
+        if is_shrunk or signatures not in self._examples:
+            self._examples[signatures] = example
 
     def repeat(self, repeat: Repeat) -> None:
         """Repeat each failure alone, unless it is declared, and record how often it occurs again."""

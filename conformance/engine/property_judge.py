@@ -17,17 +17,20 @@ from conformance.engine.crashes import CrashJudge
 from conformance.engine.example_limits import ExampleLimits
 from conformance.engine.example_recorder import Difference, ExampleRecorder
 from conformance.engine.failing_examples import FailingExamples, Repeat
+from conformance.engine.further_kinds import FurtherKinds
 from conformance.engine.repeating import Body, FailingExample
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
+from reports.records import Phase
 from reports.run.recorder import RunRecorder
 from wire.exchange import Exchange, Step
 
 JUDGE: ContextVar[PropertyJudge] = ContextVar("judge")
 """The judge of the current property."""
 
+NOT_JUDGED = "not judged after the first failures: {error}"
 OUT_OF_PATIENCE = "not judged after the first failures: the target used up the time that the property may wait for responses"
 
 
@@ -43,6 +46,7 @@ class PropertyJudge:
         *,
         is_secondary_listener: bool = False,
         pinned: int = 0,
+        further_kinds: FurtherKinds | None = None,
     ) -> None:
         """Start without examples.
 
@@ -53,12 +57,14 @@ class PropertyJudge:
             name: the property's name.
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
             pinned: the number of pinned examples; they come first, and all of them run.
+            further_kinds: finds further kinds of failures; None if the property ends with the first one.
         """
         self._broker = broker
         self._examples = ExampleRecorder(recorder, broker, clauses, name)
         self._limits = ExampleLimits(is_secondary_listener=is_secondary_listener, pinned=pinned)
         self._crashes = CrashJudge(broker, self._examples)
         self._failing = FailingExamples(recorder)
+        self._further = further_kinds
         self._has_found = False
         self._harness_error: HarnessError | None = None
         self._elsewhere: JudgedElsewhere | None = None
@@ -76,13 +82,36 @@ class PropertyJudge:
             AssertionError: the target violates the clause.
             HarnessError: the example could not be judged.
         """
+        drawn = self._examples.drawn(values)
+        if self._further is not None and self._further.skips(drawn):
+            return
         if self._harness_error is None and self._limits.skips(
-            self._examples.drawn(values),
+            drawn,
             is_first=self._examples.number == 0,
             patience_left_s=self._broker.patience.left_s,
         ):
             return
-        self._run(body, values)
+        if self._further is None:
+            self._run(body, values)
+        else:
+            self._run_on(self._further, body, values)
+
+    def _run_on(self, further: FurtherKinds, body: Body, values: Mapping[str, Any]) -> None:
+        """Run the property's body once; go on after a failure unless Hypothesis has to shrink it.
+
+        Raises:
+            AssertionError: a violation of a new kind, on a drawn example.
+            HarnessError: the example could not be judged.
+        """
+        is_pinned = further.passes_pinned()
+        try:
+            self._run(body, values)
+        except AssertionError as error:
+            if further.ends_round(self._examples.signatures(error), is_pinned=is_pinned):
+                raise
+            if not further.is_shrinking:
+                self._limits.end_shrinking()
+            self._keep_first(error)
 
     def judge_stored(self, body: Body, values: Mapping[str, Any]) -> bool:
         """Judge an example that was not drawn: it is not shrunk, and later examples are judged even if it fails.
@@ -147,6 +176,18 @@ class PropertyJudge:
         if isinstance(reason, AssertionError):
             self._keep_first(reason)
 
+    def draws_on(self, error: AssertionError) -> bool:
+        """Begin another round of drawing after a failure that Hypothesis has shrunk; return whether there is one.
+
+        Args:
+            error: the failure; `raise_first` raises it if it is the first one.
+        """
+        self._keep_first(error)
+        if self._further is None or not self._further.begin_round():
+            return False
+        self._limits.begin_again()
+        return True
+
     def raise_first(self) -> None:
         """End the property: record how much was run, and raise the first violation that Hypothesis does not know, if any.
 
@@ -198,6 +239,7 @@ class PropertyJudge:
             before: the target's patience before the example.
         """
         steps = tuple(self._broker.journal)
+        is_shrunk = self._limits.phase is Phase.SHRINK
         difference = self._record(error, steps, self._examples.drawn(example.values))
         if difference.is_declared:
             # A declared violation was expected, silence included, so its waiting time is refunded. Drawing goes on:
@@ -209,7 +251,7 @@ class PropertyJudge:
             # A crash has already been repeated on a fresh target.
             self._crashes.blame(error, steps, example.values)
         elif difference.is_binding:
-            self._failing.keep(self._examples.signatures(error), example)
+            self._failing.keep(self._examples.signatures(error), example, is_shrunk=is_shrunk)
         return difference.is_binding
 
     def judged_elsewhere(self, reason: JudgedElsewhere) -> None:
@@ -246,7 +288,8 @@ class PropertyJudge:
 
     def _keeps_findings(self, error: HarnessError) -> bool:
         """Return whether the findings so far count although no more examples can be judged; the cells then say so."""
-        keeps = self._has_found and isinstance(error, OutOfPatience)
+        is_over = isinstance(error, OutOfPatience)
+        keeps = self._has_found and (is_over or self._further is not None)
         if keeps:
-            self.leaves_out(OUT_OF_PATIENCE)
+            self.leaves_out(OUT_OF_PATIENCE if is_over else NOT_JUDGED.format(error=error))
         return keeps

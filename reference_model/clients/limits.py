@@ -5,6 +5,8 @@ Everything below the limits is a quiet retry, which is legal.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from reference_model.clients.moves import History
 from reference_model.clients.recording import Recording
 from wire.error_codes import ErrorCode
@@ -15,6 +17,15 @@ thousands."""
 MOST_IN_WINDOW = 200
 WINDOW_MS = 5000
 """ApiVersions requests of one client in this time, over all connections: 25 ms apart is no quiet retry any more."""
+SHORTEST_PAUSE_MS = 10
+"""A connection that is opened sooner after the broker closed the one before follows without a pause.
+
+By default the Java client waits for 50 ms, from 0.11 on 20 % more or less and longer each time; librdkafka for 75 ms or
+more, and every other library for 100 ms or more. A busy machine makes pauses longer, never shorter: the end of a connection
+is noted before the client can learn of it."""
+MOST_WITHOUT_PAUSE = 20
+"""Connections in a row that follow without a pause. Some clients try a few different requests on as many connections, or
+connect again at once the first time; none does so this often."""
 MOST_LEFT_OPEN_MS = 1000
 """How long a connection may stay open after an error that ends its use; clients that close it do so at once."""
 
@@ -36,6 +47,23 @@ def left_open(recording: Recording, error: ErrorCode) -> str:
         if until_ms - ending.told.from_ms > MOST_LEFT_OPEN_MS:
             return f"connection {connection.number} stays open for {until_ms - ending.told.from_ms} ms after {error.name}"
     return ""
+
+
+def reconnects_in(recording: Recording) -> str:
+    """Return how a client connects again and again without a pause, in words; empty if it does not.
+
+    Only connections that the broker closed count: if the client closed one, a recording does not show how long it waited.
+    """
+    in_a_row = most = 0
+    for before, after in pairwise(recording.connections):
+        closed_ms = before.closed_ms if before.closed_by == "broker" else None
+        is_next = before.node == after.node and closed_ms is not None
+        pause_ms = after.opened_ms - closed_ms if is_next and closed_ms is not None else -1
+        in_a_row = in_a_row + 1 if 0 <= pause_ms < SHORTEST_PAUSE_MS else 0
+        most = max(most, in_a_row)
+    if most <= MOST_WITHOUT_PAUSE:
+        return ""
+    return f"the client connects again at once, {most} times in a row, each less than {SHORTEST_PAUSE_MS} ms after the broker closed"
 
 
 def loop_in(recording: Recording) -> str:

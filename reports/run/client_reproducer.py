@@ -107,10 +107,17 @@ def _plain(value: Any) -> Any:
 
 
 def _connection_data(connection: ConnectionScript, tables: dict[str, int]) -> Mapping[str, Any]:
-    newest, refusal = connection.newest_version, connection.refusal
+    newest = connection.newest_version
+    has_older = any(answer.from_version for answer in connection.answers)
+    as_they_are = {"refusal": connection.refusal, "unasked": connection.unasked}
     return {
-        **_given(connection, leaving_out=("answers", "refusal")),
-        **({} if refusal is None else {"refusal": _answer_data(refusal, refusal.table, tables)}),
+        **_given(connection, leaving_out=("answers", *as_they_are)),
+        **{
+            name: _answer_data(answer, answer.table, tables)
+            for name, answer in as_they_are.items()
+            if answer is not None
+        },
+        **({"older_table": _place(served_table(Table(), newest), tables)} if has_older else {}),
         "answers": [
             _answer_data(answer, served_table(answer.table, newest), tables)
             for answer in connection.answers
@@ -119,12 +126,19 @@ def _connection_data(connection: ConnectionScript, tables: dict[str, int]) -> Ma
 
 
 def _answer_data(answer: Answer, table: Table, tables: dict[str, int]) -> Mapping[str, Any]:
+    count = -1 if table.null and table.claimed_count is None else table.claimed_count
+    is_usual = count is None or (count == len(table.entries) and not table.null)
     return {
         **_given(answer, leaving_out=("table",)),
-        "table": tables.setdefault(_written(table), len(tables)),
-        **({"null": True} if table.null else {}),
-        **({} if table.claimed_count is None else {"claimed_count": table.claimed_count}),
+        "table": _place(table, tables),
+        **({} if is_usual else {"claimed_count": count}),
+        **({} if table.count_bytes is None else {"count_bytes": table.count_bytes.hex()}),
     }
+
+
+def _place(table: Table, tables: dict[str, int]) -> int:
+    """Return the index of a table among those of the script, to which it is added."""
+    return tables.setdefault(_written(table), len(tables))
 
 
 def _recorded(steps: Sequence[Step]) -> Iterator[str]:

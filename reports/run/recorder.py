@@ -169,8 +169,8 @@ def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
     return None
 
 
-def _sent_bytes(failure: Failure) -> int:
-    return sum(len(piece) for step in failure.steps for piece in step.pieces)
+def _sent_bytes(steps: Sequence[Step]) -> int:
+    return sum(len(piece) for step in steps for piece in step.pieces)
 
 
 def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
@@ -178,6 +178,12 @@ def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
         exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY
     )
     return next((exchange.latency_us for exchange in about_versions), None)
+
+
+def _replaces(example: JudgedExample, kept: Failure) -> bool:
+    """Return whether a failing example replaces an earlier one: a shrunk or a shorter one. Declared violations are not shrunk."""
+    is_shrunk = example.phase is Phase.SHRINK and not kept.known_violation
+    return is_shrunk or _sent_bytes(example.steps) < _sent_bytes(kept.steps)
 
 
 class RunRecorder:
@@ -315,12 +321,7 @@ class RunRecorder:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:
             kept = cell.failures.get(example.failure.signature)
-            # Declared violations are not shrunk, so keep the shortest example seen.
-            if (
-                kept is None
-                or not kept.known_violation
-                or _sent_bytes(example.failure) <= _sent_bytes(kept)
-            ):
+            if kept is None or _replaces(example, kept):
                 cell.failures[example.failure.signature] = example.failure
             # The new failure has not been repeated yet, so the cell is no longer known to be flaky.
             cell.planned = dataclasses.replace(cell.planned, flaky=None)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from clauses.catalogue import Clause, catalogue
+from conformance.engine.further_kinds import FurtherKinds
 from conformance.engine.property_judge import PropertyJudge
 from fixtures.client.patience import Patience
 from fixtures.errors import BrokerGone, HarnessError
@@ -115,6 +116,7 @@ def judged(
     known: str = "",
     is_secondary_listener: bool = False,
     pinned: int = 0,
+    further_kinds: FurtherKinds | None = None,
 ) -> Judged:
     """Return a judge of some clauses on a broker, of a MUST unless others are given."""
     clauses = clauses or (MUST,)
@@ -136,6 +138,7 @@ def judged(
         "test_something",
         is_secondary_listener=is_secondary_listener,
         pinned=pinned,
+        further_kinds=further_kinds,
     )
     return Judged(judge, recorder, CellKey(clauses[0].id, target, listener))
 

@@ -195,3 +195,35 @@ def test_check_plays_the_healthy_script_alone(
     assert done.returncode == status, done.stdout + done.stderr
     assert said in done.stdout + done.stderr
     assert not runs.exists()
+
+
+FAILS_TWICE = """
+import socket, sys
+
+host, _, port = sys.argv[1].rpartition(":")
+with socket.create_connection((host, int(port)), 5) as connection:
+    asked = bytes.fromhex("00000011 0012 0003 00000007 0001 61 00 0261 0231 00")
+    connection.sendall(asked)
+    response = connection.recv(4096)
+    if response[8:10] == bytes([0, 42]) and len(response) > 100:
+        connection.sendall(asked)
+        connection.recv(4096)
+        sys.exit(1)
+"""
+"""Hides that its name is refused if there is no table, and asks on the same connection again if there is one."""
+
+
+def test_a_second_kind_of_failure_is_not_hidden(tmp_path: Path) -> None:
+    """Both are reported, each with evidence of its own."""
+    program = tmp_path / "fails_twice.py"
+    program.write_text(FAILS_TWICE)
+    run = run_suite(
+        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
+        runs=tmp_path,
+        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
+        every_listener=True,
+    )
+    assert run.status == 1, run.output
+    assert "the application gets no error: its operation succeeds" in run.output
+    assert "was sent after ApiVersions got INVALID_REQUEST there" in run.output
+    assert len(list(run.folder.glob("failures/*"))) == 2

@@ -100,7 +100,8 @@ def core_of(failure: Failure) -> dict[str, Any]:
 def _ask(core: dict[str, Any], sent: tuple[bytes, ...]) -> list[bytes]:
     connection = core["Connection"](0, 0, core["DATA"]["nodes"][0][0])
     nodes = [("127.0.0.1", 9092 + node) for node in range(len(core["DATA"]["nodes"]))]
-    return [connection.respond(data[SIZE_BYTES:], nodes)[0] for data in sent]
+    writes = [connection.respond(data[SIZE_BYTES:], nodes)[0] for data in sent]
+    return [b"".join(data for data, _, _ in each) for each in writes]
 
 
 @pytest.mark.parametrize("version", range(NEWEST_VERSION + 1), ids=lambda version: f"v{version}")

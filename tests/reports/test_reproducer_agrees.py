@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from reference_model.clients.script import (
     all_connections,
     one_node,
 )
-from reference_model.clients.scripted_cluster import ScriptedCluster, ScriptedConnection
+from reference_model.clients.scripted_cluster import ScriptedCluster, ScriptedConnection, Write
 from strategies.api_versions import build_request
 from strategies.release_scripts import broker_of
 from tests.reports.test_client_reproducer import core_of, failure_of
@@ -58,9 +59,34 @@ SCRIPTS = {
             )
         )
     ),
-    "null": one_node(Answer(table=Table(null=True))),
+    "null": one_node(
+        Answer(table=Table(null=True)), Answer(table=Table(null=True, claimed_count=0))
+    ),
     "counts": one_node(
-        Answer(table=Table(claimed_count=5)), Answer(table=Table(claimed_count=2**31 - 2))
+        Answer(table=Table(claimed_count=5)),
+        Answer(table=Table(claimed_count=2**31 - 2)),
+        Answer(table=Table(claimed_count=-2)),
+        Answer(table=Table(base="itself", claimed_count=1)),
+        Answer(table=Table(count_bytes=b"\xce\x80\0")),
+    ),
+    "tag-sections": one_node(
+        Answer(tag_section=bytes.fromhex("02 0a0161 0a0161")), Answer(tag_section=b"")
+    ),
+    "copies": one_node(Answer(copies=3), Answer(copies=2, pieces=2)),
+    "held-back": one_node(
+        Answer(held_back=True, delay_ms=3),
+        Answer(held_back=True, then="close"),
+        Answer(held_back=True, action="close"),
+    ),
+    "held-back-before-silence": one_node(Answer(held_back=True), Answer(action="silence")),
+    "unasked": all_connections(
+        ConnectionScript(unasked=Answer(correlation_shift=3, pieces=2, delay_ms=9)),
+        ConnectionScript(unasked=Answer(table=ITSELF, then="reset")),
+        ConnectionScript(unasked=Answer(), on_open="silence"),
+        ConnectionScript(unasked=Answer(), on_open="close"),
+    ),
+    "older-versions-are-healthy": all_connections(
+        ConnectionScript(newest_version=4, answers=(Answer(error_code=42, from_version=3),)),
     ),
     "errors": one_node(
         Answer(error_code=42),
@@ -104,8 +130,8 @@ SCRIPTS = {
 NEEDS: Mapping[int, Mapping[str, Any]] = {
     FIND_COORDINATOR.api_key: {"key": "group", "coordinator_keys": ("one", "two")},
 }
-Wrote = tuple[bytes, str]
-"""What is written for a request, and what happens to the connection then."""
+Wrote = tuple[bytes, int, str]
+"""What is written, how long after the write before it, and what happens to the connection then."""
 
 
 def request_of(api: Api, version: int, **fields: object) -> bytes:
@@ -169,30 +195,111 @@ def sasl_requests() -> Iterator[bytes]:
     yield from (hands[1], hands[1], wrapped[0], hands[1], wrapped[2], asked, hands[1])
 
 
-def both(script: Script, sent: list[bytes]) -> list[tuple[Wrote, Wrote]]:
-    """Return for each request what either side writes and does then; a closed connection is opened again."""
-    addresses = [("127.0.0.1", 9092 + node) for node in range(len(script.nodes))]
-    core = core_of(failure_of(script))
-    cluster = ScriptedCluster(script, addresses)
-    found: list[tuple[Wrote, Wrote]] = []
-    theirs: ScriptedConnection | None = None
-    own: Any = None
+def written_by_suite(script: Script, sent: Sequence[bytes]) -> Iterator[list[Wrote]]:
+    """Yield what the scripted broker writes as each connection opens, and after each request; it is opened again after a close."""
+    cluster = ScriptedCluster(script, _addresses(script))
+    opened: ScriptedConnection | None = None
     for data in sent:
-        if theirs is None:
-            theirs = cluster.connect(0, 0)
-            own = core["Connection"](0, 0, core["DATA"]["nodes"][0][0])
-        writes = theirs.receive_data(data, 0)
-        then = writes[-1].then if writes else "stay"
-        frame, _, own_then, _ = own.respond(data[SIZE_BYTES:], addresses)
-        found.append(((b"".join(write.data for write in writes), then), (frame, own_then)))
-        if then != "stay":
-            theirs = None
-    return found
+        if opened is None:
+            opened = cluster.connect(0, 0)
+            yield _plain(opened.opening)
+        writes = _plain(opened.receive_data(data, 0))
+        yield writes
+        if any(then != "stay" for _, _, then in (*_plain(opened.opening), *writes)):
+            opened = None
+
+
+def written_by_reproducer(script: Script, sent: Sequence[bytes]) -> Iterator[list[Wrote]]:
+    """Yield what the reproducer writes, in the same way."""
+    core = core_of(failure_of(script))
+    scripts = core["DATA"]["nodes"][0]
+    opened: Any = None
+    number = 0
+    for data in sent:
+        if opened is None:
+            opened = core["Connection"](number, 0, scripts[min(number, len(scripts) - 1)])
+            number += 1
+            opening = opened.opening()
+            closes = opened.script.get("on_open") == "close"
+            yield [*opening, (b"", 0, "close")] if closes else opening
+        ended = closes or any(then != "stay" for _, _, then in opening)
+        writes = [] if ended else opened.respond(data[SIZE_BYTES:], _addresses(script))[0]
+        yield writes
+        if ended or any(then != "stay" for _, _, then in writes):
+            opened = None
+
+
+def _addresses(script: Script) -> list[tuple[str, int]]:
+    return [("127.0.0.1", 9092 + node) for node in range(len(script.nodes))]
+
+
+def _plain(writes: Sequence[Write]) -> list[Wrote]:
+    return [(write.data, write.delay_ms, write.then) for write in writes]
+
+
+def every_request() -> list[bytes]:
+    """Return all requests of this module, some twice, because later answers of a connection differ."""
+    return [*requests_to_any(), *sasl_requests(), *requests_to_any()]
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_reproducer_writes_what_the_scripted_broker_writes(script: Script) -> None:
-    """For every request, on one connection after the other, both write the same bytes and close alike."""
-    sent = [*requests_to_any(), *sasl_requests(), *requests_to_any()]
-    for wanted, written in both(script, sent):
-        assert written == wanted
+    """On one connection after the other, both write the same bytes before and after every request, wait and close alike."""
+    sent = every_request()
+    wanted, written = written_by_suite(script, sent), written_by_reproducer(script, sent)
+    for their, own in zip(wanted, written, strict=True):
+        assert own == their
+
+
+PARTS = (Answer, ConnectionScript, Table)
+DRIVEN = {
+    "nodes",
+    "heals_after_ms",
+    "heals_after_connections",
+    "ends_after",
+    "listener",
+    "timeout_ms",
+    "keeps_asking",
+    "options",
+}
+"""What a script says of the cluster and of how its client is driven. Other tests are about nodes, healing and SASL; a client
+that a reader starts needs no end, time, options or repetition from the script, which prints the last three."""
+
+
+def without(value: Any, part: type, name: str) -> Any:
+    """Return a script, or a part of one, in which a field of all parts of a type has its default value."""
+    if isinstance(value, tuple):
+        return tuple(without(each, part, name) for each in value)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return value
+    changes = {
+        each.name: each.default
+        if isinstance(value, part) and each.name == name
+        else without(getattr(value, each.name), part, name)
+        for each in dataclasses.fields(value)
+    }
+    return dataclasses.replace(value, **changes)
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [
+        pytest.param(part, each.name, id=f"{part.__name__}.{each.name}")
+        for part in PARTS
+        for each in dataclasses.fields(part)
+    ],
+)
+def test_no_field_of_a_script_is_forgotten(part: type, name: str) -> None:
+    """For every field there is a script above in which it changes what the broker writes, so the reproducer has to know it."""
+    sent = every_request()
+    assert any(
+        list(written_by_suite(script, sent)) != list(written_by_suite(plain, sent))
+        for script in SCRIPTS.values()
+        if (plain := without(script, part, name)) != script
+    )
+
+
+def test_fields_of_a_cluster_are_known() -> None:
+    """A new field of a script or of a node has to be played by the reproducer, or be named here."""
+    assert {each.name for each in dataclasses.fields(Script)} == DRIVEN
+    assert {each.name for each in dataclasses.fields(NodeScript)} == {"connections"}

@@ -62,6 +62,8 @@ from strategies.connection_scripts import (
     brokers_that_change,
     brokers_that_close,
     brokers_up_to_any_version,
+    brokers_whose_versions_change,
+    changed_versions,
     changing_broker,
     changing_table,
     closing_broker,
@@ -77,8 +79,12 @@ from strategies.nonsense_scripts import (
     brokers_that_refuse_names,
     brokers_that_talk_nonsense,
     healing,
+    healing_after_a_huge_frame,
     nonsense_answers,
     refused_for_name,
+    slow_broker,
+    slow_brokers,
+    swapping_broker,
     talking_nonsense,
     without_answer,
 )
@@ -106,6 +112,8 @@ PLAINEST = {
     brokers_that_talk_nonsense: talking_nonsense(Answer(table=Table(null=True))),
     brokers_that_heal: healing(Answer(action="close")),
     brokers_before_api_versions: without_answer("close"),
+    slow_brokers: slow_broker(delay_ms=1300),
+    brokers_whose_versions_change: changed_versions(0, 0),
     healthy_clusters: healthy_cluster(),
     clusters_without_the_check: healthy_cluster(newest=0),
     misrouted_clusters: replaced_cluster(),
@@ -216,6 +224,12 @@ def first(script: Script) -> Answer:
         (brokers_that_talk_nonsense, lambda s: s.nodes[0].connections[0].unasked is not None),
         (flexible_brokers, lambda s: first(s).delay_ms > 400),
         (brokers_before_api_versions, lambda s: first(s).held_back),
+        (brokers_before_api_versions, lambda s: s == swapping_broker()),
+        (slow_brokers, lambda s: s == slow_broker()),
+        (slow_brokers, lambda s: first(s).pieces == 2 and first(s).delay_ms == 1300),
+        (brokers_whose_versions_change, lambda s: s == changed_versions(4, 2)),
+        (brokers_whose_versions_change, lambda s: s == changed_versions(2, 4)),
+        (brokers_that_change, lambda s: s == changed_versions(2, 5)),
         (brokers_before_api_versions, lambda s: first(s).action == "silence"),
         (brokers_before_api_versions, lambda s: first(s).action == "reset"),
         (brokers_before_api_versions, lambda s: s.nodes[0].connections[0].on_open == "silence"),
@@ -263,6 +277,10 @@ def test_extreme_is_drawn(
         lambda answer: answer.claimed_size is not None and answer.claimed_size < 0,
         lambda answer: answer.claimed_size is not None and answer.claimed_size >= 100_000_000,
         lambda answer: answer.claimed_size is not None and answer.then == "reset",
+        lambda answer: answer.claimed_size == -1 and answer.then == "stay",
+        lambda answer: answer.claimed_size == 0 and answer.then == "stay",
+        lambda answer: answer.claimed_size == 2 and answer.then == "close",
+        lambda answer: answer.claimed_size == 3 and answer.then == "stay",
         lambda answer: answer.error_code == -1,
         lambda answer: answer.error_code == 129,
         lambda answer: answer.error_code == 137,
@@ -281,6 +299,14 @@ def test_extreme_is_drawn(
 def test_nonsense_of_every_kind_is_drawn(extreme: Callable[[Answer], bool]) -> None:
     """Every way in which a response makes no sense is drawn."""
     assert find_any(nonsense_answers(), extreme)
+
+
+def test_huge_frame_is_begun_before_the_end() -> None:
+    """The connection is closed only when a client has had time to make room for the frame."""
+    (answer,) = healing_after_a_huge_frame().answers
+    assert (answer.claimed_size, answer.then) == (2**31 - 1, "close")
+    assert answer.pieces > 1
+    assert answer.delay_ms > 0
 
 
 def test_refusal_lists_only_its_ranges() -> None:

@@ -4,6 +4,9 @@ There is one module per source of clauses. `registry.py` defines what a fault is
 """
 
 from reference_model.clients.faults import (
+    changed_brokers,
+    framing,
+    kept_tables,
     kip_035,
     kip_097,
     kip_511,
@@ -12,6 +15,7 @@ from reference_model.clients.faults import (
     never_asking,
     nonsense,
     protocol,
+    slow_brokers,
 )
 from reference_model.clients.faults.registry import FAULTS
 from reference_model.planted import Fault, plant
@@ -19,6 +23,9 @@ from reference_model.planted import Fault, plant
 __all__ = [
     "FAULTS",
     "Fault",
+    "changed_brokers",
+    "framing",
+    "kept_tables",
     "kip_035",
     "kip_097",
     "kip_511",
@@ -28,4 +35,5 @@ __all__ = [
     "nonsense",
     "plant",
     "protocol",
+    "slow_brokers",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reference_model.clients.limits import left_open, loop_in, rate_of
+from reference_model.clients.limits import left_open, loop_in, rate_of, reconnects_in
 from reference_model.clients.recording import Recording
 from reference_model.clients.script import EMPTY, Answer
 from tests.reference_model.clients.recordings import asked, opened, recorded
@@ -65,6 +65,52 @@ def test_connection_without_an_error_may_stay_open() -> None:
 def test_loop_is_told_from_quiet_retries(recording: Recording, loop: str) -> None:
     """More than 20 requests on a connection, or 200 in five seconds, are a loop."""
     assert loop_in(recording) == loop
+
+
+def reconnecting(times: int, *, pause_ms: int = 1, by: str = "broker", nodes: int = 1) -> Recording:
+    """Return a recording in which each connection stays open for 50 ms, and a pause follows."""
+    step_ms = 50 + pause_ms
+    ends = (
+        opened(n, at_ms=step_ms * n, closed_ms=step_ms * n + 50, closed_by=by, node=n % nodes)
+        for n in range(times + 1)
+    )
+    return recorded(connections=tuple(ends))
+
+
+@pytest.mark.parametrize(
+    ("recording", "found"),
+    [
+        pytest.param(recorded(), "", id="no-connection"),
+        pytest.param(reconnecting(20), "", id="a-few"),
+        pytest.param(
+            reconnecting(21),
+            "the client connects again at once, 21 times in a row, each less than 10 ms after the broker closed",
+            id="again-and-again",
+        ),
+        pytest.param(reconnecting(60, pause_ms=40), "", id="shortest-backoff-of-a-library"),
+        pytest.param(reconnecting(60, by="client"), "", id="closed-by-the-client"),
+        pytest.param(reconnecting(60, nodes=2), "", id="another-node"),
+        pytest.param(reconnecting(60, pause_ms=-20), "", id="opened-before"),
+    ],
+)
+def test_connections_without_a_pause_are_found(recording: Recording, found: str) -> None:
+    """Only those in a row, to the same node, right after the broker closed the one before."""
+    assert reconnects_in(recording) == found
+
+
+def test_run_of_connections_ends_with_a_pause() -> None:
+    """A pause after every twentieth connection makes them a quiet retry."""
+    first, second = reconnecting(20).connections, reconnecting(20).connections
+    later = (
+        opened(
+            n,
+            at_ms=each.opened_ms + 5000,
+            closed_ms=(each.closed_ms or 0) + 5000,
+            closed_by="broker",
+        )
+        for n, each in enumerate(second, start=21)
+    )
+    assert reconnects_in(recorded(connections=(*first, *later))) == ""
 
 
 def test_rate_counts_from_the_first_request() -> None:

@@ -1,0 +1,134 @@
+"""A property of a client that fails in several ways: every kind is found, pinned or drawn, and shrunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from conformance.engine import client_plugin
+from conformance.engine.further_kinds import MOST_ROUNDS, FurtherKinds
+from fixtures.errors import HarnessError
+from reports.records import Verdict
+from tests.conformance.judged_properties import FakeBroker, Judged, judged
+
+KINDS = ("aborts", "hangs", "floods", "forgets", "lies")
+UNSHRUNK_EXAMPLES = 60
+
+
+@dataclass
+class FakeItem:
+    """The part of a test item that runs the property again."""
+
+    runtest: Callable[[], None]
+
+
+def fail_by_kind(value: int) -> None:
+    """Fail in another way for each ten numbers above 9."""
+    if value >= 10:
+        raise AssertionError(f"the client {KINDS[value // 10 - 1]}")
+
+
+def run_to_the_end(case: Judged, pinned: tuple[int, ...], largest: int) -> None:
+    """Judge a property as the plugin does.
+
+    Args:
+        case: its judge.
+        pinned: the values of its pinned examples.
+        largest: the largest value that is drawn.
+    """
+
+    def body(value: int) -> None:
+        case.run(fail_by_kind, value)
+
+    for each in reversed(pinned):
+        body = example(value=each)(body)
+    drawn = settings(max_examples=UNSHRUNK_EXAMPLES, database=None, derandomize=True)(
+        given(value=st.integers(0, largest))(body)
+    )
+    try:
+        drawn()
+    except AssertionError as error:
+        client_plugin._draw_on(cast(Any, FakeItem(drawn)), case.judge, error)
+    case.judge.raise_first()
+
+
+def case_with(tmp_path: Path, *, pinned: int) -> Judged:
+    """Return a judge that finds further kinds."""
+    further = FurtherKinds(pinned=pinned)
+    return judged(tmp_path, FakeBroker(), pinned=pinned, further_kinds=further)
+
+
+def failures(case: Judged) -> dict[str, str]:
+    """Return the drawn values of each failure by its message."""
+    kept = case.recorder.cells[case.key].failures.values()
+    return {each.message: each.example for each in kept}
+
+
+def test_every_pinned_kind_is_found(tmp_path: Path) -> None:
+    """The first failing pin hides no other one, and is what the property fails with."""
+    case = case_with(tmp_path, pinned=4)
+    with pytest.raises(AssertionError, match="the client hangs"):
+        run_to_the_end(case, (3, 25, 11, 28), 9)
+    assert case.verdict is Verdict.VIOLATES
+    assert set(failures(case)) == {"the client hangs", "the client aborts"}
+
+
+def test_every_drawn_kind_is_found_and_shrunk(tmp_path: Path) -> None:
+    """After a drawn failure the rest is drawn as well, and a kind that is known from a pin ends no round."""
+    case = case_with(tmp_path, pinned=1)
+    with pytest.raises(AssertionError, match="the client floods"):
+        run_to_the_end(case, (39,), 39)
+    found = failures(case)
+    assert set(found) == {"the client floods", "the client aborts", "the client hangs"}
+    assert found["the client aborts"] == "{'value': 10}"
+    assert found["the client hangs"] == "{'value': 20}"
+
+
+def test_no_example_is_judged_in_two_rounds(tmp_path: Path) -> None:
+    """A play is judged once, whatever fails after it."""
+    case = case_with(tmp_path, pinned=1)
+    with pytest.raises(AssertionError, match="aborts"):
+        run_to_the_end(case, (3,), 19)
+    assert case.ran.count(3) == 1
+
+
+def test_rounds_have_an_end(tmp_path: Path) -> None:
+    """Not every kind is waited for if each round ends with a new one."""
+    case = case_with(tmp_path, pinned=0)
+    with pytest.raises(AssertionError):
+        run_to_the_end(case, (), 59)
+    shrunk = [each for each in case.ran if each in range(10, 60, 10)]
+    assert len(set(shrunk)) >= MOST_ROUNDS
+    assert not case.judge.draws_on(AssertionError())
+
+
+def test_property_that_holds_is_judged_once(tmp_path: Path) -> None:
+    """Without a failure there is one round."""
+    case = case_with(tmp_path, pinned=1)
+    run_to_the_end(case, (3,), 9)
+    assert case.verdict is Verdict.CONFORMS
+    assert not FurtherKinds(pinned=0).begin_round()
+
+
+def test_fault_of_ours_after_a_violation_hides_nothing(tmp_path: Path) -> None:
+    """The cell keeps the violation, and says what was not judged; without one the fault is raised."""
+
+    def lose(value: int) -> None:
+        raise HarnessError("no play")
+
+    case = case_with(tmp_path, pinned=3)
+    case.run(fail_by_kind, 11)
+    case.run(lose, 1)
+    with pytest.raises(AssertionError, match="aborts"):
+        case.judge.raise_first()
+    assert case.recorder.cells[case.key].planned.reason == (
+        "not judged after the first failures: no play"
+    )
+    with pytest.raises(HarnessError):
+        case_with(tmp_path / "other", pinned=1).run(lose, 1)
