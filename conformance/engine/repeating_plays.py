@@ -17,8 +17,10 @@ from fixtures.under_test.trial import Trial
 from reference_model.clients.script import Script
 from reports.run.repeats import Repeats, Tally
 
-REPEATS = 3
-"""Repeats of a failure, one after the other; each may take as long as its script, or an operation, may."""
+FEW_REPEATS = 2
+"""Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
+MANY_REPEATS = 3
+"""Repeats if one of them passes."""
 
 
 def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
@@ -70,8 +72,8 @@ def _repeats(
         again: plays the same again.
         too_slow: plays the control; returns why it is too slow, or "".
     """
-    failed = 0
-    for repeats in range(REPEATS):
+    failed = repeats = 0
+    while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
         if why := too_slow():
             return Repeats(used=Tally(failed, repeats), too_slow=why)
         with judged.playing(again()):
@@ -79,4 +81,5 @@ def _repeats(
                 run_again(judged, example)
             except AssertionError:
                 failed += 1
-    return Repeats(used=Tally(failed, REPEATS), too_slow=too_slow() if failed else "")
+        repeats += 1
+    return Repeats(used=Tally(failed, repeats), too_slow=too_slow() if failed else "")
