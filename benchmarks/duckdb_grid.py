@@ -42,6 +42,7 @@ _CELLS = """
 SELECT clause, target, listener, run_id,
   CASE WHEN NOT applicable THEN 'not_applicable'
     WHEN coalesce(examples, 0) = 0 THEN 'not_run'
+    WHEN violates > 0 AND known_violation = '' AND unproven <> '' THEN 'inconclusive'
     WHEN violates > 0 AND known_violation = '' AND flaky IS NOT NULL THEN 'flaky'
     WHEN violates > 0 AND known_violation = '' THEN 'violates'
     WHEN inconclusive > 0 THEN 'inconclusive'
@@ -102,7 +103,13 @@ def duckdb_tables(
         names: names of the tables, among `COUNTED_TABLES`.
     """
     planned = [
-        {"run_id": header["run_id"], "started_at": header["started_at"], "flaky": None, **cell}
+        {
+            "run_id": header["run_id"],
+            "started_at": header["started_at"],
+            "flaky": None,
+            "unproven": "",
+            **cell,
+        }
         for header in (json.loads(path.read_bytes()) for path in runs.glob(f"*/{HEADER_FILE}"))
         for cell in header["planned_cells"]
     ]

@@ -52,6 +52,10 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
         ),
         "produce": Operation("writes a record, which the broker confirms with an offset", 0),
         "consume": Operation("reads the record that it has written", 1),
+        "consume-partitions": Operation(
+            "writes several records to each of two partitions, and reads them from there in their order",
+            1,
+        ),
         "offsets-for-times": Operation("finds the first record since each of several times", 2),
         "headers": Operation("writes a record with a header, and reads both"),
         "idempotent-produce": Operation("writes a record with an idempotent producer", 22),

@@ -12,6 +12,7 @@ from clauses.operations import clause_or_row
 from reports.run.exit_status import ENDED_EARLY, ExitStatus, exit_status_of
 from reports.run.recorder import RunRecorder
 from reports.run.run_summary import summary_markdown
+from reports.run.run_writer import load
 from reports.run.terminal import verdict_table
 from reports.run.terminal_failures import failure_lines
 
@@ -86,9 +87,12 @@ def run_folder_in(file: Path) -> Path | None:
 
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Judge nothing more once the records cannot be written."""
+    """Note the load of the machine, and judge nothing more once the records cannot be written."""
     recorder = item.config.stash.get(RECORDER, None)
-    if recorder is not None and recorder.writer.fault:
+    if recorder is None:
+        return
+    recorder.writer.note_load(load())
+    if recorder.writer.fault:
         item.session.shouldstop = "judging stops, because results cannot be recorded"
 
 
@@ -129,6 +133,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     folder = recorder.writer.folder
     terminalreporter.write_line(f"records: {folder}")
+    terminalreporter.write_line(f"load:    {recorder.writer.load_words}")
     seed = recorder.writer.header["seed"]
     if seed is not None:
         terminalreporter.write_line(

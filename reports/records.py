@@ -233,6 +233,7 @@ class CellFact(enum.StrEnum):
     VIOLATED = "violated"
     DECLARED = "declared"
     FLAKY = "flaky"
+    UNPROVEN = "unproven"
     INCONCLUSIVE = "inconclusive"
     INFORMATIONAL = "informational"
 
@@ -240,6 +241,10 @@ class CellFact(enum.StrEnum):
 CELL_RULES: tuple[tuple[Mapping[CellFact, bool], Verdict], ...] = (
     ({CellFact.APPLICABLE: False}, Verdict.NOT_APPLICABLE),
     ({CellFact.JUDGED: False}, Verdict.NOT_RUN),
+    (
+        {CellFact.VIOLATED: True, CellFact.DECLARED: False, CellFact.UNPROVEN: True},
+        Verdict.INCONCLUSIVE,
+    ),
     (
         {CellFact.VIOLATED: True, CellFact.DECLARED: False, CellFact.FLAKY: True},
         Verdict.FLAKY,
@@ -253,13 +258,18 @@ CELL_RULES: tuple[tuple[Mapping[CellFact, bool], Verdict], ...] = (
 )
 """Facts that a cell must have, or must not have, and its verdict then; the first rule that matches counts.
 
-An undeclared violation outranks `inconclusive`. `inconclusive` outranks an informational difference, and also a declared
+An undeclared violation outranks `inconclusive`, unless repeating it left open whether the target is at fault. `inconclusive` outranks an informational difference, and also a declared
 violation, because something else may be wrong as well.
 """
 
 
 def cell_verdict(
-    verdicts: Collection[Verdict], *, applicable: bool, known_violation: bool, flaky: bool = False
+    verdicts: Collection[Verdict],
+    *,
+    applicable: bool,
+    known_violation: bool,
+    flaky: bool = False,
+    unproven: bool = False,
 ) -> Verdict:
     """Fold the verdicts of a cell's judged examples into the cell's own.
 
@@ -268,6 +278,7 @@ def cell_verdict(
         applicable: False if the target never claimed what the clause is about.
         known_violation: whether the registry declares the violation.
         flaky: whether every violation of the cell came and went when it was repeated.
+        unproven: whether the repeats of every violation left open whether the target is at fault.
 
     Returns:
         The verdict according to `CELL_RULES`.
@@ -278,6 +289,7 @@ def cell_verdict(
         CellFact.VIOLATED: Verdict.VIOLATES in verdicts,
         CellFact.DECLARED: known_violation,
         CellFact.FLAKY: flaky,
+        CellFact.UNPROVEN: unproven,
         CellFact.INCONCLUSIVE: Verdict.INCONCLUSIVE in verdicts,
         CellFact.INFORMATIONAL: Verdict.INFORMATIONAL in verdicts,
     }
@@ -312,17 +324,24 @@ def transition_kind(before: Verdict, after: Verdict) -> TransitionKind:
     return next(kind for was, is_now, kind in TRANSITION_RULES if before in was and after in is_now)
 
 
-def failure_verdict(verdict: Verdict, *, known_violation: bool, flaky: bool) -> Verdict:
+def failure_verdict(
+    verdict: Verdict, *, known_violation: bool, flaky: bool, unproven: bool = False
+) -> Verdict:
     """Return the verdict of a cell in which one failure was the only finding.
 
     Args:
         verdict: that of the failure's examples: they violate the clause, or are informational.
         known_violation: whether the registry declares the cell as violated.
         flaky: whether the cell's violations came and went.
+        unproven: whether their repeats left open whether the target is at fault.
     """
     violates = verdict is Verdict.VIOLATES
     return cell_verdict(
-        {verdict}, applicable=True, known_violation=known_violation and violates, flaky=flaky
+        {verdict},
+        applicable=True,
+        known_violation=known_violation and violates,
+        flaky=flaky,
+        unproven=unproven,
     )
 
 
@@ -357,6 +376,7 @@ class PlannedCell:
         reason: why it does not apply; if it applies, what it is judged without, if anything.
         known_violation: the registry's reason for a declared violation; empty if none is declared.
         flaky: how often its failures recurred, if all of them are flaky; else None.
+        unproven: why none of its violations counts, although they were seen; empty if they count.
     """
 
     clause: str
@@ -366,3 +386,4 @@ class PlannedCell:
     reason: str = ""
     known_violation: str = ""
     flaky: FlakeRate | None = None
+    unproven: str = ""

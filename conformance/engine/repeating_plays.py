@@ -1,15 +1,26 @@
-"""Repeats a failing play, to distinguish deterministic from intermittent failures of a client."""
+"""Repeats a failing play alone, to distinguish deterministic from intermittent failures of a client.
+
+Nothing else of the run is played meanwhile. A control before each repeat and after the last one shows whether the machine is
+fast enough at that moment; if it is not, or the broker of an operation answers too slowly, the repeats prove nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+from conformance.assertions.slow_answers import slow_answers
 from conformance.engine.repeating import FailingExample, run_again
+from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.trial import Trial
 from reference_model.clients.script import Script
 from reports.run.repeats import Repeats, Tally
 
-REPEATS = 3
-"""Repeats of a failure; they run at the same time, and each may take as long as its script allows."""
+FEW_REPEATS = 2
+"""Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
+MANY_REPEATS = 3
+"""Repeats if one of them passes."""
 
 
 def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
@@ -19,14 +30,16 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
         trial: the operation that was judged.
         example: its failure.
     """
-    failed, plays = 0, trial.trials.repeated(trial.chosen)
-    for play in plays:
-        with trial.playing(play):
-            try:
-                run_again(trial, example)
-            except AssertionError:
-                failed += 1
-    return Repeats(used=Tally(failed, len(plays)), fresh=None, loaded=None)
+    latest: list[Play] = []
+
+    def again() -> Play:
+        latest[:] = [trial.trials.again(trial.chosen)]
+        return latest[0]
+
+    def too_slow() -> str:
+        return trial.trials.too_slow() or "".join(slow_answers(each.recording) for each in latest)
+
+    return _repeats(trial, example, again, too_slow)
 
 
 def repeat_play(client: ClientUnderTest, example: FailingExample) -> Repeats | None:
@@ -42,11 +55,31 @@ def repeat_play(client: ClientUnderTest, example: FailingExample) -> Repeats | N
     script = next((each for each in example.values.values() if isinstance(each, Script)), None)
     if script is None:
         return None
-    failed = 0
-    for play in client.plays.repeated(script, REPEATS):
-        with client.playing(play):
+    return _repeats(client, example, partial(client.plays.again, script), client.too_slow)
+
+
+def _repeats(
+    judged: ClientUnderTest | Trial,
+    example: FailingExample,
+    again: Callable[[], Play],
+    too_slow: Callable[[], str],
+) -> Repeats:
+    """Repeat a failure, as long as the control is fast enough.
+
+    Args:
+        judged: what was judged.
+        example: its failure.
+        again: plays the same again.
+        too_slow: plays the control; returns why it is too slow, or "".
+    """
+    failed = repeats = 0
+    while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
+        if why := too_slow():
+            return Repeats(used=Tally(failed, repeats), too_slow=why)
+        with judged.playing(again()):
             try:
-                run_again(client, example)
+                run_again(judged, example)
             except AssertionError:
                 failed += 1
-    return Repeats(used=Tally(failed, REPEATS), fresh=None, loaded=None)
+        repeats += 1
+    return Repeats(used=Tally(failed, repeats), too_slow=too_slow() if failed else "")

@@ -104,6 +104,7 @@ def _cell(planned: Mapping[str, Any], run_id: str, groups: Groups) -> GridCell:
             applicable=planned["applicable"],
             known_violation=bool(planned["known_violation"]),
             flaky=planned.get("flaky") is not None,
+            unproven=bool(planned.get("unproven")),
         ),
         applicable=planned["applicable"],
         reason=planned["reason"],
@@ -176,6 +177,8 @@ def _run(folder: Path, header: Header) -> GridRun:
         system=host["system"],
         machine=host["machine"],
         cpus=host["cpus"],
+        load_at_start=host.get("load_at_start"),
+        highest_load=host.get("highest_load"),
         whole=header.get("whole") is not False,
         corrects=header.get("corrects"),
     )

@@ -86,6 +86,7 @@ class GridCell:
             failure.verdict,
             known_violation=bool(self.known_violation),
             flaky=self.verdict is Verdict.FLAKY,
+            unproven=self.verdict is Verdict.INCONCLUSIVE,
         )
 
 
@@ -166,6 +167,8 @@ class GridRun:
     Attributes:
         whole: whether it planned everything in its tier.
         corrects: id of the earlier run that it replaces; None if it replaces none.
+        load_at_start: processes that wanted to run when it began; None if it was not recorded.
+        highest_load: the most of them that was seen.
     """
 
     run_id: str
@@ -188,6 +191,8 @@ class GridRun:
     cpus: int
     whole: bool = True
     corrects: str | None = None
+    load_at_start: float | None = None
+    highest_load: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from reports.records import (
     failure_verdict,
 )
 from reports.run.failures import Failure, write_failure
-from reports.run.repeats import FailureClass, Repeats, rate_of
+from reports.run.repeats import Repeats, settled
 from reports.run.run_writer import RunWriter
 from wire.api_keys import API_VERSIONS_KEY
 from wire.exchange import Exchange, Step
@@ -69,14 +69,20 @@ class Cell:
             applicable=self.planned.applicable,
             known_violation=bool(self.planned.known_violation),
             flaky=self.planned.flaky is not None,
+            unproven=bool(self.planned.unproven),
         )
 
     @property
     def reason(self) -> str:
         """Why it is not judged, or what it is judged without; empty if neither applies."""
-        if self.problems and self.verdict is Verdict.INCONCLUSIVE:
-            return "; ".join(self.problems)
+        if self.verdict is Verdict.INCONCLUSIVE:
+            return "; ".join(self.doubts) or self.planned.reason
         return self.planned.reason
+
+    @property
+    def doubts(self) -> list[str]:
+        """Why it is inconclusive, or would be if nothing else were wrong."""
+        return [*self.problems, *([self.planned.unproven] if self.planned.unproven else [])]
 
     def verdict_of(self, failure: Failure) -> Verdict:
         """Return the verdict that the cell would have with this failure alone."""
@@ -84,6 +90,7 @@ class Cell:
             Verdict(failure.verdict),
             known_violation=bool(self.planned.known_violation),
             flaky=self.planned.flaky is not None,
+            unproven=bool(self.planned.unproven),
         )
 
     @property
@@ -218,7 +225,7 @@ class RunRecorder:
         """Each reason why a property could not be judged, with the cells that it leaves open."""
         affected: dict[str, list[CellKey]] = {}
         for key, cell in self.cells.items():
-            for problem in cell.problems:
+            for problem in cell.doubts:
                 affected.setdefault(problem, []).append(key)
         return affected
 
@@ -293,15 +300,12 @@ class RunRecorder:
         )
 
     def repeated(self, key: CellKey, signature: str, repeats: Repeats) -> None:
-        """Record how often a failure recurred; a cell whose violations are all flaky is flaky itself."""
+        """Record how often a failure recurred, and what follows for its cell."""
         cell = self.cells[key]
-        failures = cell.failures
-        failures[signature] = dataclasses.replace(failures[signature], repeats=repeats)
-        known = [failure.repeats for failure in failures.values() if failure.repeats is not None]
-        flaky = [each for each in known if each.failure_class is FailureClass.FLAKY]
-        rate = rate_of([t for each in flaky for t in each.alone])
-        all_flaky = len(flaky) == len(cell.violations)
-        cell.planned = dataclasses.replace(cell.planned, flaky=rate if all_flaky else None)
+        cell.failures[signature] = dataclasses.replace(cell.failures[signature], repeats=repeats)
+        cell.planned = dataclasses.replace(
+            cell.planned, **settled([(each.first_line, each.repeats) for each in cell.violations])
+        )
 
     def stop(self) -> None:
         """Record that the run was interrupted: a declared violation that was not seen may still be there."""
@@ -324,7 +328,7 @@ class RunRecorder:
             if kept is None or _replaces(example, kept):
                 cell.failures[example.failure.signature] = example.failure
             # The new failure has not been repeated yet, so the cell is no longer known to be flaky.
-            cell.planned = dataclasses.replace(cell.planned, flaky=None)
+            cell.planned = dataclasses.replace(cell.planned, flaky=None, unproven="")
         exchanges = example.exchanges
         latency_us = _first_latency_us(exchanges)
         facts = self.targets.get(example.key.target)

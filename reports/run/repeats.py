@@ -1,7 +1,8 @@
 """What repeating a failure alone shows: whether it always recurs and, if not, how often.
 
-Nothing is excused here. Every class but `FLAKY` leaves a cell violated, and a flaky cell fails the run as well. The
-class says where to look for the cause: the target's bytes, its state, the machine, or chance.
+The class says where to look for the cause: the target's bytes, its state, the machine, or chance. A failure counts as
+a violation in every class, with two exceptions, which leave open whether the target is at fault (`Repeats.leaves_open`):
+it recurred in no repeat at all, or a control shows that the machine or the broker was too slow to judge by.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import enum
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypedDict
 
 from reports.records import FlakeRate
 
@@ -25,6 +26,7 @@ class FailureClass(enum.StrEnum):
     ORDER = "order"
     LOAD = "load"
     ENVIRONMENT = "environment"
+    TOO_SLOW = "too slow"
     FLAKY = "flaky"
 
 
@@ -33,6 +35,7 @@ MEANINGS = {
     FailureClass.ORDER: "fails on the broker that was judged, but not on a fresh one",
     FailureClass.LOAD: "does not fail alone, but fails together with parallel requests",
     FailureClass.ENVIRONMENT: "could not be repeated: the target or the connection to it failed",
+    FailureClass.TOO_SLOW: "says nothing about the target: what it depends on was too slow",
     FailureClass.FLAKY: "fails only sometimes",
 }
 
@@ -92,18 +95,22 @@ class Repeats:
         fresh: on a broker started for the repeats, alone; None if the suite did not start the target.
         loaded: on the judged broker, with other requests in parallel; None if not tried.
         trouble: what prevented the repeats; empty if nothing did.
+        too_slow: what a control showed to be too slow next to a repeat; empty if it was fast enough.
     """
 
     used: Tally
     fresh: Tally | None = None
     loaded: Tally | None = None
     trouble: str = ""
+    too_slow: str = ""
 
     @property
     def failure_class(self) -> FailureClass:
         """The class that the repeats imply; the surest evidence is checked first."""
         if self.trouble:
             return FailureClass.ENVIRONMENT
+        if self.too_slow:
+            return FailureClass.TOO_SLOW
         if self.used.always:
             if self.fresh is None or self.fresh.always:
                 return FailureClass.DETERMINISTIC
@@ -113,6 +120,15 @@ class Repeats:
         if calm and self.loaded is not None and self.loaded.failed:
             return FailureClass.LOAD
         return FailureClass.FLAKY
+
+    @property
+    def leaves_open(self) -> str:
+        """Why the failure is no evidence against the target; empty if it is."""
+        if self.failure_class is FailureClass.TOO_SLOW:
+            return self.too_slow
+        if self.failure_class is FailureClass.FLAKY and not self.rate.failed:
+            return f"it recurred in none of {self.rate.repeats} repeats"
+        return ""
 
     @property
     def rate(self) -> FlakeRate:
@@ -132,7 +148,35 @@ class Repeats:
         if kind is FailureClass.FLAKY:
             rate = self.rate
             text += f"; rate {rate.rate:.2f}, 95 % interval {rate.low:.2f} to {rate.high:.2f}"
-        return f"{text}; {self.trouble}" if self.trouble else text
+        return "; ".join(part for part in (text, self.trouble, self.too_slow) if part)
+
+
+class Settled(TypedDict):
+    """What the repeats of all violations of a cell say about it; see `PlannedCell`."""
+
+    flaky: FlakeRate | None
+    unproven: str
+
+
+def settled(violations: Collection[tuple[str, Repeats | None]]) -> Settled:
+    """Return what follows for a cell from the repeats of its violations.
+
+    If all its violations are flaky, so is the cell. If the repeats of each leave open whether the target is at fault,
+    nothing is proven; one violation that was not repeated counts.
+
+    Args:
+        violations: the first line of each, and its repeats; None if it was not repeated.
+    """
+    known = [(line, repeats) for line, repeats in violations if repeats is not None]
+    flaky = [each for _, each in known if each.failure_class is FailureClass.FLAKY]
+    doubts = {f"{line}: {each.leaves_open}": None for line, each in known if each.leaves_open}
+    if len(known) < len(violations):
+        return Settled(flaky=None, unproven="")
+    if all(each.leaves_open for _, each in known):
+        return Settled(flaky=None, unproven="; ".join(doubts))
+    is_flaky = all(each in flaky or each.leaves_open for _, each in known)
+    rate = rate_of([tally for each in flaky for tally in each.alone])
+    return Settled(flaky=rate if is_flaky else None, unproven="")
 
 
 def repeat_facts(repeats: Repeats) -> Mapping[str, Any]:

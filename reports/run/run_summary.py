@@ -43,7 +43,8 @@ def summary_markdown(recorder: RunRecorder) -> str:
         *(markdown_text(sentence) for sentence in vacuous_clients(recorder).values()),
         *_reason_lines(recorder),
     ]
-    return "\n".join([*lines, *([""] if reasons else []), *reasons]) + "\n"
+    load = f"Load of the machine: {recorder.writer.load_words}."
+    return "\n".join([*lines, *([""] if reasons else []), *reasons, "", load]) + "\n"
 
 
 def _reason_lines(recorder: RunRecorder) -> Iterator[str]:

@@ -34,6 +34,7 @@ def run_verdicts(folder: Path, header: Header) -> Mapping[CellKey, Verdict]:
             applicable=cell["applicable"],
             known_violation=bool(cell["known_violation"]),
             flaky=cell.get("flaky") is not None,
+            unproven=bool(cell.get("unproven")),
         )
         for cell in header["planned_cells"]
         for key in [CellKey(cell["clause"], cell["target"], cell["listener"])]

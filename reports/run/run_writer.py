@@ -136,6 +136,11 @@ def clause_facts(clause: Clause, *, role: str) -> Row:
     }
 
 
+def load() -> float:
+    """Return how many processes of the machine wanted to run during the last minute, on average."""
+    return round(os.getloadavg()[0], 1)
+
+
 class RunWriter:
     """One run folder while it is written.
 
@@ -193,11 +198,27 @@ class RunWriter:
                 "system": platform.system(),
                 "machine": platform.machine(),
                 "cpus": os.cpu_count() or 1,
+                "load_at_start": load(),
+                "highest_load": load(),
             },
             "targets": [],
             "clauses": [],
             "planned_cells": [],
         }
+
+    @property
+    def load_words(self) -> str:
+        """How busy the machine was during the run, in words."""
+        host = self.header["host"]
+        return (
+            f"{host['load_at_start']:.1f} at the start, {host['highest_load']:.1f} at most, "
+            f"on {host['cpus']} cores"
+        )
+
+    def note_load(self, now: float) -> None:
+        """Take a load of the machine into account that was seen during the run."""
+        host = self.header["host"]
+        host["highest_load"] = max(now, host["highest_load"])
 
     def attempt(self, write: Callable[[], object]) -> None:
         """Write something to the folder, unless that has failed before; a failure is noted in `fault`.

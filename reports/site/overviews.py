@@ -23,7 +23,8 @@ _MEANINGS = {
         "Never fails a run."
     ),
     Verdict.FLAKY: "The violation does not appear every time it is repeated.",
-    Verdict.INCONCLUSIVE: "The clause could not be judged: the suite failed, or the target took too long to respond.",
+    Verdict.INCONCLUSIVE: "The clause could not be judged: the suite failed, the target took too long to respond, "
+    "a failure recurred in no repeat, or the machine was too busy.",
     Verdict.NOT_APPLICABLE: "The clause is about something that the target does not offer.",
     Verdict.NOT_RUN: "The clause was planned, or would be planned now, but was not judged.",
 }

@@ -16,6 +16,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     DateType,
+    DoubleType,
     IntegerType,
     LongType,
     ShortType,
@@ -154,6 +155,7 @@ def facts_of(ingested: Ingested) -> Facts:
     return Facts(**{name: as_table(frame, FACTS[name]) for name, frame in frames.items()})
 
 
+_OF_HOST = ("system", "machine", "cpus", "load_at_start", "highest_load")
 RUNS = StructType(
     [
         *_texts("run_id", "batch", "folder", "run_json_sha256"),
@@ -170,6 +172,8 @@ RUNS = StructType(
         *_texts("suite_version", "suite_commit", "catalogue_sha256", "python", "hypothesis"),
         *_texts("system", "machine"),
         StructField("cpus", IntegerType()),
+        StructField("load_at_start", DoubleType()),
+        StructField("highest_load", DoubleType()),
     ]
 )
 
@@ -197,7 +201,7 @@ def describe_runs(headers: DataFrame, batch: str) -> DataFrame:
         F.col("header.suite.version").alias("suite_version"),
         F.col("header.suite.commit").alias("suite_commit"),
         *(f"header.suite.{name}" for name in ("catalogue_sha256", "python", "hypothesis")),
-        *(f"header.host.{name}" for name in ("system", "machine", "cpus")),
+        *(f"header.host.{name}" for name in _OF_HOST),
     )
     return as_table(described, RUNS)
 

@@ -83,8 +83,8 @@ def planned_cells(headers: DataFrame) -> DataFrame:
 
     Returns:
         One row per run and planned cell: `folder`, `run_id`, `started_at` (timestamp), `clause`,
-        `target`, `listener`, `applicable`, `reason`, `known_violation`, and `flaky` (null, or how often
-        failures occurred again).
+        `target`, `listener`, `applicable`, `reason`, `known_violation`, `flaky` (null, or how often
+        failures occurred again), and `unproven` (null or empty, or why no violation counts).
     """
     return headers.select(
         "folder",

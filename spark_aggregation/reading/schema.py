@@ -77,7 +77,11 @@ HEADER = _optional(
             code_sha256=StringType(),
         ),
         tier=StringType(),
-        host=_struct(system=StringType(), machine=StringType(), cpus=IntegerType()),
+        host=_optional(
+            _struct(system=StringType(), machine=StringType(), cpus=IntegerType()),
+            load_at_start=DoubleType(),
+            highest_load=DoubleType(),
+        ),
         targets=ArrayType(
             _optional(
                 _struct(
@@ -119,6 +123,7 @@ HEADER = _optional(
                     low=DoubleType(),
                     high=DoubleType(),
                 ),
+                unproven=StringType(),
             )
         ),
     ),

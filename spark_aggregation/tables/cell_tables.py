@@ -98,6 +98,7 @@ def _cell_verdict() -> Column:
         CellFact.VIOLATED: F.col("violates") > 0,
         CellFact.DECLARED: F.col("known_violation") != "",
         CellFact.FLAKY: F.col("flaky").isNotNull(),
+        CellFact.UNPROVEN: F.coalesce("unproven", F.lit("")) != "",
         CellFact.INCONCLUSIVE: F.col("inconclusive") > 0,
         CellFact.INFORMATIONAL: F.col("informational") > 0,
     }

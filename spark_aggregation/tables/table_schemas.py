@@ -131,7 +131,13 @@ TABLES: Mapping[str, StructType] = {
             "machine": _TEXT,
             "cpus": _NUMBER,
         },
-        {"corrects": _TEXT, "seed": _COUNT, "suite_commit": _TEXT},
+        {
+            "corrects": _TEXT,
+            "seed": _COUNT,
+            "suite_commit": _TEXT,
+            "load_at_start": _RATIO,
+            "highest_load": _RATIO,
+        },
     ),
     "transitions": _schema(
         {**_CELL, "at": _INSTANT, "run_id": _TEXT, "to_verdict": _TEXT, "kind": _TEXT},

@@ -95,4 +95,5 @@ def test_summary_is_markdown(healthy_run: SuiteRun) -> None:
     assert lines[0] == f"# Run {healthy_run.folder.name}"
     assert lines[2] == "| clause | level | reference |"
     assert "| KIP-35.keys-unique | MUST | ✓ conforms |" in lines
-    assert len(lines) == 4 + len(healthy_run.verdicts())
+    assert len(lines) == 6 + len(healthy_run.verdicts())
+    assert lines[-1].startswith("Load of the machine: ")

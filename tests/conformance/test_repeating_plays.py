@@ -1,26 +1,35 @@
-"""Failing plays are played again, to distinguish a client that always fails from one that fails sometimes."""
+"""Failing plays are played again alone, next to a control, to distinguish a client's fault from chance and from a slow machine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from conformance.engine.repeating import FailingExample
-from conformance.engine.repeating_plays import REPEATS, repeat_play
+from conformance.engine.repeating_plays import FEW_REPEATS, MANY_REPEATS, repeat_play, repeat_trial
+from fixtures.registry.clients import select_clients
 from fixtures.registry.model_clients import model_client
+from fixtures.registry.targets import select_targets
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.in_memory_client import play_in_memory
 from fixtures.under_test.plays import Plays
+from fixtures.under_test.trial import ChosenTrial, Trial
 from reference_model.clients.script import Answer, Script, one_node
-from reports.run.repeats import Tally
+from reports.run.repeats import FailureClass, Repeats, Tally
+from tests.conformance.client_plays import FakePlay
+from tests.conformance.test_slow_answers import SLOW, recording_of
 
 SCRIPT = one_node(Answer(error_code=42))
 FAULT = "invalid-request-is-asked-again-without-end"
+BUSY = "the machine is too busy"
 
 
-def client_with(*faults: str) -> ClientUnderTest:
+def client_with(*faults: str, control: Callable[[], str] = str) -> ClientUnderTest:
     """Return a client whose plays have these faults, one after the other; empty for none."""
     left = iter(faults)
 
@@ -29,7 +38,7 @@ def client_with(*faults: str) -> ClientUnderTest:
         done.set_result(play_in_memory(script, next(left)))
         return done
 
-    return ClientUnderTest(model_client(), Plays(submit), artefacts={})
+    return ClientUnderTest(model_client(), Plays(submit), artefacts={}, too_slow=control)
 
 
 def body(client: ClientUnderTest, script: Script) -> None:
@@ -38,20 +47,92 @@ def body(client: ClientUnderTest, script: Script) -> None:
     assert len(requests) == 1, f"{len(requests)} requests"
 
 
-@pytest.mark.parametrize(
-    ("faults", "failed"),
-    [((FAULT,) * REPEATS, REPEATS), (("", FAULT, ""), 1), (("",) * REPEATS, 0)],
-)
-def test_repeats_are_counted(faults: tuple[str, ...], failed: int) -> None:
-    """Each repeat is a new play of the same script, judged by the same property."""
-    client = client_with(*faults)
+def repeats_of(client: ClientUnderTest) -> Repeats:
+    """Return the repeats of a failure of a client."""
     example = FailingExample(body, {"client": client, "script": SCRIPT})
     repeats = repeat_play(client, example)
     assert repeats is not None
-    assert repeats.used == Tally(failed, REPEATS)
+    return repeats
+
+
+@pytest.mark.parametrize(
+    ("faults", "tally"),
+    [
+        ((FAULT, FAULT), Tally(2, FEW_REPEATS)),
+        ((FAULT, "", FAULT), Tally(2, MANY_REPEATS)),
+        (("", FAULT, ""), Tally(1, MANY_REPEATS)),
+        (("", "", ""), Tally(0, MANY_REPEATS)),
+    ],
+)
+def test_repeats_are_counted(faults: tuple[str, ...], tally: Tally) -> None:
+    """Each repeat is a new play of the same script, judged by the same property; fewer are enough if all fail."""
+    assert repeats_of(client_with(*faults)).used == tally
 
 
 def test_example_without_a_script_is_not_repeated() -> None:
     """There is nothing to play."""
     client = client_with()
     assert repeat_play(client, FailingExample(body, {"client": client})) is None
+
+
+def test_failure_that_recurs_with_a_fast_control_counts() -> None:
+    """The control is played before each repeat and after the last one."""
+    said = iter([""] * (FEW_REPEATS + 1))
+    repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
+    assert not list(said)
+    assert repeats.failure_class is FailureClass.DETERMINISTIC
+    assert not repeats.leaves_open
+
+
+@pytest.mark.parametrize("slow", range(FEW_REPEATS + 1))
+def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> None:
+    """A machine that is too slow before, between or after the repeats may be to blame for each failure."""
+    said = iter([""] * slow + [BUSY])
+    repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
+    assert repeats.failure_class is FailureClass.TOO_SLOW
+    assert repeats.leaves_open == BUSY
+    assert repeats.used == Tally(slow, slow)
+
+
+def test_failure_that_never_recurs_needs_no_last_control() -> None:
+    """It proves nothing, however fast the machine is."""
+    said = iter([""] * MANY_REPEATS)
+    repeats = repeats_of(client_with("", "", "", control=lambda: next(said)))
+    assert repeats.leaves_open == "it recurred in none of 3 repeats"
+
+
+class FakeTrials:
+    """The trials with one broker, which end as a test says."""
+
+    def __init__(self, play: Any) -> None:
+        self.play = play
+        self.broker = SimpleNamespace(how_it_ended=lambda: None)
+
+    def again(self, _: ChosenTrial) -> Any:
+        """Return the same play each time."""
+        return self.play
+
+    def too_slow(self) -> str:
+        """The machine is fast enough."""
+        return ""
+
+
+def hangs(trial: Trial) -> None:
+    """Fail, as an operation that hangs."""
+    trial.play()
+    raise AssertionError("the operation neither succeeds nor fails: it hangs")
+
+
+@pytest.mark.parametrize(
+    ("took_ms", "expected"),
+    [(5, FailureClass.DETERMINISTIC), (SLOW, FailureClass.TOO_SLOW)],
+)
+def test_slow_broker_is_no_hang_of_a_client(took_ms: int, expected: FailureClass) -> None:
+    """The recording of a repeat shows how long the broker took for its answers."""
+    (release,) = select_targets(["apache-kafka-2.8.2"])
+    (client,) = select_clients(["aiokafka-0.14.0"])
+    trials: Any = FakeTrials(FakePlay(recording=recording_of(took_ms)))
+    trial = Trial(ChosenTrial(release, client, "produce"), trials)
+    repeats = repeat_trial(trial, FailingExample(hangs, {"trial": trial}))
+    assert repeats.failure_class is expected
+    assert bool(repeats.leaves_open) is (expected is FailureClass.TOO_SLOW)

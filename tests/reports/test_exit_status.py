@@ -8,6 +8,7 @@ import pytest
 
 from reports.records import Verdict
 from reports.run.exit_status import exit_status_of
+from reports.run.repeats import Repeats, Tally
 from tests.reports.recorders import example_of, key_of, recorder_for
 
 OTHER = "KIP-511.names-accepted"
@@ -70,6 +71,17 @@ def test_violated_must_is_said_whatever_could_not_be_judged(tmp_path: Path) -> N
     recorder.judged(example_of(DOUBT, key_of(OTHER)))
     assert exit_status_of(recorder, pytest_status=1, strict=False) == 1
     assert recorder.cells[key_of(OTHER)].verdict is DOUBT
+
+
+@pytest.mark.parametrize("failed", [0, 1, 3])
+def test_violation_that_never_recurs_is_no_violated_must(failed: int, tmp_path: Path) -> None:
+    """It ends a run as anything that could not be judged; one that recurs at all fails it."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    example = example_of(VIOLATES, message="seen")
+    recorder.judged(example)
+    assert example.failure is not None
+    recorder.repeated(key_of(), example.failure.signature, Repeats(used=Tally(failed, 3)))
+    assert exit_status_of(recorder, pytest_status=1, strict=True) == (1 if failed else 10)
 
 
 def test_failure_that_no_cell_explains_stays_one(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def test_plan_is_on_disk_before_the_first_example(tmp_path: Path) -> None:
         "reason": "",
         "known_violation": "",
         "flaky": None,
+        "unproven": "",
     }
 
 
@@ -204,6 +205,28 @@ def test_a_judged_cell_applies(tmp_path: Path) -> None:
     assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
     recorder.not_applicable(key_of(), "it has no cluster id")
     assert (cell.verdict, cell.reason) == (Verdict.CONFORMS, "")
+
+
+@pytest.mark.parametrize(
+    "repeats", [Repeats(used=Tally(0, 3)), Repeats(used=Tally(3, 3), too_slow="it is too busy")]
+)
+def test_violation_that_proves_nothing_is_inconclusive(tmp_path: Path, repeats: Repeats) -> None:
+    """The cell names the failure and why it does not count, in the header and for the terminal; a new failure counts."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"})
+    failed = example_of(Verdict.VIOLATES, message="seen once")
+    recorder.judged(failed)
+    assert failed.failure is not None
+    recorder.repeated(key_of(), failed.failure.signature, repeats)
+    cell = recorder.cells[key_of()]
+    assert cell.verdict is Verdict.INCONCLUSIVE
+    assert cell.verdict_of(cell.violations[0]) is Verdict.INCONCLUSIVE
+    assert cell.reason.startswith("seen once: it ")
+    assert recorder.problems == {cell.reason: [key_of()]}
+    recorder.finish(10)
+    planned = recorder.writer.header["planned_cells"][0]
+    assert planned["reason"] == planned["unproven"] == cell.reason
+    recorder.judged(example_of(Verdict.VIOLATES, message="seen again"))
+    assert (cell.verdict, cell.reason) == (Verdict.VIOLATES, "")
 
 
 @pytest.mark.parametrize("first", ["flaky", "deterministic"])

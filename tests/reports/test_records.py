@@ -47,6 +47,33 @@ def test_only_an_undeclared_violation_is_flaky(
     assert verdict is expected
 
 
+@pytest.mark.parametrize("flaky", [True, False])
+@pytest.mark.parametrize(
+    ("verdicts", "known_violation", "expected"),
+    [
+        pytest.param({VIOLATES, CONFORMS}, False, DOUBT, id="violates"),
+        pytest.param({VIOLATES}, True, Verdict.KNOWN_VIOLATION, id="declared"),
+        pytest.param({CONFORMS}, False, CONFORMS, id="conforms"),
+    ],
+)
+def test_violation_that_repeats_leave_open_is_inconclusive(
+    verdicts: set[Verdict], known_violation: bool, expected: Verdict, flaky: bool
+) -> None:
+    """It is never counted as violated, and never as kept."""
+    verdict = cell_verdict(
+        verdicts, applicable=True, known_violation=known_violation, flaky=flaky, unproven=True
+    )
+    assert verdict is expected
+
+
+def test_failure_of_an_unproven_cell_is_inconclusive() -> None:
+    """The page of a failure says the same as its cell."""
+    verdict = failure_verdict(VIOLATES, known_violation=False, flaky=False, unproven=True)
+    assert verdict is DOUBT
+    note = failure_verdict(NOTE, known_violation=False, flaky=False, unproven=True)
+    assert note is NOTE
+
+
 @pytest.mark.parametrize(
     ("verdict", "known_violation", "flaky", "expected"),
     [

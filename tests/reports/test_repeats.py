@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from reports.run.repeats import FailureClass, Repeats, Tally, rate_of, repeat_facts, wilson_interval
+from reports.run.repeats import (
+    FailureClass,
+    Repeats,
+    Tally,
+    rate_of,
+    repeat_facts,
+    settled,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +51,8 @@ ALL, NONE, SOME = Tally(10, 10), Tally(0, 40), Tally(12, 40)
         (Repeats(used=NONE, fresh=NONE, loaded=NONE), FailureClass.FLAKY),
         (Repeats(used=NONE, fresh=SOME), FailureClass.FLAKY),
         (Repeats(used=ALL, trouble="gone"), FailureClass.ENVIRONMENT),
+        (Repeats(used=ALL, too_slow="busy"), FailureClass.TOO_SLOW),
+        (Repeats(used=NONE, too_slow="busy"), FailureClass.TOO_SLOW),
     ],
     ids=str,
 )
@@ -57,3 +67,49 @@ def test_rate_is_of_both_brokers() -> None:
     """The rate counts only repeats, on the used broker and on the fresh one."""
     rate = Repeats(used=SOME, fresh=SOME, loaded=ALL).rate
     assert (rate.failed, rate.repeats, rate.rate) == (24, 80, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("repeats", "expected"),
+    [
+        (Repeats(used=NONE), "it recurred in none of 40 repeats"),
+        (Repeats(used=NONE, fresh=NONE, loaded=NONE), "it recurred in none of 80 repeats"),
+        (Repeats(used=NONE, fresh=NONE, loaded=SOME), ""),
+        (Repeats(used=ALL, too_slow="busy"), "busy"),
+        (Repeats(used=SOME), ""),
+        (Repeats(used=ALL), ""),
+        (Repeats(used=NONE, trouble="gone"), ""),
+    ],
+    ids=str,
+)
+def test_only_two_classes_leave_open_who_is_at_fault(repeats: Repeats, expected: str) -> None:
+    """A failure that recurs at all counts, unless a control was too slow."""
+    assert repeats.leaves_open == expected
+
+
+GONE, AGAIN, BUSY = (
+    ("gone", Repeats(used=NONE)),
+    ("again", Repeats(used=SOME)),
+    ("busy", Repeats(used=ALL, too_slow="too busy")),
+)
+UNPROVEN = "gone: it recurred in none of 40 repeats; busy: too busy"
+
+
+@pytest.mark.parametrize(
+    ("violations", "is_flaky", "unproven"),
+    [
+        ([GONE, BUSY], False, UNPROVEN),
+        ([AGAIN], True, ""),
+        ([GONE, AGAIN], True, ""),
+        ([BUSY, AGAIN], True, ""),
+        ([GONE, ("always", Repeats(used=ALL))], False, ""),
+        ([GONE, ("not repeated", None)], False, ""),
+        ([AGAIN, ("not repeated", None)], False, ""),
+    ],
+)
+def test_one_violation_that_counts_settles_a_cell(
+    violations: list[tuple[str, Repeats | None]], is_flaky: bool, unproven: str
+) -> None:
+    """Only if each violation of a cell leaves open who is at fault, nothing is proven."""
+    found = settled(violations)
+    assert (found["flaky"] is not None, found["unproven"]) == (is_flaky, unproven)

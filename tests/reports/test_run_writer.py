@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from reports.records import ANSWER_FIELDS
 from reports.run import run_writer
 from reports.run.run_writer import PartWriter, new_run_id
+from tests.reports.recorders import key_of, recorder_for
 
 
 def test_full_batches_go_to_disk_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,3 +44,15 @@ def test_run_ids_sort_by_time_and_do_not_meet() -> None:
     ids = {new_run_id(now) for _ in range(100)}
     assert len(ids) == 100
     assert all(id_.startswith("20261121T143005Z-") for id_ in ids)
+
+
+def test_load_of_the_machine_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The header has the load at the start and the highest that was seen since."""
+    monkeypatch.setattr(run_writer, "load", lambda: 1.4)
+    writer = (recorder := recorder_for(tmp_path, {key_of(): "MUST"})).writer
+    for now in (0.5, 20.3, 7.0):
+        writer.note_load(now)
+    assert writer.load_words.startswith("1.4 at the start, 20.3 at most, on ")
+    recorder.finish(0)
+    host = json.loads((writer.folder / "run.json").read_text())["host"]
+    assert (host["load_at_start"], host["highest_load"]) == (1.4, 20.3)

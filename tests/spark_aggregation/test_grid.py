@@ -42,20 +42,25 @@ def _subsets() -> Iterator[tuple[Verdict, ...]]:
 
 
 def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> None:
-    """Both rules agree on every set of example verdicts, whether applicable, declared or flaky; shrinking is ignored."""
+    """Both rules agree on every set of example verdicts, whether applicable, declared, flaky or unproven; shrinking is ignored."""
     cases = {
         f"C.{number}": case
-        for number, case in enumerate(
-            product(_subsets(), (True, False), (True, False), (True, False))
-        )
+        for number, case in enumerate(product(_subsets(), *((True, False),) * 4))
     }
     planned = spark.createDataFrame(
         [
-            (name, applicable, "declared" if known else "", (3, 10) if flaky else None)
-            for name, (_, applicable, known, flaky) in cases.items()
+            (
+                name,
+                applicable,
+                "declared" if known else "",
+                (3, 10) if flaky else None,
+                # Older runs lack the field.
+                "too busy" if unproven else (None if applicable else ""),
+            )
+            for name, (_, applicable, known, flaky, unproven) in cases.items()
         ],
         "clause string, applicable boolean, known_violation string, "
-        "flaky struct<failed: int, repeats: int>",
+        "flaky struct<failed: int, repeats: int>, unproven string",
     ).selectExpr("*", *COLUMN, "current_timestamp() AS started_at", "'' AS reason")
     partials = spark.createDataFrame(
         [
@@ -69,9 +74,13 @@ def test_cell_verdict_equals_the_rule_of_the_records(spark: SparkSession) -> Non
     cells = judged_cells(planned, partials).collect()
     assert {cell.clause: cell.verdict for cell in cells} == {
         name: cell_verdict(
-            verdicts, applicable=applicable, known_violation=known, flaky=flaky
+            verdicts,
+            applicable=applicable,
+            known_violation=known,
+            flaky=flaky,
+            unproven=unproven,
         ).value
-        for name, (verdicts, applicable, known, flaky) in cases.items()
+        for name, (verdicts, applicable, known, flaky, unproven) in cases.items()
     }
     assert {
         cell.clause: tuple(cell[verdict] for verdict in EXAMPLE_VERDICTS) for cell in cells
