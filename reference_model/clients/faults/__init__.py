@@ -12,6 +12,7 @@ from reference_model.clients.faults import (
     never_asking,
     nonsense,
     protocol,
+    success,
 )
 from reference_model.clients.faults.registry import FAULTS
 from reference_model.planted import Fault, plant
@@ -28,4 +29,5 @@ __all__ = [
     "nonsense",
     "plant",
     "protocol",
+    "success",
 ]
