@@ -17,7 +17,7 @@ import time
 from typing import Any
 
 from reference_model.clients.client_errors import Aborted, Hung
-from reference_model.clients.driving import OWN_END_MS, Ask, drive
+from reference_model.clients.driving import NO_RESULT, OWN_END_MS, Ask, drive
 from reference_model.clients.faults import FAULTS, plant
 from reference_model.clients.model_client import ModelClient
 from reference_model.clients.negotiation import OPTIONS, SOFTWARE_VERSION
@@ -129,7 +129,7 @@ def main() -> None:
 
 
 def _end_by_itself(after_s: float) -> threading.Timer:
-    watchdog = threading.Timer(after_s, lambda: _finish(Ask("error", 0, "no result in time")))
+    watchdog = threading.Timer(after_s, lambda: _finish(Ask("error", 0, NO_RESULT)))
     watchdog.daemon = True
     watchdog.start()
     return watchdog

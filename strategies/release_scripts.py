@@ -23,6 +23,7 @@ from strategies.broker_scripts import (
     broker_with,
 )
 from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import FIRST_FLEXIBLE_VERSION, NEWEST_VERSION
 from wire.startup_messages import CLUSTER_APIS, SASL_APIS
 
 GET_TELEMETRY_SUBSCRIPTIONS_KEY = 71
@@ -101,6 +102,28 @@ def clusters_of_two_releases() -> st.SearchStrategy[Script]:
     """Clusters of two different releases, the older one first or second."""
     pairs = st.lists(st.sampled_from(RECORDED_RELEASES), min_size=2, max_size=2, unique=True)
     return pairs.map(lambda pair: cluster_of(*pair))
+
+
+def cluster_with_an_old_node(newest: int) -> Script:
+    """Return a script of a bootstrap server that supports ApiVersions up to a version, and of a node of today.
+
+    Args:
+        newest: the newest version of the first one.
+    """
+    return Script(
+        nodes=tuple(
+            NodeScript(connections=(ConnectionScript(newest_version=each, closes_after=2),))
+            for each in (newest, NEWEST_VERSION)
+        ),
+        timeout_ms=SUCCESS_MS,
+        keeps_asking=True,
+        ends_after=ENOUGH_RESPONSES + 2,
+    )
+
+
+def clusters_with_an_old_node() -> st.SearchStrategy[Script]:
+    """Clusters with `cluster_with_an_old_node`, whose old node has no version with the client's name."""
+    return st.integers(0, FIRST_FLEXIBLE_VERSION - 1).map(cluster_with_an_old_node)
 
 
 def broker_without(*api_keys: int) -> Script:

@@ -122,19 +122,25 @@ REFUSED_NAME = Answer(error_code=int(ErrorCode.INVALID_REQUEST), table=EMPTY)
 def second_answer(answer: Answer, listener: str = SASL_PLAINTEXT) -> Script:
     """Return a script of a broker that gives a response to the second request for versions of each connection alone.
 
-    A client with SASL may ask again after authentication; any other one asks again because its first version is refused.
+    A client with SASL may ask again after authentication; any other one asks again because its first version is refused,
+    unless that is the oldest one with a name.
 
     Args:
         answer: the response.
         listener: the security of the connections.
     """
-    first = Answer() if listener in SASL_LISTENERS else refusal((0, NEWEST_VERSION - 1))
+    first = Answer() if listener in SASL_LISTENERS else _refusal_above(FIRST_FLEXIBLE_VERSION)
     return one_node(first, answer, Answer(), timeout_ms=FAILURE_MS, listener=listener)
+
+
+def _refusal_above(newest: int) -> Answer:
+    """Return a refusal of every version above one, which names the range up to it; a lower version gets a table."""
+    return replace(refusal((0, newest)), from_version=newest + 1)
 
 
 def second_version_refused(newest: int) -> Script:
     """Return a script of a broker with SASL that refuses the version after authentication and names one up to which it has them."""
-    return replace(second_answer(refusal((0, newest))), timeout_ms=SUCCESS_MS)
+    return replace(second_answer(_refusal_above(newest)), timeout_ms=SUCCESS_MS)
 
 
 def second_versions_refused() -> st.SearchStrategy[Script]:

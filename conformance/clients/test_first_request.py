@@ -23,6 +23,7 @@ from strategies.connection_scripts import (
     closing_broker,
     two_old_nodes,
 )
+from strategies.release_scripts import cluster_with_an_old_node, clusters_with_an_old_node
 
 
 @pytest.mark.needs("asks_versions")
@@ -96,5 +97,18 @@ def test_client_id_keeps_its_old_encoding(client: ClientUnderTest, script: Scrip
 def test_header_of_the_response_has_no_tags(client: ClientUnderTest, script: Script) -> None:
     """A client that got a table in a flexible version, with a response header without tags, works."""
     with played(client, script) as play:
+        assert_allowed(play, "KIP-511.client-reads-fixed-header")
         if got_flexible_table(play):
             assert_works(play)
+
+
+@pytest.mark.needs("sends_v3", "asks_again")
+@pytest.mark.clause("KIP-511.client-begins-with-newest")
+@given(script=clusters_with_an_old_node())
+@settings(max_examples=1)
+@example(script=cluster_with_an_old_node(0))
+@example(script=cluster_with_an_old_node(2))
+def test_fallback_is_for_one_broker(client: ClientUnderTest, script: Script) -> None:
+    """A client whose version one broker refuses still begins with its newest version on connections to another one."""
+    with played(client, script) as play:
+        assert_begins_with_newest(play, newest_api_versions(client.healthy))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
@@ -55,6 +55,18 @@ def test_client_with_metadata_sends_both_ids(client: ClientUnderTest, script: Sc
     with played(client, script) as play:
         assert_allowed(play, "KIP-1242.then-sends-both")
         assert_keeps_working(play)
+
+
+@pytest.mark.needs("sends_v5", "cluster_check", "asks_again")
+@pytest.mark.clause("KIP-1242.then-sends-both")
+@given(script=misrouted_clusters())
+@settings(max_examples=2)
+@example(script=replaced_cluster())
+@example(script=swapped_nodes())
+def test_ids_are_those_of_the_newest_metadata(client: ClientUnderTest, script: Script) -> None:
+    """A client that got new metadata sends the ids in it, and no older ones."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-1242.then-sends-both")
 
 
 @pytest.mark.needs("sends_v5", "cluster_check")

@@ -14,6 +14,9 @@ LONGEST_ASK_MS = 1000
 OWN_END_MS = 300
 """A driver whose client does not return ends itself this long after its time is over."""
 
+NO_RESULT = "no result after its time"
+"""What that driver reports; drivers of real clients begin with the same words."""
+
 
 class Ask(NamedTuple):
     """The result of one operation.

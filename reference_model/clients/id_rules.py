@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from reference_model.clients.moves import Forbidden, History, Move
+from reference_model.clients.script import ConnectionScript
 from wire.api_versions import FIRST_VERSION_WITH_CLUSTER_CHECK
 
 OLD_CONNECTION_GRACE_MS = 500
 """How long after REBOOTSTRAP_REQUIRED requests that were on their way may still come on older connections."""
+NEW_METADATA_GRACE_MS = 500
+"""How long after new metadata a connection may still be opened with the ids of the older one, by another thread of the client."""
 
 
 def knows_no_ids_yet(move: Move, history: History) -> Forbidden:
@@ -31,16 +34,23 @@ def sends_right_ids(move: Move, history: History) -> Forbidden:
     if not all(given):
         yield clause, "gives only one of cluster id and node id"
         return
-    known = [
-        history.script_of(history.connection_of(other))
-        for other in history.metadata
-        if other.request.at_ms <= move.request.at_ms
-    ]
+    known = _clusters_known(move, history)
     node = history.connection_of(move).node
     if known and body.cluster_id not in {script.cluster_id for script in known}:
         yield clause, "gives a cluster id that no broker reported"
     elif known and body.node_id not in {script.id_of(node) for script in known}:
         yield clause, "gives the node id of another broker"
+
+
+def _clusters_known(move: Move, history: History) -> list[ConnectionScript]:
+    """Return what the metadata says whose ids a request may have: the newest, and any that may have come too late for it."""
+    earlier = [other for other in history.metadata if other.request.at_ms <= move.request.at_ms]
+    opened_ms = history.connection_of(move).opened_ms
+    settled = [
+        other for other in earlier if other.request.at_ms < opened_ms - NEW_METADATA_GRACE_MS
+    ]
+    usable = [*settled[-1:], *earlier[len(settled) :]]
+    return [history.script_of(history.connection_of(other)) for other in usable]
 
 
 def _must_give_ids(move: Move, history: History) -> bool:

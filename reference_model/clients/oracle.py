@@ -205,17 +205,22 @@ def _refusal_before(move: Move, history: History) -> Move | None:
     """
     latest = move.latest
     if move.number == 0:
-        connection = history.connection_of(move)
-        over = [
-            other
-            for other in history.earlier_connections(connection)
-            if other.closed_ms is not None and other.closed_ms <= connection.opened_ms
-        ]
-        last_moves = history.moves_on(over[-1]) if over else []
+        last_moves = _moves_on_connection_before(move, history)
         latest = last_moves[-1] if last_moves else None
     if latest is None or latest.tells is not Tells.REFUSAL or latest.request.api_version == 0:
         return None
     return latest
+
+
+def _moves_on_connection_before(move: Move, history: History) -> list[Move]:
+    """Return the moves on the connection to the same node that ended last before that of a move was opened."""
+    connection = history.connection_of(move)
+    over = [
+        other
+        for other in history.earlier_connections(connection)
+        if other.closed_ms is not None and other.closed_ms <= connection.opened_ms
+    ]
+    return history.moves_on(over[-1]) if over else []
 
 
 def _leaves_connection(move: Move, history: History) -> Forbidden:
@@ -224,6 +229,31 @@ def _leaves_connection(move: Move, history: History) -> Forbidden:
     if ending is not None and ending.told is not None and ending.told.error_code is not None:
         error = ending.told.error_code
         yield _ENDING_CLAUSES[error], f"was sent after ApiVersions got {error.name} there"
+
+
+def _keeps_flexible_table(move: Move, history: History) -> Forbidden:
+    """A client that got the table in a flexible version, and can read it, does not ask for it again in an older one.
+
+    With SASL a connection may begin with v0, and the request after authentication is one of its own.
+    """
+    before = _table_before(move, history)
+    if before is None or not move.request.is_about_versions or move.is_authenticated:
+        return
+    flexible = before.request.api_version
+    if move.request.api_version < FIRST_FLEXIBLE_VERSION <= flexible:
+        yield (
+            "KIP-511.client-reads-fixed-header",
+            f"was sent although v{flexible} got the table, as if that could not be read",
+        )
+
+
+def _table_before(move: Move, history: History) -> Move | None:
+    """Return the request that got the latest table on a connection, or on the one to the same node that ended before without any use of it."""
+    latest = move.latest
+    if move.number == 0 and history.recording.script.listener not in SASL_LISTENERS:
+        last_moves = _moves_on_connection_before(move, history)
+        latest = last_moves[-1] if last_moves else None
+    return latest if latest is not None and latest.tells is Tells.TABLE else None
 
 
 def _decodes(move: Move, history: History) -> Forbidden:
@@ -240,6 +270,7 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
     _goes_down,
     _keeps_newest_named,
     _leaves_connection,
+    _keeps_flexible_table,
     _decodes,
     client_id_is_old,
     *SOFTWARE_RULES,
@@ -250,7 +281,7 @@ _RULES: tuple[Callable[[Move, History], Forbidden], ...] = (
 def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, ...]:
     """Return the first ApiVersions requests whose version is below the newest that the client knows, for no reason.
 
-    A reason is a refusal, an error or a missing response on an earlier connection. With SASL, the first one after
+    A reason is a refusal, an error or a missing response on an earlier connection to the same node. With SASL, the first one after
     authentication counts as well, because the first one before may have version 0; whether there is one, and it has
     the client's name, is another clause.
 
@@ -267,7 +298,7 @@ def begins_below(recording: Recording, *, newest: int) -> tuple[ForbiddenMove, .
             continue
         discouraged = any(
             history.failed(other) or history.is_unanswered(other)
-            for other in recording.connections[: connection.number]
+            for other in history.earlier_connections(connection)
         )
         begins = [first, *_first_after_authentication(first, connection, history)]
         is_discovery = (

@@ -15,6 +15,7 @@ from conformance.clients import (
     test_overlap,
     test_rebootstrapping,
     test_robustness,
+    test_success,
 )
 from conformance.engine.client_prerequisites import NEEDS
 from reference_model.clients.script import EMPTY, Answer, Script
@@ -55,6 +56,7 @@ MODULES = (
     test_overlap,
     test_rebootstrapping,
     test_robustness,
+    test_success,
 )
 
 

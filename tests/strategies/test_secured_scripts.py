@@ -34,6 +34,7 @@ from strategies.secured_scripts import (
     tls_brokers_that_talk_nonsense,
 )
 from tests.strategies.search import find_any
+from wire.api_keys import API_VERSIONS_KEY
 
 EVERY_SCRIPT = st.one_of(
     sasl_brokers_that_name_their_range(),
@@ -85,6 +86,18 @@ def test_table_lists_the_steps_of_a_client(
     """Both requests are listed in the client's versions; a bare token has none."""
     script = broker_with_sasl_ranges(handshake, authenticate)
     assert lists_steps(script, steps) is are_listed
+
+
+def test_second_answer_refuses_no_version_that_it_names() -> None:
+    """A client that asks in v0, or in the oldest version with a name, gets a table; only a newer one is refused."""
+    for script, newest, place in (
+        (second_version_refused(2), 2, 1),
+        (second_version_refused(0), 0, 1),
+        (second_answer(REFUSED_NAME, SSL), 3, 0),
+    ):
+        refused = script.nodes[0].connections[0].answer(place)
+        assert refused.table.ranges_of(API_VERSIONS_KEY) == ((0, newest),)
+        assert refused.from_version == newest + 1
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from reference_model.clients.faults import (
     nonsense,
     protocol,
     slow_brokers,
+    success,
 )
 from reference_model.clients.faults.registry import FAULTS
 from reference_model.planted import Fault, plant
@@ -36,4 +37,5 @@ __all__ = [
     "plant",
     "protocol",
     "slow_brokers",
+    "success",
 ]

@@ -68,7 +68,11 @@ def second_refusal_begins_from_the_top(
     return decide(link, refused, response)
 
 
-@fault(ModelClient.version_after_refusal, "KIP-511.client-uses-named-range")
+@fault(
+    ModelClient.version_after_refusal,
+    "KIP-511.client-uses-named-range",
+    "KIP-97.new-client-old-broker",
+)
 def refused_version_is_repeated_after_authentication(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
 ) -> int:

@@ -27,6 +27,24 @@ OLD_AND_NEW = all_connections(ConnectionScript(), ConnectionScript(cluster_id="o
 SECOND_NODE = (opened(), opened(1, at_ms=5, node=1))
 
 
+def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
+    """Return a recording of a client that gets metadata of another cluster after 11 ms, and then opens a third connection.
+
+    Args:
+        at_ms: when it is opened.
+        ids: the ids that are given there.
+    """
+    return recorded(
+        asked(5),
+        sent(12),
+        asked(5, at_ms=5, connection=1, ids=RIGHT),
+        sent(12, at_ms=11, connection=1),
+        asked(5, at_ms=at_ms, connection=2, ids=ids),
+        connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=at_ms)),
+        script=OLD_AND_NEW,
+    )
+
+
 @pytest.mark.parametrize(
     "recording",
     [
@@ -87,6 +105,10 @@ SECOND_NODE = (opened(), opened(1, at_ms=5, node=1))
             ),
             id="new-ids-after-rebootstrapping",
         ),
+        pytest.param(replaced_while_open(at_ms=400, ids=RIGHT), id="new-metadata-just-before"),
+        pytest.param(
+            replaced_while_open(at_ms=2000, ids=("other", 1)), id="newest-metadata-of-two"
+        ),
         pytest.param(
             recorded(
                 asked(5, at_ms=900),
@@ -137,6 +159,12 @@ def test_ids_are_allowed(recording: Recording) -> None:
             BOTH,
             "ApiVersions v5 on connection 1 gives a cluster id that no broker reported",
             id="wrong-cluster",
+        ),
+        pytest.param(
+            replaced_while_open(at_ms=2000, ids=RIGHT),
+            BOTH,
+            "ApiVersions v5 on connection 2 gives a cluster id that no broker reported",
+            id="ids-of-older-metadata",
         ),
         pytest.param(
             recorded(

@@ -137,7 +137,7 @@ def clauses_of(moves: Iterable[ForbiddenMove]) -> list[str]:
         pytest.param(recorded(asked(0, REFUSED_NAME), asked(0, at_ms=1)), id="v0-carries-no-name"),
         pytest.param(recorded(asked(3, software=("a.b-c", "1.0-"))), id="dot-at-an-edge"),
         pytest.param(
-            recorded(asked(3), asked(2, at_ms=1), asked(3, at_ms=2, body=None)),
+            recorded(asked(2), asked(3, at_ms=1), asked(3, at_ms=2, body=None)),
             id="no-name-in-v2-or-where-it-cannot-be-read",
         ),
         pytest.param(recorded(asked(5, refused((0, 4))), asked(4, at_ms=1)), id="newest-named"),

@@ -1,0 +1,109 @@
+"""What a client takes for a success: no response with an error, none to another request, and no operation that failed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings
+
+from conformance.assertions.client_moves import (
+    ClientUnderTest,
+    assert_allowed,
+    assert_bounded,
+    assert_reports_error,
+    played,
+)
+from conformance.assertions.client_success import (
+    assert_success_is_earned,
+    assert_table_is_not_used,
+)
+from reference_model.clients.script import EMPTY, ITSELF, Answer, Script, Table
+from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_overlap
+from strategies.nonsense_scripts import (
+    brokers_before_api_versions,
+    brokers_that_talk_nonsense,
+    talking_nonsense,
+    without_answer,
+)
+from strategies.secured_scripts import (
+    broker_with_sasl_ranges,
+    brokers_with_sasl_ranges,
+    sasl_brokers_that_talk_nonsense,
+    sasl_nonsense,
+)
+from strategies.untrusted_tables import (
+    foreign_table,
+    foreign_tables,
+    table_with_error,
+    tables_with_errors,
+)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_metadata")
+@pytest.mark.clause("KIP-35.client-reports-failure")
+@given(
+    script=brokers_before_api_versions() | brokers_without_overlap() | brokers_that_talk_nonsense()
+)
+@settings(max_examples=3)
+@example(script=without_answer(on_open="close"))
+@example(script=broker_with(ITSELF, timeout_ms=FAILURE_MS))
+@example(script=talking_nonsense(Answer(cut_to=20)))
+def test_success_needs_metadata(client: ClientUnderTest, script: Script) -> None:
+    """A client reports success only if a broker answered its request for metadata."""
+    with played(client, script) as play:
+        assert_success_is_earned(client, play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_metadata", "option:sasl_plain")
+@pytest.mark.clause("KIP-35.client-reports-failure")
+@given(script=brokers_with_sasl_ranges() | sasl_brokers_that_talk_nonsense())
+@settings(max_examples=3)
+@example(script=broker_with_sasl_ranges(None, None))
+@example(script=broker_with_sasl_ranges((3, 9), (0, 2)))
+@example(script=sasl_nonsense(Answer(table=Table(null=True))))
+def test_success_needs_authentication(client: ClientUnderTest, script: Script) -> None:
+    """A client that could not authenticate reports no success."""
+    with played(client, script) as play:
+        assert_success_is_earned(client, play)
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-511.client-ignores-table-of-35")
+@given(script=tables_with_errors())
+@settings(max_examples=3)
+@example(script=table_with_error(-1))
+@example(script=table_with_error(15, 8))
+@example(script=table_with_error(33))
+def test_table_with_an_error_is_not_used(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets nothing but errors chooses no version from the tables that come with them."""
+    with played(client, script) as play:
+        assert_table_is_not_used(client, play, "with an error")
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-survives-nonsense")
+@given(script=foreign_tables())
+@settings(max_examples=3)
+@example(script=foreign_table(1))
+@example(script=foreign_table(-1, 8))
+def test_table_for_another_request_is_not_used(client: ClientUnderTest, script: Script) -> None:
+    """A client chooses no version from a table whose correlation id is not that of its request."""
+    with played(client, script) as play:
+        assert_table_is_not_used(client, play, "with another correlation id")
+
+
+@pytest.mark.malformed
+@pytest.mark.needs("asks_versions", "asks_metadata")
+@pytest.mark.clause("KIP-35.client-uses-overlap")
+@given(script=brokers_without_overlap())
+@settings(max_examples=1)
+@example(script=broker_with(EMPTY, timeout_ms=FAILURE_MS))
+def test_empty_table_lists_nothing(client: ClientUnderTest, script: Script) -> None:
+    """A client that gets a table without entries, or without a version that it knows, sends nothing and reports an error."""
+    with played(client, script) as play:
+        assert_allowed(play, "KIP-35.client-uses-overlap")
+        assert_bounded(play)
+        assert_reports_error(play)
