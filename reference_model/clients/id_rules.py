@@ -44,10 +44,12 @@ def sends_right_ids(move: Move, history: History) -> Forbidden:
 
 def _clusters_known(move: Move, history: History) -> list[ConnectionScript]:
     """Return what the metadata says whose ids a request may have: the newest, and any that may have come too late for it."""
-    earlier = [other for other in history.metadata if other.request.at_ms <= move.request.at_ms]
+    earlier = [
+        other for other in history.metadata if other.request.responded_ms <= move.request.at_ms
+    ]
     opened_ms = history.connection_of(move).opened_ms
     settled = [
-        other for other in earlier if other.request.at_ms < opened_ms - NEW_METADATA_GRACE_MS
+        other for other in earlier if other.request.responded_ms < opened_ms - NEW_METADATA_GRACE_MS
     ]
     usable = [*settled[-1:], *earlier[len(settled) :]]
     return [history.script_of(history.connection_of(other)) for other in usable]

@@ -182,8 +182,11 @@ class History:
         return any(move.tells not in (None, Tells.TABLE) for move in self.moves_on(connection))
 
     def had_metadata(self, at_ms: int, *, since_ms: int = -1) -> bool:
-        """Return whether the client got metadata before a time, and after another one."""
-        return any(since_ms < move.request.at_ms <= at_ms for move in self.metadata)
+        """Return whether the client asked for metadata after a time, and got it before another one."""
+        return any(
+            since_ms < move.request.at_ms and move.request.responded_ms <= at_ms
+            for move in self.metadata
+        )
 
     def earlier_connections(self, connection: SeenConnection) -> Iterator[SeenConnection]:
         """Yield the earlier connections to the same node."""

@@ -54,6 +54,15 @@ class SeenRequest:
         """Whether it is an ApiVersions request."""
         return self.api_key == API_VERSIONS_KEY
 
+    @property
+    def responded_ms(self) -> int:
+        """When its response, if it got one, was written completely: as recorded, or after the delays of the script."""
+        if self.answered_ms is not None:
+            return self.answered_ms
+        return self.at_ms + (
+            0 if self.answer is None else self.answer.delay_ms * self.answer.pieces
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenConnection:

@@ -71,10 +71,7 @@ def told_by(request: SeenRequest) -> Told:
     A response counts as readable only if all of it is correct: a client need not make sense of anything else. A refusal
     is read in the layout of v0, any other response in that of the request's version.
     """
-    waited_ms = 0
-    if request.answer is not None:
-        waited_ms = request.answer.delay_ms * request.answer.pieces
-    from_ms = request.at_ms + waited_ms if request.answered_ms is None else request.answered_ms
+    from_ms = request.responded_ms
     payload = request.response[SIZE_BYTES:]
     if not request.response:
         return Told(kind=Tells.NOTHING, from_ms=from_ms)

@@ -62,6 +62,7 @@ def sent(
     connection: int = 0,
     at_ms: int = 1,
     response: bytes = RESPONSE,
+    answered_ms: int | None = None,
 ) -> SeenRequest:
     """Return a request of another API, one millisecond after the play began unless a time is given."""
     return SeenRequest(
@@ -72,6 +73,7 @@ def sent(
         api_version=version,
         correlation_id=8,
         response=response,
+        answered_ms=answered_ms,
     )
 
 

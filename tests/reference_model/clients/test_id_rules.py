@@ -60,6 +60,15 @@ def replaced_while_open(*, at_ms: int, ids: tuple[str, int]) -> Recording:
         pytest.param(
             recorded(
                 asked(5),
+                sent(12, answered_ms=300),
+                asked(5, at_ms=5, connection=1),
+                connections=(opened(), opened(1, at_ms=5)),
+            ),
+            id="no-ids-while-metadata-is-awaited",
+        ),
+        pytest.param(
+            recorded(
+                asked(5),
                 sent(12),
                 asked(5, at_ms=5, connection=1, ids=(RIGHT[0], 2)),
                 connections=SECOND_NODE,
