@@ -132,19 +132,13 @@ def sasl_steps(play: Play) -> dict[int, int]:
 
 def got_flexible_table(play: Play) -> bool:
     """Return whether a client was sent a response to a flexible version of ApiVersions that its broker supports."""
-    return bool(flexible_tables(play))
-
-
-def flexible_tables(play: Play) -> set[int]:
-    """Return the flexible versions of ApiVersions that the broker supports and in which it sent the client a response."""
-    return {
-        each.api_version
-        for each in play.recording.requests
-        if each.is_about_versions
+    return any(
+        each.is_about_versions
         and each.api_version >= FIRST_FLEXIBLE_VERSION
         and each.is_served
         and each.response
-    }
+        for each in play.recording.requests
+    )
 
 
 def got_error(play: Play, error: ErrorCode) -> bool:
