@@ -10,7 +10,6 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
-    assert_keeps_working,
     assert_newest_metadata,
     assert_works,
     got_flexible_table,
@@ -36,7 +35,6 @@ from strategies.broker_scripts import (
     tables_in_every_refusal,
     tables_in_refusals,
 )
-from strategies.connection_scripts import brokers_whose_versions_change, changed_versions
 
 
 @pytest.mark.needs("sends_v1")
@@ -82,22 +80,6 @@ def test_client_uses_the_named_range(client: ClientUnderTest, script: Script) ->
         # Whether a client can read a table in a flexible version is another clause.
         if not got_flexible_table(play):
             assert_works(play)
-
-
-@pytest.mark.needs("sends_v3", "asks_again")
-@pytest.mark.clause("KIP-511.client-uses-named-range")
-@given(script=brokers_whose_versions_change())
-@settings(max_examples=2)
-@example(script=changed_versions(4, 2))
-@example(script=changed_versions(2, 4))
-@example(script=changed_versions(5, 0))
-def test_changed_range_is_followed(client: ClientUnderTest, script: Script) -> None:
-    """A client works again with a broker that supports other versions of ApiVersions on its later connections."""
-    with played(client, script) as play:
-        assert_bounded(play)
-        assert_allowed(play, "KIP-511.client-uses-named-range")
-        changed_ms = play.recording.connections[0].closed_ms
-        assert_keeps_working(play, after_ms=-1 if changed_ms is None else changed_ms)
 
 
 @pytest.mark.needs("sends_v4")

@@ -5,20 +5,18 @@ from __future__ import annotations
 import pytest
 
 from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
-from conformance.clients import test_fallback, test_robustness
+from conformance.clients import test_robustness
 from reference_model.clients.recording import SeenRequest
 from reference_model.clients.script import Answer
-from strategies.connection_scripts import changed_versions
 from strategies.nonsense_scripts import slow_broker, without_answer
-from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, FakePlay, FakeResult
+from tests.conformance.client_plays import FAILED, HEALTHY, FakePlay, FakeResult
 from tests.conformance.test_client_properties import judge
-from tests.reference_model.clients.recordings import asked, opened, recorded, sent
+from tests.reference_model.clients.recordings import asked, opened, recorded
 
 SLOW = Answer(delay_ms=2600)
 LATE_TABLE = asked(4, SLOW)
 CUT_LATE_TABLE = asked(4, SLOW, response=b"\0\0")
 OK = FakeResult()
-CHANGED = (opened(closed_ms=5, closed_by="broker"), opened(1, at_ms=200))
 
 
 def test_client_that_pauses_passes() -> None:
@@ -54,23 +52,3 @@ def test_client_that_waited_has_to_work(result: FakeResult, said: str) -> None:
     found = judge(test_robustness.test_pause_of_seconds_is_survived, slow_broker(), play)
     assert found.startswith(said)
     assert bool(found) is bool(said)
-
-
-@pytest.mark.parametrize(
-    ("at_ms", "said"),
-    [(300, ""), (3, "the client does not get metadata any more")],
-    ids=["works-again", "stays-away"],
-)
-def test_changed_broker_has_to_be_used(at_ms: int, said: str) -> None:
-    """Metadata has to come after the end of the first connection, whose broker supported other versions."""
-    recording = recorded(asked(4), sent(12, at_ms=at_ms, connection=1), connections=CHANGED)
-    play = FakePlay(recording=recording, result=STOPPED)
-    assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == said
-
-
-def test_first_connection_may_stay_open() -> None:
-    """A client that uses another connection gives its first broker no reason to close."""
-    connections = (opened(closed_ms=None, closed_by=""), opened(1))
-    recording = recorded(asked(4), sent(12, connection=1), connections=connections)
-    play = FakePlay(recording=recording, result=STOPPED)
-    assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == ""

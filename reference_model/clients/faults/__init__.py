@@ -4,7 +4,6 @@ There is one module per source of clauses. `registry.py` defines what a fault is
 """
 
 from reference_model.clients.faults import (
-    changed_brokers,
     framing,
     kept_tables,
     kip_035,
@@ -24,7 +23,6 @@ from reference_model.planted import Fault, plant
 __all__ = [
     "FAULTS",
     "Fault",
-    "changed_brokers",
     "framing",
     "kept_tables",
     "kip_035",
