@@ -158,6 +158,24 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
     assert KNOWN_SIGNATURE not in text
 
 
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (
+            {"load_at_start": 1.4, "highest_load": 20.25},
+            "2 CPUs, load 1.4 at the start, 20.2 at most",
+        ),
+        ({}, "2 CPUs"),
+    ],
+)
+def test_about_says_how_busy_the_machine_was(
+    load: dict[str, float], said: str, tmp_path: Path
+) -> None:
+    """Runs of older suites did not record it."""
+    text = text_of(parse(write_small_site(tmp_path, runs=[run_row(**load)]) / "about.html"))
+    assert f"Linux x86_64, {said} 0" in text
+
+
 def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
     """The page lists the runs that the grid shows, and the newest of the others."""
     late = [run_row(run_id=f"late-{number:03}", in_grid=False) for number in range(201)]
