@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -169,7 +170,7 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
     ],
 )
 def test_about_says_how_busy_the_machine_was(
-    load: dict[str, float], said: str, tmp_path: Path
+    load: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     """Runs of older suites did not record it."""
     text = text_of(parse(write_small_site(tmp_path, runs=[run_row(**load)]) / "about.html"))
