@@ -83,6 +83,7 @@ _SCHEMAS = {
             *((name, _TEXT) for name in ("suite_version", "suite_commit", "catalogue_sha256")),
             *((name, _TEXT) for name in ("python", "hypothesis", "system", "machine")),
             ("cpus", pa.int32()),
+            *((name, pa.float64()) for name in ("load_at_start", "highest_load")),
         ]
     ),
 }

@@ -6,6 +6,7 @@ import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -156,6 +157,24 @@ def test_about_says_how_it_was_made(small_site: Path) -> None:
         assert part in text, part
     assert f"/runs/2-{HOSTILE} not in the catalogue: C.gone" in text
     assert KNOWN_SIGNATURE not in text
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (
+            {"load_at_start": 1.4, "highest_load": 20.25},
+            "2 CPUs, load 1.4 at the start, 20.2 at most",
+        ),
+        ({}, "2 CPUs"),
+    ],
+)
+def test_about_says_how_busy_the_machine_was(
+    load: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    """Runs of older suites did not record it."""
+    text = text_of(parse(write_small_site(tmp_path, runs=[run_row(**load)]) / "about.html"))
+    assert f"Linux x86_64, {said} 0" in text
 
 
 def test_about_says_how_many_runs_it_leaves_out(tmp_path: Path) -> None:
