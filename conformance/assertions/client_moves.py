@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from conformance.assertions.hangs import cause_of_hang
+from conformance.assertions.hangs import cause_of_hang, never_returned
 from conformance.assertions.play_summary import (
     ERROR,
     OK,
@@ -279,7 +279,7 @@ def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
     assert result.killed_for != TIME, (
         f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}"
     )
-    assert not result.has_hung, (
+    assert not never_returned(play), (
         f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}"
     )
     reports = client.healthy.result.outcome is not None
@@ -298,7 +298,7 @@ def outcome_of(play: Play) -> str | None:
     A client that prints no result says it by its exit status.
     """
     result = play.result
-    if result.has_hung:
+    if never_returned(play):
         return None
     if result.outcome is not None or result.exit_status is None or result.killed_for:
         return result.outcome

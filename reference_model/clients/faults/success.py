@@ -81,9 +81,7 @@ def correlation_ids_are_not_compared(client: ModelClient, decide: NextFrame, lin
 # KIP-35.client-survives-old-broker
 
 
-@fault(
-    ModelClient.next_frame, "KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense"
-)
+@fault(ModelClient.next_frame, "KIP-35.client-survives-old-broker")
 def silence_is_waited_out(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
     """Waits on if the broker stays silent, so that only its driver's own watchdog ends it."""
     try:
