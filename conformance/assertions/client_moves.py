@@ -279,9 +279,6 @@ def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
     assert result.killed_for != TIME, (
         f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}"
     )
-    assert not result.has_hung, (
-        f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}"
-    )
     reports = client.healthy.result.outcome is not None
     assert result.outcome is not None or result.killed_for or not reports, (
         f"the client's process ends without a result, with exit status {result.exit_status}\n{_last_lines(result)}"
@@ -293,13 +290,11 @@ def _last_lines(result: DriverResult) -> str:
 
 
 def outcome_of(play: Play) -> str | None:
-    """Return what the application saw: "ok" or "error"; None if the client did not return to it in its time.
+    """Return what the application saw: "ok" or "error"; None if the process did not end by itself.
 
     A client that prints no result says it by its exit status.
     """
     result = play.result
-    if result.has_hung:
-        return None
     if result.outcome is not None or result.exit_status is None or result.killed_for:
         return result.outcome
     return OK if result.exit_status == 0 else ERROR

@@ -201,7 +201,10 @@ def table_is_kept_for_the_next_connection(
 
 
 @fault(
-    ModelClient.version_after_refusal, "KIP-35.client-asks-per-connection", "KIP-97.mixed-cluster"
+    ModelClient.version_after_refusal,
+    "KIP-35.client-asks-per-connection",
+    "KIP-97.mixed-cluster",
+    "KIP-97.new-client-old-broker",
 )
 def earlier_table_takes_the_place_of_a_refused_one(
     client: ModelClient, decide: AfterRefusal, link: Link, refused: int, response: bytes
@@ -332,9 +335,7 @@ def silence_hangs_the_process(
 
 
 @fault(
-    ModelClient.backoff_ms,
-    "KIP-35.client-survives-old-broker",
-    "KIP-35.client-survives-nonsense",
+    ModelClient.backoff_ms, "KIP-35.client-survives-old-broker", "KIP-35.client-survives-nonsense"
 )
 def lost_connections_are_opened_again_at_once(
     client: ModelClient, decide: Callable[[ClientError, int], int], error: ClientError, attempt: int
