@@ -20,7 +20,8 @@ from fixtures.registry.clients import all_clients
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
-from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
+from reports.run.recorder import CellKey, RunRecorder
+from reports.run.target_facts import NOT_STARTED
 
 
 @pytest.hookimpl(trylast=True)

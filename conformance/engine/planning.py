@@ -17,8 +17,9 @@ from fixtures.registry.targets import Target
 from fixtures.under_test.trial import ChosenTrial
 from reports.plugin import clauses_of
 from reports.records import OPERATION, PlannedCell
-from reports.run.recorder import NOT_STARTED, CellKey, RunRecorder
+from reports.run.recorder import CellKey, RunRecorder
 from reports.run.run_writer import RunWriter, clause_facts
+from reports.run.target_facts import NOT_STARTED
 
 
 def is_judged(item: pytest.Item) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from fixtures.registry.clients import CLIENT_FILE, CLIENTS_FOLDER
 from fixtures.registry.targets import BROKERS_FOLDER, Target
-from reports.run.recorder import TargetFacts
+from reports.run.target_facts import TargetFacts
 
 SUITE = Path(__file__).parents[1]
 WHOLE_FOLDERS = (SUITE.parent, SUITE, SUITE / "brokers", SUITE / "clients", SUITE / "operations")
