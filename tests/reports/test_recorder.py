@@ -166,10 +166,11 @@ def test_footer_is_written_last(tmp_path: Path) -> None:
 
 
 def test_smallest_example_of_a_failure_is_the_last(tmp_path: Path) -> None:
-    """A failure that is found again with a smaller example replaces the earlier one in its folder."""
+    """A shrunk example replaces the earlier one in the failure's folder, and no later drawn one replaces it."""
     recorder = recorder_for(tmp_path, {key_of(): "MUST"})
-    for message in ("assert 100 == 0", "assert 1 == 0"):
-        recorder.judged(example_of(Verdict.VIOLATES, message=message))
+    recorder.judged(example_of(Verdict.VIOLATES, message="assert 100 == 0"))
+    recorder.judged(example_of(Verdict.VIOLATES, phase=Phase.SHRINK, message="assert 1 == 0"))
+    recorder.judged(example_of(Verdict.VIOLATES, message="assert 200 == 0"))
     recorder.write_failures(key_of())
     (folder,) = (recorder.writer.folder / "failures").iterdir()
     kept = json.loads((folder / "failure.json").read_text())
