@@ -22,4 +22,4 @@ def test_every_pinned_example_is_run_without_any_time_left(tmp_path: Path) -> No
     assert pinned > 1
     assert len(run.rows()) == pinned
     (cell,) = run.header["planned_cells"]
-    assert cell["reason"].startswith("0 of 10 drawn examples were run ")
+    assert cell["reason"].startswith("0 of 5 drawn examples were run ")
