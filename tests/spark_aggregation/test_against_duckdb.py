@@ -69,6 +69,7 @@ def _plan(run_number: int, targets: list[str]) -> list[dict[str, object]]:
             applicable=(number + place) % 6 != 0,
             known_violation="declared" if (number * 3 + place + run_number) % 5 == 0 else "",
             flaky=FLAKE_RATE if (number + 2 * place) % 4 == 0 else None,
+            unproven="recurred in none of 3 repeats" if (number + place) % 5 == 0 else "",
         )
         for place, (target, listener) in enumerate(columns)
         for number, clause in enumerate(CLAUSES)
