@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conformance.api_versions.features import (
@@ -104,6 +104,10 @@ RANGES = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda two: (min(tw
 
 
 @given(needed=RANGES, avoid=st.frozensets(st.integers(0, 9)), listed=st.lists(RANGES, min_size=1))
+# Each broker has some of the versions, and none has those of another.
+@example(needed=(0, 3), avoid=frozenset(), listed=[(0, 1), (2, 3)])
+# The same, because the versions that they share are to be avoided.
+@example(needed=(0, 3), avoid=frozenset({1, 2}), listed=[(0, 2), (1, 3)])
 def test_usable_exactly_if_brokers_meet_it(
     needed: tuple[int, int], avoid: frozenset[int], listed: list[tuple[int, int]]
 ) -> None:
