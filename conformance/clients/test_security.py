@@ -23,7 +23,7 @@ from conformance.assertions.client_moves import (
     played,
     sasl_steps,
 )
-from conformance.assertions.play_summary import OK
+from conformance.assertions.play_summary import OK, Play
 from reference_model.clients.script import (
     EMPTY,
     HEALTHY,
@@ -63,6 +63,25 @@ from wire.error_codes import ErrorCode
 NULL_TABLE = Answer(table=Table(null=True))
 
 
+def assert_uses_the_named_range(play: Play) -> None:
+    """Fail unless a client works after its version was refused, in a version of the range that was named."""
+    assert_bounded(play)
+    assert_allowed(play, "KIP-511.client-uses-named-range")
+    # Whether a client can read a table in a flexible version is another clause.
+    if not got_flexible_table(play):
+        assert_works(play)
+
+
+def assert_refused_name_is_an_error(play: Play) -> None:
+    """Fail unless a client whose name was refused closes the connection and reports an error."""
+    assert_bounded(play)
+    assert_allowed(play, "KIP-511.client-errors-on-42")
+    assert_closes_after(play, ErrorCode.INVALID_REQUEST)
+    # A client that sends no name to such a broker is judged by another clause.
+    if got_error(play, ErrorCode.INVALID_REQUEST):
+        assert_reports_error(play)
+
+
 @pytest.mark.needs("sends_v3", "option:sasl_plain")
 @pytest.mark.clause("KIP-511.client-uses-named-range")
 @given(script=sasl_brokers_that_name_their_range() | second_versions_refused())
@@ -74,11 +93,7 @@ NULL_TABLE = Answer(table=Table(null=True))
 def test_client_uses_the_named_range_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client works if its version is refused before or after authentication, and an older range named."""
     with played(client, script) as play:
-        assert_bounded(play)
-        assert_allowed(play, "KIP-511.client-uses-named-range")
-        # Whether a client can read a table in a flexible version is another clause.
-        if not got_flexible_table(play):
-            assert_works(play)
+        assert_uses_the_named_range(play)
 
 
 @pytest.mark.needs("sends_v3", "option:sasl_plain")
@@ -91,12 +106,7 @@ def test_client_uses_the_named_range_with_sasl(client: ClientUnderTest, script: 
 def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Script) -> None:
     """A client whose name is refused, before or after authentication, closes the connection and reports an error."""
     with played(client, script) as play:
-        assert_bounded(play)
-        assert_allowed(play, "KIP-511.client-errors-on-42")
-        assert_closes_after(play, ErrorCode.INVALID_REQUEST)
-        # A client that sends no name to brokers with SASL is judged by another clause.
-        if got_error(play, ErrorCode.INVALID_REQUEST):
-            assert_reports_error(play)
+        assert_refused_name_is_an_error(play)
 
 
 @pytest.mark.needs("sends_v3", "option:tls")
@@ -107,11 +117,7 @@ def test_refused_name_is_an_error_with_sasl(client: ClientUnderTest, script: Scr
 def test_client_uses_the_named_range_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker with TLS that refuses its version and names an older range."""
     with played(client, script) as play:
-        assert_bounded(play)
-        assert_allowed(play, "KIP-511.client-uses-named-range")
-        # Whether a client can read a table in a flexible version is another clause.
-        if not got_flexible_table(play):
-            assert_works(play)
+        assert_uses_the_named_range(play)
 
 
 @pytest.mark.needs("sends_v3", "option:tls")
@@ -123,11 +129,7 @@ def test_client_uses_the_named_range_with_tls(client: ClientUnderTest, script: S
 def test_refused_name_is_an_error_with_tls(client: ClientUnderTest, script: Script) -> None:
     """A client whose name is refused over TLS, at once or after its version was, closes the connection and reports an error."""
     with played(client, script) as play:
-        assert_bounded(play)
-        assert_allowed(play, "KIP-511.client-errors-on-42")
-        assert_closes_after(play, ErrorCode.INVALID_REQUEST)
-        if got_error(play, ErrorCode.INVALID_REQUEST):
-            assert_reports_error(play)
+        assert_refused_name_is_an_error(play)
 
 
 @pytest.mark.needs("asks_versions", "option:sasl_plain")
