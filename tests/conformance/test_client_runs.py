@@ -99,6 +99,18 @@ with socket.create_connection((host, int(port)), 5) as connection:
 CONNECTS = 'import socket, sys; socket.create_connection(sys.argv[1].split(":"))'
 
 
+def judge_program(source: str, suite: str, folder: Path) -> SuiteRun:
+    """Judge a client that is a few lines of Python, in smoke, by a part of the suite."""
+    program = folder / "client.py"
+    program.write_text(source)
+    return run_suite(
+        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
+        runs=folder,
+        suite=[f"{SUITE}{suite}"],
+        every_listener=True,
+    )
+
+
 @pytest.mark.parametrize(
     ("command", "why"),
     [
@@ -123,14 +135,7 @@ def test_a_client_that_did_nothing_is_no_success(command: str, why: str, tmp_pat
 
 def test_a_client_that_never_asks_is_judged_by_the_releases(tmp_path: Path) -> None:
     """What it sends is held against the tables of releases, and the one that refuses it is named."""
-    program = tmp_path / "never_asks.py"
-    program.write_text(NEVER_ASKS)
-    run = run_suite(
-        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
-        runs=tmp_path,
-        suite=[f"{SUITE}clients/test_broker_releases.py"],
-        every_listener=True,
-    )
+    run = judge_program(NEVER_ASKS, "clients/test_broker_releases.py", tmp_path)
     judged = {key[1]: each for key, each in run.verdicts().items()}
     assert judged.pop("KIP-35.client-uses-overlap") == Verdict.VIOLATES
     assert set(judged.values()) == {Verdict.NOT_APPLICABLE}
@@ -155,13 +160,8 @@ def test_a_client_that_cannot_be_judged_gets_the_clause_of_its_first_reaction(
     tmp_path: Path,
 ) -> None:
     """A reader of the terminal learns where the error comes from."""
-    program = tmp_path / "misreads.py"
-    program.write_text(MISREADS)
-    run = run_suite(
-        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
-        runs=tmp_path,
-        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
-        every_listener=True,
+    run = judge_program(
+        MISREADS, "clients/test_robustness.py::test_refused_name_is_an_error", tmp_path
     )
     assert set(run.verdicts().values()) == {Verdict.INCONCLUSIVE}
     assert "its first reaction fits KIP-511.client-reads-fixed-header" in run.output
@@ -215,13 +215,8 @@ with socket.create_connection((host, int(port)), 5) as connection:
 
 def test_a_second_kind_of_failure_is_not_hidden(tmp_path: Path) -> None:
     """Both are reported, each with evidence of its own."""
-    program = tmp_path / "fails_twice.py"
-    program.write_text(FAILS_TWICE)
-    run = run_suite(
-        *("--client-cmd", f"{sys.executable} {program} {{bootstrap}}", "--tier", "smoke"),
-        runs=tmp_path,
-        suite=[f"{SUITE}clients/test_robustness.py::test_refused_name_is_an_error"],
-        every_listener=True,
+    run = judge_program(
+        FAILS_TWICE, "clients/test_robustness.py::test_refused_name_is_an_error", tmp_path
     )
     assert run.status == 1, run.output
     assert "the application gets no error: its operation succeeds" in run.output
