@@ -133,13 +133,19 @@ def sasl_steps(play: Play) -> dict[int, int]:
 
 def got_flexible_table(play: Play) -> bool:
     """Return whether a client was sent a response to a flexible version of ApiVersions that its broker supports."""
-    return any(
-        each.is_about_versions
+    return bool(flexible_tables(play))
+
+
+def flexible_tables(play: Play) -> set[int]:
+    """Return the flexible versions of ApiVersions that the broker supports and in which it sent the client a response."""
+    return {
+        each.api_version
+        for each in play.recording.requests
+        if each.is_about_versions
         and each.api_version >= FIRST_FLEXIBLE_VERSION
         and each.is_served
         and each.response
-        for each in play.recording.requests
-    )
+    }
 
 
 def got_error(play: Play, error: ErrorCode) -> bool:
@@ -366,6 +372,15 @@ def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:
     assert not stopped_in_failure or len(failed) <= closed, (
         f"the client got metadata but does not work\n{failed[-1].detail}"
     )
+
+
+def assert_uses_later_connections(play: Play) -> None:
+    """Fail unless the client gets a response on a connection after its first one, other than about versions and to SASL."""
+    assert any(
+        each.response and each.connection > 0
+        for each in play.recording.requests
+        if not each.is_about_versions and each.api_key not in SASL_KEYS
+    ), "the client uses none of its later connections"
 
 
 def misrouted_at_ms(play: Play) -> list[int]:

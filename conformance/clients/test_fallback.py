@@ -11,7 +11,9 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
     assert_newest_metadata,
+    assert_uses_later_connections,
     assert_works,
+    flexible_tables,
     got_flexible_table,
     newest_metadata,
     played,
@@ -35,6 +37,7 @@ from strategies.broker_scripts import (
     tables_in_every_refusal,
     tables_in_refusals,
 )
+from strategies.connection_scripts import brokers_whose_versions_change, changed_versions
 
 
 @pytest.mark.needs("sends_v1")
@@ -80,6 +83,24 @@ def test_client_uses_the_named_range(client: ClientUnderTest, script: Script) ->
         # Whether a client can read a table in a flexible version is another clause.
         if not got_flexible_table(play):
             assert_works(play)
+
+
+@pytest.mark.needs("sends_v3", "asks_again")
+@pytest.mark.clause("KIP-511.client-uses-named-range")
+@given(script=brokers_whose_versions_change())
+@settings(max_examples=2)
+@example(script=changed_versions(4, 2))
+@example(script=changed_versions(2, 4))
+@example(script=changed_versions(5, 0))
+@example(script=changed_versions(2, 5))
+def test_changed_range_is_followed(client: ClientUnderTest, script: Script) -> None:
+    """A client works again with a broker that supports other versions of ApiVersions on its later connections."""
+    with played(client, script) as play:
+        assert_bounded(play)
+        assert_allowed(play, "KIP-511.client-uses-named-range")
+        # Whether a client can read a table in another flexible version than its usual one is another clause.
+        if flexible_tables(play) <= flexible_tables(client.healthy):
+            assert_uses_later_connections(play)
 
 
 @pytest.mark.needs("sends_v4")

@@ -18,7 +18,7 @@ from conformance.engine.overlapping import JUDGE_EXAMPLE
 from conformance.engine.planning import is_judged, judges_client, listener_of
 from conformance.engine.plays_ahead import scripts_of
 from conformance.engine.property_judge import JUDGE, PropertyJudge
-from conformance.engine.repeating_plays import repeat_play
+from conformance.engine.repeating_plays import repeat_plays
 from conformance.runs.run_identity import SUITE, target_facts
 from fixtures.client_plugin import CLIENTS
 from fixtures.operation_plugin import tries_operations
@@ -92,7 +92,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         INTERRUPTS.check()
         judge.raise_first()
     except (AssertionError, Flaky):
-        judge.repeat_failures(partial(repeat_play, client))
+        judge.repeat_failures(partial(repeat_plays, client))
         raise
 
 

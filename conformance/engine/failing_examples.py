@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from conformance.engine.example_recorder import Signatures
 from conformance.engine.repeating import FailingExample
 from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats
 
-Repeat = Callable[[FailingExample], Repeats | None]
-"""Repeats an example alone, and returns how often it failed; None if it cannot be repeated."""
+Repeat = Callable[[Sequence[FailingExample]], Sequence[Repeats | None]]
+"""Repeats examples without those that ran before them, and returns how often each failed; None if it cannot be repeated."""
+
+
+def one_by_one(repeat: Callable[[FailingExample], Repeats | None]) -> Repeat:
+    """Return what repeats one example after the other."""
+    return lambda examples: [repeat(each) for each in examples]
 
 
 class FailingExamples:
@@ -33,11 +38,14 @@ class FailingExamples:
             self._examples[signatures] = example
 
     def repeat(self, repeat: Repeat) -> None:
-        """Repeat each failure alone, unless it is declared, and record how often it occurs again."""
-        for signatures, example in self._examples.items():
-            if all(self._recorder.cells[key].planned.known_violation for key, _ in signatures):
-                continue
-            repeats = repeat(example)
+        """Repeat each failure, unless it is declared, and record how often it occurs again."""
+        undeclared = {
+            signatures: example
+            for signatures, example in self._examples.items()
+            if not all(self._recorder.cells[key].planned.known_violation for key, _ in signatures)
+        }
+        every = repeat(list(undeclared.values()))
+        for signatures, repeats in zip(undeclared, every, strict=True):
             if repeats is not None:
                 for key, signature in signatures:
                     self._recorder.repeated(key, signature, repeats)

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from conformance.engine.failing_examples import one_by_one
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import is_judged, tries_operation
 from conformance.engine.plugin import PARTLY
@@ -60,7 +61,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         INTERRUPTS.check()
         return result
     except AssertionError:
-        judge.repeat_failures(partial(repeat_trial, trial))
+        judge.repeat_failures(one_by_one(partial(repeat_trial, trial)))
         raise
 
 

@@ -20,6 +20,7 @@ from clauses import marks
 from clauses.catalogue import catalogue
 from conformance.engine.budgets import examples_on
 from conformance.engine.expectations import unmatched_expectations
+from conformance.engine.failing_examples import one_by_one
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
     load_profile,
@@ -209,7 +210,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
             return result
     except (AssertionError, Flaky):
         if profile_name() != UNSHRUNK:
-            judge.repeat_failures(partial(_repeater(item.config, broker.target).repeat, broker))
+            repeater = _repeater(item.config, broker.target)
+            judge.repeat_failures(one_by_one(partial(repeater.repeat, broker)))
         raise
     finally:
         item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere

@@ -1,16 +1,20 @@
-"""Repeats a failing play alone, to distinguish deterministic from intermittent failures of a client.
+"""Repeats failing plays, to distinguish deterministic from intermittent failures of a client.
 
-Nothing else of the run is played meanwhile. A control before each repeat and after the last one shows whether the machine is
-fast enough at that moment; if it is not, or the broker of an operation answers too slowly, the repeats prove nothing.
+Nothing else of the run is played meanwhile. The failures of one property are repeated a few at a time, each round next to a
+control, which shows whether the machine is fast enough at that moment. A failure that does not recur in each of these rounds
+is repeated alone, with a control before each repeat and after the last one. If the control is too slow even then, or the
+broker of an operation answers too slowly, the repeats prove nothing. Operations share a broker, so each is repeated alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+
+from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions.slow_answers import slow_answers
 from conformance.engine.repeating import FailingExample, run_again
+from fixtures.errors import HarnessError
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.trial import Trial
@@ -21,6 +25,8 @@ FEW_REPEATS = 2
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
 MANY_REPEATS = 3
 """Repeats if one of them passes."""
+SIDE_BY_SIDE = 4
+"""Failures that are repeated at a time: half as many as are played side by side before they are judged."""
 
 
 def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
@@ -32,54 +38,101 @@ def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
     """
     latest: list[Play] = []
 
-    def again() -> Play:
+    def again() -> bool:
         latest[:] = [trial.trials.again(trial.chosen)]
-        return latest[0]
+        return _fails(trial, example, lambda: latest[0])
 
     def too_slow() -> str:
         return trial.trials.too_slow() or "".join(slow_answers(each.recording) for each in latest)
 
-    return _repeats(trial, example, again, too_slow)
+    return _repeats(again, too_slow)
 
 
-def repeat_play(client: ClientUnderTest, example: FailingExample) -> Repeats | None:
-    """Play the script of a failing example again; return how often the example failed.
+def repeat_plays(
+    client: ClientUnderTest, examples: Sequence[FailingExample]
+) -> list[Repeats | None]:
+    """Play the scripts of failing examples again; return how often each example failed.
 
     Args:
         client: the client that was judged.
-        example: the example that failed.
+        examples: the examples that failed.
 
     Returns:
-        None if the example has no script.
+        The repeats of each example; None for one that has no script.
     """
-    script = next((each for each in example.values.values() if isinstance(each, Script)), None)
-    if script is None:
-        return None
-    return _repeats(client, example, partial(client.plays.again, script), client.too_slow)
+    scripts = {number: script for number, each in enumerate(examples) if (script := _script(each))}
+    found: dict[int, Repeats] = {}
+    for first in range(0, len(scripts), SIDE_BY_SIDE):
+        group = list(scripts)[first : first + SIDE_BY_SIDE]
+        left = group
+        for _ in range(FEW_REPEATS):
+            left = _recurring(client, {each: (examples[each], scripts[each]) for each in left})
+        found |= {each: Repeats(used=Tally(FEW_REPEATS, FEW_REPEATS)) for each in left}
+    for number, script in scripts.items():
+        if number not in found:
+            found[number] = _repeat_alone(client, examples[number], script)
+    return [found.get(number) for number in range(len(examples))]
 
 
-def _repeats(
-    judged: ClientUnderTest | Trial,
-    example: FailingExample,
-    again: Callable[[], Play],
-    too_slow: Callable[[], str],
-) -> Repeats:
-    """Repeat a failure, as long as the control is fast enough.
+def _script(example: FailingExample) -> Script | None:
+    return next((each for each in example.values.values() if isinstance(each, Script)), None)
+
+
+def _recurring(
+    client: ClientUnderTest, failures: Mapping[int, tuple[FailingExample, Script]]
+) -> list[int]:
+    """Repeat a few failures side by side; return those that recur, next to a control that is fast enough."""
+    if not failures:
+        return []
+    plays = client.plays.begin_again([script for _, script in failures.values()])
+    is_fast = not client.too_slow()
+    fails = [
+        number
+        for (number, (example, _)), play in zip(failures.items(), plays, strict=True)
+        if _fails(client, example, play)
+    ]
+    return fails if is_fast else []
+
+
+def _repeat_alone(client: ClientUnderTest, example: FailingExample, script: Script) -> Repeats:
+    def again() -> bool:
+        (play,) = client.plays.begin_again([script])
+        return _fails(client, example, play)
+
+    return _repeats(again, client.too_slow)
+
+
+def _fails(
+    judged: ClientUnderTest | Trial, example: FailingExample, play: Callable[[], Play]
+) -> bool:
+    """Return whether an example fails with another play; one that cannot be judged does not.
 
     Args:
         judged: what was judged.
-        example: its failure.
-        again: plays the same again.
+        example: the example.
+        play: waits for the play.
+    """
+    try:
+        with judged.playing(play()):
+            run_again(judged, example)
+    except AssertionError:
+        return True
+    except (HarnessError, UnsatisfiedAssumption):
+        return False
+    return False
+
+
+def _repeats(again: Callable[[], bool], too_slow: Callable[[], str]) -> Repeats:
+    """Repeat a failure, as long as the control is fast enough.
+
+    Args:
+        again: plays the same again; returns whether it fails.
         too_slow: plays the control; returns why it is too slow, or "".
     """
     failed = repeats = 0
     while repeats < (FEW_REPEATS if failed == repeats else MANY_REPEATS):
         if why := too_slow():
             return Repeats(used=Tally(failed, repeats), too_slow=why)
-        with judged.playing(again()):
-            try:
-                run_again(judged, example)
-            except AssertionError:
-                failed += 1
+        failed += again()
         repeats += 1
     return Repeats(used=Tally(failed, repeats), too_slow=too_slow() if failed else "")

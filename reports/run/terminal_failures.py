@@ -122,7 +122,7 @@ def _told_lines(recorder: RunRecorder, told: _Told, head: str, width: int) -> li
         "the clause": failure.statement,
         "seen": failure.first_line,
         "but": "; ".join(doubts_in(failure.message)),
-        "repeated alone": "" if failure.repeats is None else str(failure.repeats),
+        "repeated": "" if failure.repeats is None else str(failure.repeats),
     }
     lines = [
         shortened(f"  {name}: {text}", ROWS_OF_TEXT * width, complete_in=FACTS_FILE)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
-from conformance.clients import test_robustness
+from conformance.clients import test_fallback, test_robustness
 from reference_model.clients.recording import SeenRequest
 from reference_model.clients.script import Answer
+from strategies.connection_scripts import changed_versions
 from strategies.nonsense_scripts import slow_broker, without_answer
-from tests.conformance.client_plays import FAILED, HEALTHY, FakePlay, FakeResult
+from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, FakePlay, FakeResult
 from tests.conformance.test_client_properties import judge
-from tests.reference_model.clients.recordings import asked, opened, recorded
+from tests.reference_model.clients.recordings import asked, opened, recorded, sent
 
 SLOW = Answer(delay_ms=2600)
 LATE_TABLE = asked(4, SLOW)
@@ -52,3 +53,16 @@ def test_client_that_waited_has_to_work(result: FakeResult, said: str) -> None:
     found = judge(test_robustness.test_pause_of_seconds_is_survived, slow_broker(), play)
     assert found.startswith(said)
     assert bool(found) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("connection", "said"),
+    [(1, ""), (0, "the client uses none of its later connections")],
+    ids=["works-again", "stays-away"],
+)
+def test_changed_broker_has_to_be_used(connection: int, said: str) -> None:
+    """A request has to be served on a later connection, whose broker supports other versions than the first one."""
+    connections = (opened(), opened(1))
+    recording = recorded(asked(4), sent(12, connection=connection), connections=connections)
+    play = FakePlay(recording=recording, result=STOPPED)
+    assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == said

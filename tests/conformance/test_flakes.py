@@ -194,7 +194,7 @@ def test_flaky_must_fails_the_run(flaky_run: Any) -> None:
     """A MUST that fails intermittently ends the run with 1 and reports how often it failed."""
     assert flaky_run.status == 1, flaky_run.output
     assert list(flaky_run.verdicts().values()) == [Verdict.FLAKY]
-    assert "repeated alone: flaky (fails only sometimes): failed" in flaky_run.output
+    assert "repeated: flaky (fails only sometimes): failed" in flaky_run.output
 
 
 def test_flaky_cell_has_its_rate(flaky_run: Any) -> None:

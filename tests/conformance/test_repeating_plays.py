@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from conformance.engine.repeating import FailingExample
-from conformance.engine.repeating_plays import FEW_REPEATS, MANY_REPEATS, repeat_play, repeat_trial
+from conformance.engine.repeating_plays import FEW_REPEATS, MANY_REPEATS, repeat_plays, repeat_trial
+from fixtures.errors import HarnessError
 from fixtures.registry.clients import select_clients
 from fixtures.registry.model_clients import model_client
 from fixtures.registry.targets import select_targets
@@ -47,10 +49,14 @@ def body(client: ClientUnderTest, script: Script) -> None:
     assert len(requests) == 1, f"{len(requests)} requests"
 
 
+def failure_of(client: ClientUnderTest, script: Script = SCRIPT) -> FailingExample:
+    """Return a failure of a client."""
+    return FailingExample(body, {"client": client, "script": script})
+
+
 def repeats_of(client: ClientUnderTest) -> Repeats:
     """Return the repeats of a failure of a client."""
-    example = FailingExample(body, {"client": client, "script": SCRIPT})
-    repeats = repeat_play(client, example)
+    (repeats,) = repeat_plays(client, [failure_of(client)])
     assert repeats is not None
     return repeats
 
@@ -59,25 +65,49 @@ def repeats_of(client: ClientUnderTest) -> Repeats:
     ("faults", "tally"),
     [
         ((FAULT, FAULT), Tally(2, FEW_REPEATS)),
-        ((FAULT, "", FAULT), Tally(2, MANY_REPEATS)),
-        (("", FAULT, ""), Tally(1, MANY_REPEATS)),
-        (("", "", ""), Tally(0, MANY_REPEATS)),
+        ((FAULT, "", FAULT, FAULT), Tally(2, FEW_REPEATS)),
+        (("", FAULT, "", FAULT), Tally(2, MANY_REPEATS)),
+        (("", "", FAULT, ""), Tally(1, MANY_REPEATS)),
+        (("", "", "", ""), Tally(0, MANY_REPEATS)),
     ],
 )
 def test_repeats_are_counted(faults: tuple[str, ...], tally: Tally) -> None:
-    """Each repeat is a new play of the same script, judged by the same property; fewer are enough if all fail."""
+    """A failure that does not recur side by side with others is repeated alone, and only that counts."""
     assert repeats_of(client_with(*faults)).used == tally
+
+
+def test_failures_are_repeated_a_few_at_a_time() -> None:
+    """Each gets its own result: of six failures the fifth does not recur at once, and is repeated alone after all others."""
+    began: list[str] = []
+
+    def control() -> str:
+        began.append("control")
+        return ""
+
+    def submit(script: Script) -> Future[Play]:
+        began.append(str(script.timeout_ms - 2000))
+        done: Future[Play] = Future()
+        is_first_of_5 = script.timeout_ms == 2005 and began.count("5") == 1
+        done.set_result(play_in_memory(script, "" if is_first_of_5 else FAULT))
+        return done
+
+    client = ClientUnderTest(model_client(), Plays(submit), artefacts={}, too_slow=control)
+    examples = [failure_of(client, replace(SCRIPT, timeout_ms=2000 + each)) for each in range(1, 7)]
+    found = repeat_plays(client, examples)
+    assert [each and each.used for each in found] == [Tally(2, 2)] * 6
+    first, second, alone = ["1", "2", "3", "4", "control"], ["5", "6", "control"], ["control", "5"]
+    assert began == [*first, *first, *second, "6", "control", *alone, *alone, "control"]
 
 
 def test_example_without_a_script_is_not_repeated() -> None:
     """There is nothing to play."""
     client = client_with()
-    assert repeat_play(client, FailingExample(body, {"client": client})) is None
+    assert repeat_plays(client, [FailingExample(body, {"client": client})]) == [None]
 
 
 def test_failure_that_recurs_with_a_fast_control_counts() -> None:
-    """The control is played before each repeat and after the last one."""
-    said = iter([""] * (FEW_REPEATS + 1))
+    """The control is played next to each round."""
+    said = iter([""] * FEW_REPEATS)
     repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
     assert not list(said)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
@@ -86,9 +116,9 @@ def test_failure_that_recurs_with_a_fast_control_counts() -> None:
 
 @pytest.mark.parametrize("slow", range(FEW_REPEATS + 1))
 def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> None:
-    """A machine that is too slow before, between or after the repeats may be to blame for each failure."""
-    said = iter([""] * slow + [BUSY])
-    repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
+    """A machine that is too slow before, between or after the repeats that a failure has alone may be to blame for each."""
+    said = iter([BUSY] + [""] * slow + [BUSY])
+    repeats = repeats_of(client_with(FAULT, FAULT, FAULT, control=lambda: next(said)))
     assert repeats.failure_class is FailureClass.TOO_SLOW
     assert repeats.leaves_open == BUSY
     assert repeats.used == Tally(slow, slow)
@@ -96,9 +126,21 @@ def test_failure_that_recurs_with_a_slow_control_proves_nothing(slow: int) -> No
 
 def test_failure_that_never_recurs_needs_no_last_control() -> None:
     """It proves nothing, however fast the machine is."""
-    said = iter([""] * MANY_REPEATS)
-    repeats = repeats_of(client_with("", "", "", control=lambda: next(said)))
+    said = iter([""] * (MANY_REPEATS + 1))
+    repeats = repeats_of(client_with("", "", "", "", control=lambda: next(said)))
     assert repeats.leaves_open == "it recurred in none of 3 repeats"
+
+
+def test_repeat_that_cannot_be_judged_is_no_failure() -> None:
+    """A fault of the scripted broker in a repeat proves nothing about a client."""
+
+    def submit(script: Script) -> Future[Play]:
+        failed: Future[Play] = Future()
+        failed.set_exception(HarnessError("the scripted broker failed"))
+        return failed
+
+    client = ClientUnderTest(model_client(), Plays(submit), artefacts={}, too_slow=str)
+    assert repeats_of(client).leaves_open == "it recurred in none of 3 repeats"
 
 
 class FakeTrials:

@@ -4,6 +4,7 @@ There is one module per source of clauses. `registry.py` defines what a fault is
 """
 
 from reference_model.clients.faults import (
+    changed_brokers,
     framing,
     kept_tables,
     kip_035,
@@ -23,6 +24,7 @@ from reference_model.planted import Fault, plant
 __all__ = [
     "FAULTS",
     "Fault",
+    "changed_brokers",
     "framing",
     "kept_tables",
     "kip_035",
