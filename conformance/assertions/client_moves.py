@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
-from conformance.assertions.hangs import cause_of_hang
+from conformance.assertions.hangs import cause_of_hang, never_returned
 from conformance.assertions.play_summary import (
     ERROR,
     OK,
@@ -285,6 +285,9 @@ def assert_ends_by_itself(client: ClientUnderTest, play: Play) -> None:
     assert result.killed_for != TIME, (
         f"the client's process hangs: it has to be killed{cause_of_hang(play.recording)}"
     )
+    assert not never_returned(play), (
+        f"the client hangs: it does not return to its application{cause_of_hang(play.recording)}"
+    )
     reports = client.healthy.result.outcome is not None
     assert result.outcome is not None or result.killed_for or not reports, (
         f"the client's process ends without a result, with exit status {result.exit_status}\n{_last_lines(result)}"
@@ -296,11 +299,13 @@ def _last_lines(result: DriverResult) -> str:
 
 
 def outcome_of(play: Play) -> str | None:
-    """Return what the application saw: "ok" or "error"; None if the process did not end by itself.
+    """Return what the application saw: "ok" or "error"; None if the client did not return to it in its time.
 
     A client that prints no result says it by its exit status.
     """
     result = play.result
+    if never_returned(play):
+        return None
     if result.outcome is not None or result.exit_status is None or result.killed_for:
         return result.outcome
     return OK if result.exit_status == 0 else ERROR

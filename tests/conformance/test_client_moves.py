@@ -58,6 +58,9 @@ UNANSWERED = recorded(
     *(sent(13, at_ms=2, response=b""), sent(1, at_ms=3)),
     duration_ms=3300,
 )
+WATCHED = FakeResult(outcome="error", detail="no result after 3 s", exit_status=1, has_hung=True)
+IDLE = FakePlay(recording=recorded(asked(4), duration_ms=3300), result=WATCHED)
+AT_WORK = FakePlay(recording=recorded(asked(4, at_ms=2000), duration_ms=3300), result=WATCHED)
 LOOP = recorded(
     *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
 )
@@ -111,6 +114,8 @@ def seen(recording: Recording) -> FakePlay:
             ending(outcome=None, exit_status=2),
             id="foreign-command-fails",
         ),
+        pytest.param(partial(assert_ends_by_itself, FakeClient()), AT_WORK, id="late-but-at-work"),
+        pytest.param(assert_reports_error, AT_WORK, id="error-of-a-client-at-work"),
         pytest.param(assert_works, HEALTHY, id="ok"),
         pytest.param(assert_works, ending(outcome=None), id="exit-status-0"),
         pytest.param(
@@ -225,6 +230,19 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
+            IDLE,
+            "the client hangs: it does not return to its application",
+            id="hang-that-the-driver-ends",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
+            FakePlay(recording=UNANSWERED, result=FakeResult(outcome="error", has_hung=True)),
+            "the client hangs: it does not return to its application, after Metadata v13 on connection 0 was sent "
+            "although the table of that connection lists v0 to v1",
+            id="hang-after-a-request-outside-the-table",
+        ),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()),
             FakePlay(
                 recording=UNANSWERED,
                 result=FakeResult(outcome=None, signal="SIGKILL", killed_for="time", has_hung=True),
@@ -232,6 +250,12 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             "the client's process hangs: it has to be killed, after Metadata v13 on connection 0 was sent "
             "although the table of that connection lists v0 to v1",
             id="killed-after-a-request-outside-the-table",
+        ),
+        pytest.param(
+            assert_reports_error,
+            IDLE,
+            "the application gets no error: its operation never ends",
+            id="error-of-the-driver-alone",
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),

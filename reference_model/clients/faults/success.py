@@ -1,4 +1,4 @@
-"""Faults of clients that take for a success what is none."""
+"""Faults of clients that take for a success what is none, or that do not come back to their application."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersionsResponse
 from wire.error_codes import ErrorCode
 from wire.headers import CORRELATION_ID_BYTES
 
+FOR_EVER_MS = 24 * 60 * 60 * 1000
 _OTHER_ERRORS = (
     ErrorCode.UNSUPPORTED_VERSION,
     ErrorCode.INVALID_REQUEST,
@@ -75,6 +76,20 @@ def correlation_ids_are_not_compared(client: ModelClient, decide: NextFrame, lin
     """Takes every response for that to its latest request."""
     frame = decide(link)
     return link.last_correlation_id.to_bytes(CORRELATION_ID_BYTES) + frame[CORRELATION_ID_BYTES:]
+
+
+# KIP-35.client-survives-old-broker
+
+
+@fault(ModelClient.next_frame, "KIP-35.client-survives-old-broker")
+def silence_is_waited_out(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
+    """Waits on if the broker stays silent, so that only its driver's own watchdog ends it."""
+    try:
+        return decide(link)
+    except ConnectionLost:
+        if link.stream.receive(0) == b"":
+            client.network.wait(FOR_EVER_MS)
+        raise
 
 
 # KIP-35.client-uses-overlap
