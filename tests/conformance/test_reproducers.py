@@ -83,7 +83,8 @@ def healthy_address() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("clause", CLAUSES)
-@pytest.mark.slow  # A run of a hundred defects
+@pytest.mark.slow
+@pytest.mark.nightly  # A run of a hundred defects; a few of them are tried in every run
 def test_reproducer_tells_defect_from_health(
     clause: str, clauses_run: SuiteRun, healthy_address: str
 ) -> None:
