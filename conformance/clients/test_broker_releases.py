@@ -38,6 +38,14 @@ from strategies.release_scripts import (
 )
 
 
+def _assert_served_or_refused(client: ClientUnderTest, script: Script) -> None:
+    with played(client, script) as play:
+        assert_ends_by_itself(client, play)
+        assert_bounded(play)
+        assert_no_connection_is_lost(play)
+        assert_works_or_says_why(play)
+
+
 @pytest.mark.needs("asks_versions", "asks_metadata")
 @pytest.mark.clause("KIP-97.new-client-old-broker")
 @given(script=brokers_of_releases())
@@ -48,11 +56,7 @@ from strategies.release_scripts import (
 @example(script=broker_of("4.0.2"))
 def test_older_broker_is_served_or_refused(client: ClientUnderTest, script: Script) -> None:
     """A client works with a broker of any release, or says what it lacks, and loses no connection."""
-    with played(client, script) as play:
-        assert_ends_by_itself(client, play)
-        assert_bounded(play)
-        assert_no_connection_is_lost(play)
-        assert_works_or_says_why(play)
+    _assert_served_or_refused(client, script)
 
 
 @pytest.mark.needs("asks_versions", "asks_metadata", "option:sasl_plain")
@@ -65,11 +69,7 @@ def test_older_broker_with_sasl_is_served_or_refused(
     client: ClientUnderTest, script: Script
 ) -> None:
     """A client works with a broker with SASL of any release, or says what it lacks, and loses no connection."""
-    with played(client, script) as play:
-        assert_ends_by_itself(client, play)
-        assert_bounded(play)
-        assert_no_connection_is_lost(play)
-        assert_works_or_says_why(play)
+    _assert_served_or_refused(client, script)
 
 
 @pytest.mark.needs("never_asks")
