@@ -68,7 +68,7 @@ def broker_with_sasl_ranges(
         changed=tuple((key, *range_) for key, range_ in ranges.items() if range_ is not None),
         removed=tuple(key for key, range_ in ranges.items() if range_ is None),
     )
-    return secured(broker_with(table, timeout_ms=FAILURE_MS))
+    return secured(broker_with(table, timeout_ms=SUCCESS_MS))
 
 
 _SASL_RANGES = (None, (0, 0), (0, 1), (0, 2), (0, 9), (1, 1), (1, 2), (2, 2), (3, 9))

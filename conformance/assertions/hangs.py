@@ -10,25 +10,18 @@ from reference_model.clients.recording import Recording
 OUTSIDE_THE_TABLE = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
 """The clauses that forbid requests which a table does not list."""
 
-LEAST_IDLE_MS = 2500
-"""A client whose driver's own watchdog ended it, and that was at work until then, may only be slow, like a JVM on a busy machine."""
-
 
 def never_returned(play: Play) -> bool:
-    """Return whether the driver's own watchdog ended a client that had sent nothing for a long time."""
+    """Return whether the driver's own watchdog ended a client that had all its time since its first connection.
+
+    A client that connected later may only be slow, like a JVM on a busy machine.
+    """
     result, recording = play.result, play.recording
-    last_ms = max(
-        (
-            *(each.at_ms for each in recording.requests),
-            *(each.opened_ms for each in recording.connections),
-        ),
-        default=0,
+    opened_ms = min(
+        (each.opened_ms for each in recording.connections), default=recording.duration_ms
     )
-    return (
-        result.has_hung
-        and not result.killed_for
-        and recording.duration_ms - last_ms >= LEAST_IDLE_MS
-    )
+    had_its_time = recording.duration_ms - opened_ms >= recording.script.timeout_ms
+    return result.has_hung and not result.killed_for and had_its_time
 
 
 def cause_of_hang(recording: Recording) -> str:

@@ -15,6 +15,7 @@ from conformance.assertions.client_moves import (
     ClientAborted,
     check_environment,
 )
+from conformance.assertions.hangs import OUTSIDE_THE_TABLE
 from conformance.assertions.judging import Unjudged
 from conformance.assertions.play_summary import ERROR, OK, DriverResult, Play, summary
 from fixtures.errors import HarnessError
@@ -23,7 +24,6 @@ from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
 
 WRONG_RESULT = "WrongResult: "
 """Begins the detail of a driver whose operation reported success with a wrong result."""
-_ABOUT_VERSIONS = ("KIP-35.client-uses-overlap", "KIP-35.client-asks-per-connection")
 
 
 class Unsupported(Unjudged):
@@ -102,7 +102,7 @@ def _assert_sends_nothing_unsupported(play: Play) -> None:
 
 
 def _unsupported_moves(play: Play) -> list[ForbiddenMove]:
-    return [move for move in forbidden_moves(play.recording) if move.clause in _ABOUT_VERSIONS]
+    return [move for move in forbidden_moves(play.recording) if move.clause in OUTSIDE_THE_TABLE]
 
 
 def _assert_works_or_says_why(play: Play) -> None:

@@ -17,7 +17,7 @@ from conformance.assertions.client_moves import (
     newest_metadata,
     played,
 )
-from reference_model.clients.script import Answer, Script, Table, one_node
+from reference_model.clients.script import EMPTY, Answer, Script, Table, one_node
 from reference_model.listeners import SASL_PLAINTEXT, SSL
 from strategies.broker_scripts import (
     FAILURE_MS,
@@ -72,10 +72,12 @@ def test_version_lies_in_the_overlap(client: ClientUnderTest, script: Script) ->
 @example(script=broker_with(metadata_ranges(7, 2), timeout_ms=FAILURE_MS))
 @example(script=broker_with(metadata_ranges(-3, -1), timeout_ms=FAILURE_MS))
 @example(script=broker_with(Table(removed=(3,)), timeout_ms=FAILURE_MS))
+@example(script=broker_with(EMPTY, timeout_ms=FAILURE_MS))
 def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None:
-    """A client that shares no version of Metadata with the broker sends none and reports an error."""
+    """A client that shares no version of Metadata with the broker sends nothing that is not listed and reports an error."""
     with played(client, script) as play:
         assert_sends_no_metadata(play, listed_metadata(script))
+        assert_allowed(play, "KIP-35.client-uses-overlap")
         assert_bounded(play)
         assert_reports_error(play)
 

@@ -7,16 +7,13 @@ from hypothesis import example, given, settings
 
 from conformance.assertions.client_moves import (
     ClientUnderTest,
-    assert_allowed,
-    assert_bounded,
-    assert_reports_error,
     played,
 )
 from conformance.assertions.client_success import (
     assert_success_is_earned,
     assert_table_is_not_used,
 )
-from reference_model.clients.script import EMPTY, ITSELF, Answer, Script, Table
+from reference_model.clients.script import ITSELF, Answer, Script, Table
 from strategies.broker_scripts import FAILURE_MS, broker_with, brokers_without_overlap
 from strategies.nonsense_scripts import (
     brokers_before_api_versions,
@@ -93,17 +90,3 @@ def test_table_for_another_request_is_not_used(client: ClientUnderTest, script: 
     """A client chooses no version from a table whose correlation id is not that of its request."""
     with played(client, script) as play:
         assert_table_is_not_used(client, play, "with another correlation id")
-
-
-@pytest.mark.malformed
-@pytest.mark.needs("asks_versions", "asks_metadata")
-@pytest.mark.clause("KIP-35.client-uses-overlap")
-@given(script=brokers_without_overlap())
-@settings(max_examples=1)
-@example(script=broker_with(EMPTY, timeout_ms=FAILURE_MS))
-def test_empty_table_lists_nothing(client: ClientUnderTest, script: Script) -> None:
-    """A client that gets a table without entries, or without a version that it knows, sends nothing and reports an error."""
-    with played(client, script) as play:
-        assert_allowed(play, "KIP-35.client-uses-overlap")
-        assert_bounded(play)
-        assert_reports_error(play)

@@ -18,8 +18,12 @@ def one_by_one(repeat: Callable[[FailingExample], Repeats | None]) -> Repeat:
     return lambda examples: [repeat(each) for each in examples]
 
 
+MOST_EXAMPLES = 3
+"""Examples of one failure that are repeated at most: the next one only if the repeats of the one before leave it open."""
+
+
 class FailingExamples:
-    """Keeps the last example of each failure that was shrunk, which is the smallest, or else the first one."""
+    """Keeps the last example of each failure that was shrunk, which is the smallest, or else the first ones."""
 
     def __init__(self, recorder: RunRecorder) -> None:
         """Start without failures.
@@ -28,24 +32,37 @@ class FailingExamples:
             recorder: holds the cells.
         """
         self._recorder = recorder
-        self._examples: dict[Signatures, FailingExample] = {}
+        self._examples: dict[Signatures, list[FailingExample]] = {}
 
     def keep(
         self, signatures: Signatures, example: FailingExample, *, is_shrunk: bool = False
     ) -> None:
-        """Keep an example of a failure, in place of an earlier one if it came while that one was shrunk."""
-        if is_shrunk or signatures not in self._examples:
-            self._examples[signatures] = example
+        """Keep an example of a failure, in place of earlier ones if it came while they were shrunk."""
+        kept = self._examples.setdefault(signatures, [])
+        if is_shrunk:
+            kept.clear()
+        if len(kept) < MOST_EXAMPLES:
+            kept.append(example)
 
     def repeat(self, repeat: Repeat) -> None:
         """Repeat each failure, unless it is declared, and record how often it occurs again."""
-        undeclared = {
-            signatures: example
-            for signatures, example in self._examples.items()
+        left = {
+            signatures: list(examples)
+            for signatures, examples in self._examples.items()
             if not all(self._recorder.cells[key].planned.known_violation for key, _ in signatures)
         }
-        every = repeat(list(undeclared.values()))
-        for signatures, repeats in zip(undeclared, every, strict=True):
-            if repeats is not None:
-                for key, signature in signatures:
-                    self._recorder.repeated(key, signature, repeats)
+        while left:
+            latest = [examples[0] for examples in left.values()]
+            every = dict(zip(left, repeat(latest), strict=True))
+            for signatures, repeats in every.items():
+                self._record(signatures, repeats)
+            left = {
+                signatures: left[signatures][1:]
+                for signatures, repeats in every.items()
+                if repeats is not None and repeats.leaves_open and left[signatures][1:]
+            }
+
+    def _record(self, signatures: Signatures, repeats: Repeats | None) -> None:
+        if repeats is not None:
+            for key, signature in signatures:
+                self._recorder.repeated(key, signature, repeats)

@@ -25,8 +25,8 @@ FEW_REPEATS = 2
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
 MANY_REPEATS = 3
 """Repeats if one of them passes."""
-SIDE_BY_SIDE = 4
-"""Failures that are repeated at a time: half as many as are played side by side before they are judged."""
+SIDE_BY_SIDE = 3
+"""Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control has a process."""
 
 
 def repeat_trial(trial: Trial, example: FailingExample) -> Repeats:
@@ -81,17 +81,17 @@ def _script(example: FailingExample) -> Script | None:
 def _recurring(
     client: ClientUnderTest, failures: Mapping[int, tuple[FailingExample, Script]]
 ) -> list[int]:
-    """Repeat a few failures side by side; return those that recur, next to a control that is fast enough."""
+    """Repeat a few failures side by side; return those that recur, if the control is fast enough next to them and after them."""
     if not failures:
         return []
     plays = client.plays.begin_again([script for _, script in failures.values()])
-    is_fast = not client.too_slow()
+    was_slow = client.too_slow()
     fails = [
         number
         for (number, (example, _)), play in zip(failures.items(), plays, strict=True)
         if _fails(client, example, play)
     ]
-    return fails if is_fast else []
+    return [] if was_slow or (fails and client.too_slow()) else fails
 
 
 def _repeat_alone(client: ClientUnderTest, example: FailingExample, script: Script) -> Repeats:
@@ -117,7 +117,7 @@ def _fails(
             run_again(judged, example)
     except AssertionError:
         return True
-    except (HarnessError, UnsatisfiedAssumption):
+    except (HarnessError, OSError, UnsatisfiedAssumption):
         return False
     return False
 

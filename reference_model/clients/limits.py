@@ -5,6 +5,7 @@ Everything below the limits is a quiet retry, which is legal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from reference_model.clients.moves import History
@@ -26,6 +27,9 @@ is noted before the client can learn of it."""
 MOST_WITHOUT_PAUSE = 20
 """Connections in a row that follow without a pause. Some clients try a few different requests on as many connections, or
 connect again at once the first time; none does so this often."""
+MOST_CLOSED = 90
+CLOSED_WINDOW_MS = 3000
+"""Connections that the broker closed in this time, 33 ms apart. With a pause of 50 ms, the shortest default of a library, there are at most 60."""
 MOST_LEFT_OPEN_MS = 1000
 """How long a connection may stay open after an error that ends its use; clients that close it do so at once."""
 
@@ -61,6 +65,10 @@ def reconnects_in(recording: Recording) -> str:
         pause_ms = after.opened_ms - closed_ms if is_next and closed_ms is not None else -1
         in_a_row = in_a_row + 1 if 0 <= pause_ms < SHORTEST_PAUSE_MS else 0
         most = max(most, in_a_row)
+    closed = [each.closed_ms for each in recording.connections if each.closed_by == "broker"]
+    times = [each for each in closed if each is not None]
+    if _is_crowded(times, MOST_CLOSED, CLOSED_WINDOW_MS):
+        return f"the client connects again and again, more than {MOST_CLOSED} times in {CLOSED_WINDOW_MS // 1000} s"
     if most <= MOST_WITHOUT_PAUSE:
         return ""
     return f"the client connects again at once, {most} times in a row, each less than {SHORTEST_PAUSE_MS} ms after the broker closed"
@@ -75,10 +83,14 @@ def loop_in(recording: Recording) -> str:
     if busiest > MOST_ON_ONE_CONNECTION:
         return f"the client loops on one connection: {rate_of(recording)}"
     times = [each.at_ms for each in recording.requests if each.is_about_versions]
-    crowded = zip(times, times[MOST_IN_WINDOW:], strict=False)
-    if any(last - first <= WINDOW_MS for first, last in crowded):
+    if _is_crowded(times, MOST_IN_WINDOW, WINDOW_MS):
         return f"the client loops over many connections: {rate_of(recording)}"
     return ""
+
+
+def _is_crowded(times_ms: Sequence[int], most: int, window_ms: int) -> bool:
+    crowded = zip(times_ms, times_ms[most:], strict=False)
+    return any(last - first <= window_ms for first, last in crowded)
 
 
 def rate_of(recording: Recording) -> str:

@@ -23,7 +23,7 @@ from reference_model.clients.scripted_connection import (
     served_table,
 )
 from reference_model.listeners import SASL_LISTENERS
-from wire.api_keys import METADATA_KEY
+from wire.api_keys import FETCH_KEY, JOIN_GROUP_KEY, METADATA_KEY
 
 __all__ = [
     "Address",
@@ -40,7 +40,6 @@ LOOP_IS_MEASURED_MS = 1000
 RECOVERY_IS_SEEN_MS = 300
 """How long after Metadata on a healthy connection the play goes on, so that the client can report its success."""
 HEALTHY_CONNECTION = ConnectionScript()
-FETCH_KEY, JOIN_GROUP_KEY = 1, 11
 SHOW_USE = frozenset({METADATA_KEY, FETCH_KEY, JOIN_GROUP_KEY})
 """APIs whose answer shows that a client uses the cluster."""
 

@@ -57,10 +57,20 @@ UNANSWERED = recorded(
     *(asked(3, listing((3, 0, 1))), sent(12)),
     *(sent(13, at_ms=2, response=b""), sent(1, at_ms=3)),
     duration_ms=3300,
+    script=Script(timeout_ms=3000),
 )
 WATCHED = FakeResult(outcome="error", detail="no result after 3 s", exit_status=1, has_hung=True)
-IDLE = FakePlay(recording=recorded(asked(4), duration_ms=3300), result=WATCHED)
-AT_WORK = FakePlay(recording=recorded(asked(4, at_ms=2000), duration_ms=3300), result=WATCHED)
+SHORT = Script(timeout_ms=3000)
+HUNG = FakePlay(recording=recorded(asked(4), duration_ms=4500, script=SHORT), result=WATCHED)
+LATE = FakePlay(
+    recording=recorded(
+        asked(4, at_ms=2000),
+        connections=(opened(at_ms=1600),),
+        duration_ms=4500,
+        script=SHORT,
+    ),
+    result=WATCHED,
+)
 LOOP = recorded(
     *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
 )
@@ -114,8 +124,10 @@ def seen(recording: Recording) -> FakePlay:
             ending(outcome=None, exit_status=2),
             id="foreign-command-fails",
         ),
-        pytest.param(partial(assert_ends_by_itself, FakeClient()), AT_WORK, id="late-but-at-work"),
-        pytest.param(assert_reports_error, AT_WORK, id="error-of-a-client-at-work"),
+        pytest.param(
+            partial(assert_ends_by_itself, FakeClient()), LATE, id="late-because-it-began-late"
+        ),
+        pytest.param(assert_reports_error, LATE, id="error-of-a-client-that-began-late"),
         pytest.param(assert_works, HEALTHY, id="ok"),
         pytest.param(assert_works, ending(outcome=None), id="exit-status-0"),
         pytest.param(
@@ -230,7 +242,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
-            IDLE,
+            HUNG,
             "the client hangs: it does not return to its application",
             id="hang-that-the-driver-ends",
         ),
@@ -253,7 +265,7 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             assert_reports_error,
-            IDLE,
+            HUNG,
             "the application gets no error: its operation never ends",
             id="error-of-the-driver-alone",
         ),

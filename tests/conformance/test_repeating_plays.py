@@ -29,6 +29,8 @@ from tests.conformance.test_slow_answers import SLOW, recording_of
 SCRIPT = one_node(Answer(error_code=42))
 FAULT = "invalid-request-is-asked-again-without-end"
 BUSY = "the machine is too busy"
+CONTROLS = ("control", "control")
+"""Next to a round, and after it."""
 
 
 def client_with(*faults: str, control: Callable[[], str] = str) -> ClientUnderTest:
@@ -95,8 +97,19 @@ def test_failures_are_repeated_a_few_at_a_time() -> None:
     examples = [failure_of(client, replace(SCRIPT, timeout_ms=2000 + each)) for each in range(1, 7)]
     found = repeat_plays(client, examples)
     assert [each and each.used for each in found] == [Tally(2, 2)] * 6
-    first, second, alone = ["1", "2", "3", "4", "control"], ["5", "6", "control"], ["control", "5"]
-    assert began == [*first, *first, *second, "6", "control", *alone, *alone, "control"]
+    first, second = ["1", "2", "3", *CONTROLS], ["4", "5", "6", *CONTROLS]
+    alone = ["control", "5"]
+    assert began == [
+        *first,
+        *first,
+        *second,
+        "4",
+        "6",
+        *CONTROLS,
+        *alone,
+        *alone,
+        "control",
+    ]
 
 
 def test_example_without_a_script_is_not_repeated() -> None:
@@ -106,12 +119,21 @@ def test_example_without_a_script_is_not_repeated() -> None:
 
 
 def test_failure_that_recurs_with_a_fast_control_counts() -> None:
-    """The control is played next to each round."""
-    said = iter([""] * FEW_REPEATS)
+    """The control is played next to each round, and after it."""
+    said = iter([""] * 2 * FEW_REPEATS)
     repeats = repeats_of(client_with(FAULT, FAULT, control=lambda: next(said)))
     assert not list(said)
     assert repeats.failure_class is FailureClass.DETERMINISTIC
     assert not repeats.leaves_open
+
+
+@pytest.mark.parametrize("slow", range(2 * FEW_REPEATS))
+def test_slow_control_of_a_round_has_the_failure_repeated_alone(slow: int) -> None:
+    """What counts is then how it fails alone."""
+    said = iter([*[""] * slow, BUSY, *[""] * (FEW_REPEATS + 1)])
+    repeats = repeats_of(client_with(*[FAULT] * 4, control=lambda: next(said)))
+    assert not list(said)
+    assert repeats.failure_class is FailureClass.DETERMINISTIC
 
 
 @pytest.mark.parametrize("slow", range(FEW_REPEATS + 1))

@@ -90,3 +90,11 @@ def lost_connections_are_opened_again_before_the_pause(
     with suppress(ClientError):
         client.link_to(None)
     return SHORT_PAUSE_MS
+
+
+@fault(ModelClient.backoff_ms, CLAUSE)
+def lost_connections_are_opened_again_after_20_ms(
+    client: ModelClient, decide: Callable[[ClientError, int], int], error: ClientError, attempt: int
+) -> int:
+    """Opens a lost connection again after a pause that is too short to be repeated for ever."""
+    return 20 if isinstance(error, ConnectionLost) else decide(error, attempt)

@@ -15,6 +15,7 @@ from wire.error_codes import ErrorCode
 from wire.headers import CORRELATION_ID_BYTES
 
 FOR_EVER_MS = 24 * 60 * 60 * 1000
+ONCE_A_SECOND_MS = 1000
 _OTHER_ERRORS = (
     ErrorCode.UNSUPPORTED_VERSION,
     ErrorCode.INVALID_REQUEST,
@@ -81,7 +82,11 @@ def correlation_ids_are_not_compared(client: ModelClient, decide: NextFrame, lin
 # KIP-35.client-survives-old-broker
 
 
-@fault(ModelClient.next_frame, "KIP-35.client-survives-old-broker")
+@fault(
+    ModelClient.next_frame,
+    "KIP-35.client-survives-old-broker",
+    "KIP-35.client-survives-nonsense",
+)
 def silence_is_waited_out(client: ModelClient, decide: NextFrame, link: Link) -> bytes:
     """Waits on if the broker stays silent, so that only its driver's own watchdog ends it."""
     try:
@@ -90,6 +95,22 @@ def silence_is_waited_out(client: ModelClient, decide: NextFrame, link: Link) ->
         if link.stream.receive(0) == b"":
             client.network.wait(FOR_EVER_MS)
         raise
+
+
+@fault(
+    ModelClient.fetch_metadata,
+    "KIP-35.client-survives-old-broker",
+    "KIP-35.client-survives-nonsense",
+)
+def lost_connections_are_tried_again_for_ever(
+    client: ModelClient, decide: FetchMetadata, until_ms: int
+) -> str:
+    """Connects again once a second and never comes back to its application, so that only its driver's own watchdog ends it."""
+    while True:
+        try:
+            return decide(until_ms)
+        except ConnectionLost:
+            client.network.wait(ONCE_A_SECOND_MS)
 
 
 # KIP-35.client-uses-overlap

@@ -67,11 +67,13 @@ def test_loop_is_told_from_quiet_retries(recording: Recording, loop: str) -> Non
     assert loop_in(recording) == loop
 
 
-def reconnecting(times: int, *, pause_ms: int = 1, by: str = "broker", nodes: int = 1) -> Recording:
-    """Return a recording in which each connection stays open for 50 ms, and a pause follows."""
-    step_ms = 50 + pause_ms
+def reconnecting(
+    times: int, *, open_ms: int = 50, pause_ms: int = 1, by: str = "broker", nodes: int = 1
+) -> Recording:
+    """Return a recording in which each connection stays open for a time, and a pause follows."""
+    step_ms = open_ms + pause_ms
     ends = (
-        opened(n, at_ms=step_ms * n, closed_ms=step_ms * n + 50, closed_by=by, node=n % nodes)
+        opened(n, at_ms=step_ms * n, closed_ms=step_ms * n + open_ms, closed_by=by, node=n % nodes)
         for n in range(times + 1)
     )
     return recorded(connections=tuple(ends))
@@ -88,6 +90,14 @@ def reconnecting(times: int, *, pause_ms: int = 1, by: str = "broker", nodes: in
             id="again-and-again",
         ),
         pytest.param(reconnecting(60, pause_ms=40), "", id="shortest-backoff-of-a-library"),
+        pytest.param(
+            reconnecting(120, open_ms=1, pause_ms=49), "", id="pauses-of-the-shortest-default"
+        ),
+        pytest.param(
+            reconnecting(120, open_ms=1, pause_ms=20),
+            "the client connects again and again, more than 90 times in 3 s",
+            id="pauses-that-are-too-short",
+        ),
         pytest.param(reconnecting(60, by="client"), "", id="closed-by-the-client"),
         pytest.param(reconnecting(60, nodes=2), "", id="another-node"),
         pytest.param(reconnecting(60, pause_ms=-20), "", id="opened-before"),
