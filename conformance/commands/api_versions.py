@@ -45,11 +45,10 @@ from conformance.api_versions.terminal import (
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from fixtures.client.command_config import (
     CommandConfig,
-    InvalidCommandConfig,
     read_command_config,
 )
 from fixtures.client.running_broker import Address
-from fixtures.errors import ConnectionFailed
+from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reports.escaping import printable
 
