@@ -255,6 +255,16 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
     assert _failures(recorder)[-1].endswith(" --bootstrap-server 127.0.0.1:9092")
 
 
+def test_secured_listener_at_an_address_is_judged_again_as_the_user_says(tmp_path: Path) -> None:
+    """The name of the target may be the address of another listener, and has no credentials."""
+    key = key_of(target="c/1")._replace(listener="sasl_ssl")
+    recorder = recorder_for(tmp_path, {key: "MUST"})
+    recorder.target_started(dataclasses.replace(facts_of("c/1"), launcher="address"))
+    recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
+    given = " --bootstrap-server [PROTOCOL://]HOST:PORT --command-config FILE"
+    assert _failures(recorder)[-1].endswith(given)
+
+
 def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path) -> None:
     """A failure stores the client's command, so judging it again needs no argument."""
     key = key_of(target="my-client")
