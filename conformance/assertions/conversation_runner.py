@@ -11,6 +11,7 @@ from hypothesis import reject
 
 from conformance.assertions.model_agreement import agreement_of, assert_allowed, model_of
 from fixtures.client.connection import Connection
+from fixtures.errors import NoCredentials
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
 from reference_model.connection_states import SERVING, TAKING_REQUESTS
@@ -30,7 +31,7 @@ from strategies.conversations import Conversation, Handshake, Message, Reconnect
 from strategies.odd_frames import is_cut_short
 from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
-from wire.sasl import authenticate_request, bare_token, handshake_request, plain_token
+from wire.sasl import PLAIN, authenticate_request, bare_token, handshake_request, plain_token
 
 NOBODYS_TOKEN = b"\0nobody\0nothing"
 
@@ -67,7 +68,8 @@ class ConversationRunner:
         self._profile = model_of(broker)
         self._agreement = agreement_of(broker)
         access = broker.running.sasl
-        self._authentication = NOBODY
+        offered = broker.running.offered_mechanisms
+        self._authentication = replace(NOBODY, mechanisms=offered) if offered else NOBODY
         self._right_token = self._wrong_token = NOBODYS_TOKEN
         if access is not None:
             self._authentication = Authentication(
@@ -118,8 +120,12 @@ class ConversationRunner:
 
     def _request(self, message: Message) -> Request:
         if isinstance(message, Handshake):
+            if self._broker.asks_for_authentication and not self._broker.running.offered_mechanisms:
+                raise NoCredentials("the mechanisms that the listener offers are not known")
             return handshake_request(version=message.version, mechanism=message.mechanism)
         if isinstance(message, Token):
+            if self._broker.asks_for_authentication:
+                self._broker.running.credentials_for(PLAIN)
             token = self._right_token if message.right else self._wrong_token
             if not message.wrapped:
                 return bare_token(token)

@@ -40,9 +40,8 @@ def model_of(broker: Broker) -> Profile:
 
 def agreement_of(broker: Broker) -> Agreement:
     """Return the comparison of a target with its model."""
-    access = broker.running.sasl
-    mechanisms = None if access is None else access.mechanisms
-    return Agreement(model_of(broker), mechanisms=mechanisms, find_api=find_api)
+    offered = broker.running.offered_mechanisms or None
+    return Agreement(model_of(broker), mechanisms=offered, find_api=find_api)
 
 
 def assert_allowed(

@@ -11,6 +11,7 @@ from conformance.assertions.other_apis import advertised_items
 from fixtures.artefacts.message_schemas import api_catalogue
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import refuses, summary_of
+from reference_model.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.bare_requests import (
     BROKER_HEARTBEAT,
@@ -60,7 +61,7 @@ def what_is_wrong(broker: Broker, sent: Request, before: list[Request]) -> str:
 
 
 @pytest.mark.malformed
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("PROTOCOL.nothing-served-before-authentication")
 @given(
     sent=whole_requests() | st.sampled_from((VOTE, ENVELOPE, BROKER_HEARTBEAT)),
@@ -84,7 +85,7 @@ def test_other_apis_are_not_served_before_authentication(
 
 
 @pytest.mark.malformed
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("PROTOCOL.nothing-served-before-authentication")
 @given(api_key=st.integers(0, LARGEST_KEY), newest=st.booleans(), before=requests_before)
 @example(api_key=19, newest=True, before=[])

@@ -14,7 +14,7 @@ from conformance.assertions.judging import (
     right_ids,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import BROKER_LISTENERS
+from reference_model.listeners import BROKER_LISTENERS, SASL_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
@@ -230,7 +230,7 @@ def assert_checked_as_on_plaintext(broker: Broker, ids: Given) -> None:
 
 @pytest.mark.malformed
 @pytest.mark.needs("cluster_id", "plaintext")
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("KIP-1242.on-every-listener")
 @given(ids=st.sampled_from(Given))
 @example(ids=Given.NEITHER)

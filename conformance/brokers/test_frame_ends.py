@@ -21,6 +21,7 @@ from conformance.assertions.judging import (
 )
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of, what_it_did
+from reference_model.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
     CLIENT_ID_LENGTH_END,
@@ -112,7 +113,7 @@ def test_other_protocol_is_closed(broker: Broker, broken: Request) -> None:
 
 
 @pytest.mark.malformed
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("PROTOCOL.oversize-refused")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(missing=st.integers(0, 3))

@@ -28,6 +28,7 @@ from conformance.assertions.instance_ids import (
 from conformance.assertions.judging import Unjudged, assert_error, decode_answer
 from fixtures.polling import poll_until
 from fixtures.under_test.broker import Broker
+from reference_model.listeners import SASL_LISTENERS
 from strategies.api_versions import build_request
 from strategies.instance_id_requests import (
     AN_ID,
@@ -153,7 +154,7 @@ def test_connection_without_ids_is_served(broker: Broker, drawn: list[InstanceId
     assert_served(broker.converse_in_turn([without_id(each) for each in drawn]))
 
 
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.malformed
 @pytest.mark.needs("instance_ids", "sasl_ids")
 @pytest.mark.clause("KIP-1313.id-constant-on-connection")
@@ -184,7 +185,7 @@ def test_authentication_keeps_the_id(
     assert_refused(refused, "has another id than the connection, or none")
 
 
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.needs("instance_ids", "sasl_ids")
 @pytest.mark.clause("KIP-1313.old-headers-still-served")
 @settings(max_examples=MAX_EXAMPLES_OF_SASL)

@@ -18,6 +18,7 @@ from conformance.assertions.judging import (
 )
 from fixtures.client.connection import Connection
 from fixtures.under_test.broker import Broker
+from reference_model.listeners import SASL_LISTENERS
 from reference_model.scram import SCRAM
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.header_fields import named_client_ids
@@ -54,7 +55,7 @@ def connected_by_scram(
 
 
 @pytest.mark.needs("scram")
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("KIP-35.table-before-authentication")
 @given(
     sent=api_versions_requests(client_ids=named_client_ids()),
@@ -81,7 +82,7 @@ def test_table_behind_scram_is_the_one_before_it(
 
 
 @pytest.mark.needs("scram")
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.clause("KIP-35.unknown-version-gives-35")
 @given(
     sent=api_versions_requests(versions=unknown_versions(), client_ids=named_client_ids()),

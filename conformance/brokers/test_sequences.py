@@ -9,6 +9,7 @@ from conformance.assertions.conversation_runner import ConversationRunner
 from conformance.assertions.judging import assert_error, decode_answer
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
+from reference_model.listeners import SASL_LISTENERS
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
 from strategies.bare_requests import BROKER_HEARTBEAT, ENVELOPE, LIST_GROUPS, METADATA, VOTE
 from strategies.broken_sasl_steps import (
@@ -146,7 +147,7 @@ def test_sequences_go_as_the_model_allows(broker: Broker, conversation: Conversa
 
 
 @pytest.mark.malformed
-@pytest.mark.listeners("sasl_plaintext")
+@pytest.mark.listeners(*SASL_LISTENERS)
 @pytest.mark.needs("handshake_v1")
 @pytest.mark.clause("KIP-35.after-handshake-illegal-state")
 @given(

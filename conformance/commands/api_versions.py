@@ -18,11 +18,6 @@ from conformance.api_versions.client_requests import (
     requests_of,
 )
 from conformance.api_versions.cluster_tables import ClusterTables
-from conformance.api_versions.command_config import (
-    CommandConfig,
-    InvalidCommandConfig,
-    read_command_config,
-)
 from conformance.api_versions.comparison import differences, refused_requests
 from conformance.api_versions.features import (
     FeatureVerdict,
@@ -48,8 +43,12 @@ from conformance.api_versions.terminal import (
     show_verdicts,
 )
 from conformance.commands.errors import CouldNotTell, InvalidFile
+from fixtures.client.command_config import (
+    CommandConfig,
+    read_command_config,
+)
 from fixtures.client.running_broker import Address
-from fixtures.errors import ConnectionFailed
+from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reports.escaping import printable
 

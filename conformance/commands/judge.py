@@ -13,7 +13,7 @@ import pytest
 from conformance.commands.errors import USAGE_ERROR
 from conformance.runs.run_identity import SUITE
 
-_WITH_ADDRESS = ("--bootstrap-server", "--upstream")
+_WITH_ADDRESS = ("--bootstrap-server", "--bootstrap-controller", "--upstream")
 _ADDRESS = re.compile(r"[^-].*:[0-9]{1,5}")
 
 
@@ -33,7 +33,8 @@ class WrongTargets(click.ClickException):
 def judge(arguments: tuple[str, ...]) -> None:
     r"""Judge brokers: `pytest conformance/`, from any folder.
 
-    A TARGET is the HOST:PORT of a broker that runs already, or an id or glob that `kafka-conformance targets` lists.
+    A TARGET is the [PROTOCOL://]HOST:PORT of a listener of a broker that runs already, or an id or glob that
+    `kafka-conformance targets` lists. PROTOCOL is a value of `security.protocol`; several such listeners are those of one broker.
     Without one, the newest Apache Kafka release is started and judged. The options are those of `pytest
     conformance/`, and come after the targets; `kafka-conformance judge -- --help` lists them all. The run folder is
     created in ./runs.
@@ -42,6 +43,7 @@ def judge(arguments: tuple[str, ...]) -> None:
     kafka-conformance judge localhost:9092 --tier smoke
     kafka-conformance judge 'apache-kafka-3.*' --listener ssl
     kafka-conformance judge localhost:9192 --upstream localhost:9092
+    kafka-conformance judge SASL_SSL://host:9094 --command-config client.properties
     """
     raise SystemExit(int(pytest.main(pytest_arguments(arguments, here=Path.cwd()))))
 
@@ -54,13 +56,16 @@ def pytest_arguments(arguments: Sequence[str], *, here: Path) -> list[str]:
         here: folder that gets pytest's cache; the suite's own may be read-only.
 
     Raises:
-        WrongTargets: several addresses are given, or one after the options.
+        WrongTargets: several addresses are given without their protocols, or one after the options.
     """
     targets = list(takewhile(lambda argument: not argument.startswith("-"), arguments))
     options = list(arguments[len(targets) :])
     addresses = [target for target in targets if ":" in target]
-    if len(addresses) > 1:
-        raise WrongTargets(f"one run judges one address; given: {', '.join(addresses)}")
+    if len(addresses) > 1 and not all("://" in address for address in addresses):
+        raise WrongTargets(
+            f"one run judges one broker; given: {', '.join(addresses)}. "
+            "Write further listeners of the same broker as PROTOCOL://HOST:PORT, such as SSL://localhost:9093"
+        )
     for option, value in pairwise(options):
         if option not in _WITH_ADDRESS and _ADDRESS.fullmatch(value):
             raise WrongTargets(f"targets come before the options: judge {value} {options[0]} ...")

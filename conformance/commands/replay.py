@@ -22,11 +22,18 @@ from conformance.failures.stored_failures import (
     still_fails,
 )
 from conformance.operations.trials import client_operates
+from fixtures.client.command_config import read_properties
 from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
-from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
+from fixtures.launchers.given_broker import (
+    GivenListener,
+    found_targets,
+    given_listener,
+    parse_address,
+)
+from fixtures.plugin import LAUNCHERS, is_loopback
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
 from fixtures.registry.model_clients import model_clients
@@ -45,7 +52,16 @@ from reports.verdict_labels import with_doubts
 
 @click.command()
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="judge the broker at this address")
+@click.option(
+    "--bootstrap-server",
+    metavar="[PROTOCOL://]HOST:PORT",
+    help="judge the broker at this address; PROTOCOL is a value of security.protocol",
+)
+@click.option(
+    "--command-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="properties with Kafka's names that say how the address is reached",
+)
 @click.option(
     "--broker",
     metavar="ID",
@@ -71,6 +87,7 @@ from reports.verdict_labels import with_doubts
 def replay(
     path: Path,
     bootstrap_server: str | None,
+    command_config: Path | None,
     broker: str | None,
     launcher: str,
     even_remote: bool,
@@ -93,14 +110,18 @@ def replay(
         elif failure.role == OPERATION:
             if client_cmd is not None:
                 raise click.UsageError("a command has no operations: give --client, or nothing")
-            target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+            target = _target(
+                failure, _given(bootstrap_server, command_config), broker, even_remote=even_remote
+            )
             judge = partial(_judge_operation, failure, target, launcher, client)
         else:
             if client is not None or client_cmd is not None:
                 raise click.UsageError(
                     "this is the failure of a broker: give --broker or --bootstrap-server"
                 )
-            target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+            target = _target(
+                failure, _given(bootstrap_server, command_config), broker, even_remote=even_remote
+            )
             judge = partial(_judge, failure, target, launcher)
         with status_line("judging the failure again"):
             sentence, status = judge()
@@ -113,23 +134,37 @@ def replay(
     raise SystemExit(status)
 
 
-def _target(
-    failure: StoredFailure, address: str | None, broker: str | None, *, even_remote: bool
-) -> Target:
-    if address is not None and broker is not None:
-        raise click.UsageError("give either --broker or --bootstrap-server, not both")
+def _given(address: str | None, file: Path | None) -> GivenListener | None:
+    """Return the listener at the given address; None if there is none."""
     if address is None:
+        if file is not None:
+            raise click.UsageError("--command-config needs --bootstrap-server")
+        return None
+    properties = {} if file is None else read_properties(file)
+    try:
+        return given_listener(address, properties)
+    except ValueError as error:
+        raise click.UsageError(f"--bootstrap-server {error}") from error
+
+
+def _target(
+    failure: StoredFailure, given: GivenListener | None, broker: str | None, *, even_remote: bool
+) -> Target:
+    if given is not None and broker is not None:
+        raise click.UsageError("give either --broker or --bootstrap-server, not both")
+    if given is None:
         return _target_named(broker or _named_target(failure))
-    place = _read_address(address)
-    if place is None:
-        raise click.UsageError(f"--bootstrap-server {address!r} is not HOST:PORT")
-    if not is_loopback(place.host) and not even_remote:
+    remote = [str(place) for place in given.addresses if not is_loopback(place.host)]
+    if remote and not even_remote:
         raise click.UsageError(
-            f"{address} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
+            f"{', '.join(remote)} is not on the loopback interface; add --even-remote to send the failing bytes to it anyway"
         )
+    if given.is_secured:
+        (target,) = found_targets([given], upstream=None, every_broker=False)
+        return target
     # A controller's failure is judged on a controller
     listener = CONTROLLER if failure.listener == CONTROLLER else PLAINTEXT
-    return address_target(place, listener=listener)
+    return address_target(given.addresses[0], listener=listener)
 
 
 def _named_target(failure: StoredFailure) -> str:

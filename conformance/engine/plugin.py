@@ -17,7 +17,7 @@ import pytest
 from hypothesis.errors import Flaky
 
 from clauses import marks
-from clauses.catalogue import catalogue
+from clauses.catalogue import Clause, catalogue
 from conformance.engine.budgets import examples_on
 from conformance.engine.expectations import unmatched_expectations
 from conformance.engine.failing_examples import one_by_one
@@ -43,7 +43,7 @@ from conformance.engine.property_judge import JUDGE, PropertyJudge
 from conformance.engine.pytest_reports import explain
 from conformance.engine.repeating import Repeater
 from conformance.runs.run_identity import asks_for_everything, target_facts
-from fixtures.errors import HarnessError
+from fixtures.errors import HarnessError, NoCredentials
 from fixtures.plugin import TARGETS, tier_of
 from fixtures.registry.targets import Target
 from fixtures.under_test.broker import Broker
@@ -173,6 +173,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     clauses = clauses_of(item)
     if recorder is None or not clauses or judges_client(item) or tries_operation(item):
         return (yield)
+    try:
+        return (yield from _judge_property(item, recorder, clauses))
+    except NoCredentials as lack:
+        listener = listener_of(item)
+        for clause in clauses:
+            key = CellKey(clause.id, listener.target.id, listener.listener)
+            recorder.not_applicable(key, str(lack))
+        pytest.skip(f"not applicable: {lack}")
+
+
+def _judge_property(
+    item: pytest.Item, recorder: RunRecorder, clauses: tuple[Clause, ...]
+) -> Generator[None, None, None]:
+    """Judge a property on the target that its test was given."""
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
     _note_target(recorder, broker)
     broker.begin_property(*(clause.id for clause in clauses))

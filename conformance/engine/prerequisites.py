@@ -22,6 +22,7 @@ from wire.api_keys import (
     PUSH_TELEMETRY_KEY,
     SASL_AUTHENTICATE_KEY,
 )
+from wire.sasl import PLAIN
 
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
@@ -74,7 +75,7 @@ NEEDS: Mapping[str, Need] = {
         "the release has no SaslHandshake v1",
     ),
     "scram": Need(
-        lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.mechanisms,
+        lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
         "the target offers no SCRAM: its release is too old, or the way it was started does not allow the suite to "
         "add a user",
     ),
@@ -104,6 +105,7 @@ NEEDS: Mapping[str, Need] = {
     "sasl_ids": Need(
         lambda broker: (
             broker.running.sasl is not None
+            and PLAIN in broker.running.sasl.usable
             and claims_instance_ids(broker, API_VERSIONS_KEY)
             and claims_instance_ids(broker, SASL_AUTHENTICATE_KEY)
         ),

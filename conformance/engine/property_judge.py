@@ -20,7 +20,7 @@ from conformance.engine.failing_examples import FailingExamples, Repeat
 from conformance.engine.further_kinds import FurtherKinds
 from conformance.engine.repeating import Body, FailingExample
 from fixtures.client.patience import Patience
-from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
+from fixtures.errors import BrokerGone, HarnessError, NoCredentials, OutOfPatience
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase
@@ -67,6 +67,7 @@ class PropertyJudge:
         self._further = further_kinds
         self._has_found = False
         self._harness_error: HarnessError | None = None
+        self._lack: NoCredentials | None = None
         self._elsewhere: JudgedElsewhere | None = None
         self._first_error: AssertionError | None = None
 
@@ -194,10 +195,15 @@ class PropertyJudge:
         Raises:
             AssertionError: the violation.
             JudgedElsewhere: there is none, but some examples met a fault that another clause judges.
+            NoCredentials: no example could be run without authentication.
         """
         left_out = self._limits.left_out()
         if left_out:
             self.leaves_out(left_out)
+        if self._lack is not None:
+            if not self._examples.number:
+                raise self._lack
+            self.leaves_out(str(self._lack))
         if self._first_error is not None:
             raise self._first_error
         if self._elsewhere is not None:
@@ -218,6 +224,9 @@ class PropertyJudge:
             self._run_or_blame(body, values)
         except JudgedElsewhere as reason:
             self.judged_elsewhere(reason)
+        except NoCredentials as lack:
+            # Other examples of the property may need none.
+            self._lack = lack
         except AssertionError as error:
             if self._failed(error, FailingExample(body, values), before):
                 raise

@@ -5,7 +5,7 @@ clauses that it breaks. `--broker reference+<name>` runs the reference broker wi
 clauses must fail. `MODEL.*` may fail in addition, because every defect departs from the model.
 
 `Stage` lists the stages and the object that a defect receives at each. From there a defect can reach:
-- The listener: `context.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth" or
+- The listener: `context.broker.profile.listener` is "plaintext", "sasl_plaintext", "ssl", "ssl_client_auth", "sasl_ssl" or
   "controller". Each listener has its own `ReferenceBroker` and its own table.
 - Authentication: `context.state` is the state of the connection when the frame arrived (`ConnectionState`).
   `context.reaction.kind` is the kind of request that is answered (ApiVersions or a step of SASL).

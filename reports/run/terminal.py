@@ -125,7 +125,8 @@ def _one_target(folded: FoldedGrid, width: int, crashed: Set[CellKey]) -> Iterat
     numbers = "".join(str(number) for number in range(1, len(listeners) + 1))
     yield Line(printable(column.target), {"bold": True})
     if several:
-        yield Line(", ".join(f"{place} {name}" for place, name in enumerate(listeners, 1)))
+        # Without commas, six of them fit into 80 columns.
+        yield Line(" ".join(f"{place} {name}" for place, name in enumerate(listeners, 1)))
     yield Line("")
     table = _empty_table(["verdict", *([numbers] if several else []), "examples"])
     table.columns[-1].justify = "right"

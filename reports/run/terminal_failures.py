@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from reference_model.listeners import CONTROLLER, PLAINTEXT
 from reports.escaping import printable
 from reports.records import (
     FACTS_FILE,
@@ -161,9 +162,14 @@ def _command(recorder: RunRecorder, failure: Failure) -> str:
     place = recorder.writer.folder / "failures" / failure.signature
     words = ["kafka-conformance", "replay", str(place)]
     facts = recorder.targets.get(failure.target)
-    if facts is not None and facts.launcher == ADDRESS:
-        words += ["--bootstrap-server", failure.target]
-    return shlex.join(words)
+    if facts is None or facts.launcher != ADDRESS:
+        return shlex.join(words)
+    listeners = {key.listener for key in recorder.cells if key.target == failure.target}
+    if listeners <= {PLAINTEXT} or listeners <= {CONTROLLER}:
+        return shlex.join([*words, "--bootstrap-server", failure.target])
+    # The target's name is the address of another listener, or of none.
+    given = "" if failure.listener in (PLAINTEXT, CONTROLLER) else " --command-config FILE"
+    return f"{shlex.join(words)} --bootstrap-server [PROTOCOL://]HOST:PORT{given}"
 
 
 def _unexpected_passes(recorder: RunRecorder, width: int) -> Iterator[Line]:

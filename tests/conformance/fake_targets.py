@@ -318,10 +318,10 @@ def trickling(between_bytes_s: float) -> Behaviour:
     return behave
 
 
-def behind_tls(behaviour: Behaviour) -> Behaviour:
-    """Do the handshake of a TLS listener, then use the behaviour inside TLS."""
+def behind_tls(behaviour: Behaviour, context: ssl.SSLContext | None = None) -> Behaviour:
+    """Do the handshake of a TLS listener, with a context or a certificate of its own, then use the behaviour inside TLS."""
     # Created here, so that no handshake waits for key generation.
-    context = _server_context()
+    context = context or _server_context()
 
     def behave(target: FakeTarget, connection: socket.socket) -> None:
         with context.wrap_socket(connection, server_side=True) as tls:

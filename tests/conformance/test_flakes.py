@@ -17,7 +17,7 @@ import pytest
 from conformance.engine.repeating import FEW_REPEATS, FailingExample, Repeater
 from fixtures.errors import ConnectionFailed
 from fixtures.launchers.address import address_target, launch_address
-from fixtures.plugin import parse_address
+from fixtures.launchers.given_broker import parse_address
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.records import Verdict

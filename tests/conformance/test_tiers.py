@@ -7,7 +7,8 @@ from typing import cast
 import pytest
 
 from fixtures.client.running_broker import Address
-from fixtures.plugin import parse_address, tier_of
+from fixtures.launchers.given_broker import parse_address
+from fixtures.plugin import tier_of
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api
@@ -21,10 +22,10 @@ from wire.headers import RequestHeader, request_header_version
 class Options:
     """Replaces pytest's configuration and returns the given options."""
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, **options: str | list[str]) -> None:
         self._options = options
 
-    def getoption(self, name: str) -> str | None:
+    def getoption(self, name: str) -> str | list[str] | None:
         """Return an option's value, or None if it is not given."""
         return self._options.get(name.strip("-").replace("-", "_"))
 
@@ -33,22 +34,26 @@ class Options:
     ("options", "tier"),
     [
         pytest.param({}, "standard", id="registry"),
-        pytest.param({"bootstrap_server": "localhost:9092"}, "standard", id="localhost"),
-        pytest.param({"bootstrap_server": "127.8.9.10:9092"}, "standard", id="ipv4-loopback"),
-        pytest.param({"bootstrap_server": "[::1]:9092"}, "standard", id="ipv6-loopback"),
-        pytest.param({"bootstrap_server": "broker.example.org:9092"}, "gentle", id="name"),
-        pytest.param({"bootstrap_server": "192.0.2.7:9092"}, "gentle", id="ipv4"),
-        pytest.param({"bootstrap_server": "[2001:db8::7]:9092"}, "gentle", id="ipv6"),
+        pytest.param({"bootstrap_server": ["localhost:9092"]}, "standard", id="localhost"),
+        pytest.param({"bootstrap_server": ["127.8.9.10:9092"]}, "standard", id="ipv4-loopback"),
+        pytest.param({"bootstrap_server": ["[::1]:9092"]}, "standard", id="ipv6-loopback"),
+        pytest.param({"bootstrap_server": ["broker.example.org:9092"]}, "gentle", id="name"),
+        pytest.param({"bootstrap_server": ["192.0.2.7:9092"]}, "gentle", id="ipv4"),
+        pytest.param({"bootstrap_server": ["[2001:db8::7]:9092"]}, "gentle", id="ipv6"),
         pytest.param(
-            {"bootstrap_server": "localhost.example.org:1"}, "gentle", id="like-localhost"
+            {"bootstrap_server": ["localhost:1", "SSL://127.0.0.1:1,broker:2"]}, "gentle", id="one"
+        ),
+        pytest.param({"bootstrap_controller": "broker:9093"}, "gentle", id="controller"),
+        pytest.param(
+            {"bootstrap_server": ["localhost.example.org:1"]}, "gentle", id="like-localhost"
         ),
         pytest.param(
-            {"bootstrap_server": "192.0.2.7:9092", "tier": "standard"}, "standard", id="insisted"
+            {"bootstrap_server": ["192.0.2.7:9092"], "tier": "standard"}, "standard", id="insisted"
         ),
-        pytest.param({"bootstrap_server": "127.0.0.1:1", "tier": "gentle"}, "gentle", id="asked"),
+        pytest.param({"bootstrap_server": ["127.0.0.1:1"], "tier": "gentle"}, "gentle", id="asked"),
     ],
 )
-def test_foreign_address_is_judged_gently(options: dict[str, str], tier: str) -> None:
+def test_foreign_address_is_judged_gently(options: dict[str, str | list[str]], tier: str) -> None:
     """An address that is not on loopback gets the gentle tier unless another one is requested."""
     assert tier_of(cast(pytest.Config, Options(**options))) == tier
 

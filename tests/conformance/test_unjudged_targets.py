@@ -14,7 +14,7 @@ from fixtures.client import preflight
 from fixtures.client.preflight import check_address
 from fixtures.client.running_broker import Address
 from fixtures.errors import NotJudgeable
-from fixtures.plugin import parse_address
+from fixtures.launchers.given_broker import parse_address
 from reference_model.defects.registry import replace_reaction
 from reference_model.fault_injection import RequestContext, Stage, Tampering
 from reference_model.profile import KIP_TEXT, NEWEST_RELEASE, profile_of
@@ -127,12 +127,10 @@ def asking_for_sasl() -> Behaviour:
             "it closes the connection on ApiVersions v0 to v4.*check the host",
             id="closing",
         ),
-        pytest.param(alert, "it looks like TLS .*give the port", id="tls-alert"),
-        pytest.param(only_tls(answer_nothing), "it looks like TLS .*give the", id="tls-silent"),
-        pytest.param(
-            only_tls(close_at_once), "it looks like TLS .*give the port", id="tls-closing"
-        ),
-        pytest.param(asking_for_sasl(), "requires SASL: .*give the port", id="sasl"),
+        pytest.param(alert, "it looks like TLS .*give SSL://", id="tls-alert"),
+        pytest.param(only_tls(answer_nothing), "it looks like TLS .*give SSL://", id="tls-silent"),
+        pytest.param(only_tls(close_at_once), "it looks like TLS .*give SSL://", id="tls-closing"),
+        pytest.param(asking_for_sasl(), "requires SASL: .*give SASL_PLAINTEXT://", id="sasl"),
     ],
 )
 def test_port_that_cannot_be_judged_is_told_before_any_test(

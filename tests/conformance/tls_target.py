@@ -6,27 +6,26 @@ Only for fakes; the suite itself reaches TLS listeners of targets that it starts
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import pytest
 
-from fixtures.client.running_broker import Address, RunningBroker
+from fixtures.client.running_broker import RunningBroker
 from fixtures.launchers import address
+from fixtures.launchers.given_broker import GivenListener
 from fixtures.registry.targets import Target
 from reference_model.listeners import SSL
 
 
-def _tls_target(given: Address, **_: object) -> Target:
-    return replace(address.address_target(given), listeners=(SSL,))
+def _tls_target(given: Sequence[GivenListener], **_: object) -> Target:
+    return address.address_target(given[0].addresses[0], listener=SSL)
 
 
 @contextmanager
 def _launch(target: Target) -> Iterator[RunningBroker]:
-    table = target.launchers["address"]
-    given = Address(table["host"], table["port"])
-    yield RunningBroker(target=target, launcher="address", addresses={SSL: given})
+    addresses = target.launchers["address"]["addresses"]
+    yield RunningBroker(target=target, launcher="address", addresses=addresses)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -35,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Importing it here would be earlier than pytest's own import.
     plugin = config.pluginmanager.get_plugin("fixtures.plugin")
     assert plugin is not None
-    plugin.address_target = _tls_target
+    plugin.expected_target = _tls_target
     # The check would refuse the listener because it looks like TLS.
-    plugin.check_address = lambda given: None
+    plugin.found_targets = lambda given, **_: [_tls_target(given)]
     address.launch_address = _launch

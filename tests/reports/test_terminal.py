@@ -56,7 +56,7 @@ def test_one_target_is_shown_with_words(tmp_path: Path) -> None:
     ]
 
 
-def test_five_listeners_stay_readable(tmp_path: Path) -> None:
+def test_all_listeners_stay_readable(tmp_path: Path) -> None:
     """Each listener is a symbol below its number, the verdict is that of the worst, and 80 columns suffice."""
     clause = "KIP-482.header-version-from-request-version"
     keys = [CellKey(clause, "apache-kafka-3.9.2-zookeeper", name) for name in LISTENERS]
@@ -69,12 +69,12 @@ def test_five_listeners_stay_readable(tmp_path: Path) -> None:
     lines = _table(recorder)
     assert lines[:2] == [
         "apache-kafka-3.9.2-zookeeper",
-        "1 plaintext, 2 sasl_plaintext, 3 ssl, 4 ssl_client_auth, 5 controller",
+        "1 plaintext 2 sasl_plaintext 3 ssl 4 ssl_client_auth 5 sasl_ssl 6 controller",
     ]
     assert lines[3:6] == [
-        "clause                                      level  verdict      12345 examples",
-        f"{clause} SHOULD ✕ violates 1 ✓✓✕✓○        5",
-        "KIP-35.keys-unique                          MUST   ○ not run    ○––––        0",
+        "clause                                      level  verdict      123456 examples",
+        f"{clause} SHOULD ✕ violates 1 ✓✓✕✓○○        5",
+        "KIP-35.keys-unique                          MUST   ○ not run    ○–––––        0",
     ]
     assert max(len(line) for line in lines) <= 80
 
@@ -253,6 +253,16 @@ def test_target_at_an_address_is_judged_again_there(tmp_path: Path) -> None:
     recorder.target_started(dataclasses.replace(facts_of("127.0.0.1:9092"), launcher="address"))
     recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
     assert _failures(recorder)[-1].endswith(" --bootstrap-server 127.0.0.1:9092")
+
+
+def test_secured_listener_at_an_address_is_judged_again_as_the_user_says(tmp_path: Path) -> None:
+    """The name of the target may be the address of another listener, and has no credentials."""
+    key = key_of(target="c/1")._replace(listener="sasl_ssl")
+    recorder = recorder_for(tmp_path, {key: "MUST"})
+    recorder.target_started(dataclasses.replace(facts_of("c/1"), launcher="address"))
+    recorder.judged(example_of(Verdict.VIOLATES, key, message="seen"))
+    given = " --bootstrap-server [PROTOCOL://]HOST:PORT --command-config FILE"
+    assert _failures(recorder)[-1].endswith(given)
 
 
 def test_client_that_is_a_command_is_judged_again_without_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conformance.commands.api_versions import api_versions
 from fixtures.artefacts.java import find_java
 from fixtures.artefacts.maven import class_path, fetch_jars, fetch_pinned
-from fixtures.client.running_broker import RunningBroker
+from fixtures.client.running_broker import RunningBroker, TlsFiles
 from fixtures.launchers import launch
 from fixtures.polling import poll_until
 from fixtures.registry.targets import load_targets
@@ -69,7 +69,7 @@ def our_output(*arguments: str) -> str:
 def properties_for(listener: str, mechanism: str, running: RunningBroker) -> str:
     """Return the properties with which Kafka's clients reach a listener."""
     if listener == "ssl":
-        assert running.tls is not None
+        assert isinstance(running.tls, TlsFiles)
         return (
             f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={running.tls.ca_file}\n"
             "ssl.endpoint.identification.algorithm=\n"

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from conformance.api_versions import asking
 from conformance.api_versions.client_requests import UnknownRequests, requests_of
 from conformance.api_versions.cluster_tables import ClusterTables, intersection
-from conformance.api_versions.command_config import CommandConfig
 from conformance.api_versions.comparison import differences, refused_requests
 from conformance.api_versions.java_requests import ranges_of_client
 from conformance.api_versions.known_apis import Range, known_apis
 from conformance.api_versions.release_tables import refused_with, tables_of_release
 from conformance.api_versions.stored_tables import InvalidTables, as_json, read_tables
 from fixtures.client.cluster_client import Cluster
+from fixtures.client.command_config import CommandConfig
 from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed
 from fixtures.registry.targets import load_targets

@@ -22,6 +22,13 @@ HERE = Path("/somewhere")
         ([], []),
         (["localhost:9092"], ["--bootstrap-server", "localhost:9092"]),
         (["[::1]:9092"], ["--bootstrap-server", "[::1]:9092"]),
+        (
+            ["SSL://a:1,b:1", "SASL_SSL://a:2", "--tier", "smoke", "--bootstrap-controller", "a:3"],
+            [
+                *("--bootstrap-server", "SSL://a:1,b:1", "--bootstrap-server", "SASL_SSL://a:2"),
+                *("--tier", "smoke", "--bootstrap-controller", "a:3"),
+            ],
+        ),
         (["a-1", "b-*"], ["--broker", "a-1", "--broker", "b-*"]),
         (
             ["localhost:9092", "--tier", "smoke", "-k", "tags"],
@@ -32,7 +39,7 @@ HERE = Path("/somewhere")
             ["-x", "--bootstrap-server", "localhost:9092"],
         ),
     ],
-    ids=["nothing", "address", "ipv6", "ids", "options", "no-target"],
+    ids=["nothing", "address", "ipv6", "listeners", "ids", "options", "no-target"],
 )
 def test_targets_become_options(arguments: list[str], expected: list[str]) -> None:
     """An address and an id each become the option for it; pytest's own options stay as they are."""
@@ -45,7 +52,11 @@ def test_targets_become_options(arguments: list[str], expected: list[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["a:1", "b:2"], "one run judges one address; given: a:1, b:2"),
+        (
+            ["a:1", "b:2"],
+            "one run judges one broker; given: a:1, b:2. Write further listeners of the same broker as "
+            "PROTOCOL://HOST:PORT, such as SSL://localhost:9093",
+        ),
         (["--tier", "smoke", "a:1"], "targets come before the options: judge a:1 --tier ..."),
         (["-q", "a:1"], "targets come before the options: judge a:1 -q ..."),
     ],
