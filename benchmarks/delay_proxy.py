@@ -1,0 +1,106 @@
+"""A TCP proxy that makes a target far away: everything arrives later, in both directions.
+
+`python -m benchmarks.delay_proxy HOST:PORT --each-way-ms 100` prints the port on which it listens on loopback. Bytes, the
+end of a stream and a reset all arrive one way's time after they came. A proxy cannot delay the opening of a connection,
+because the kernel accepts it; `benchmarks.far_connects` does that in the process that connects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+import click
+
+from fixtures.client.running_broker import Address
+from fixtures.plugin import parse_address
+
+READ_BYTES = 65536
+
+Arrival = Callable[[], None]
+"""What happens at the other end once something arrives there."""
+
+
+async def _read_late(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, each_way_s: float
+) -> None:
+    """Pass on what one end sends, each part `each_way_s` later, until its stream has ended there as well."""
+    loop = asyncio.get_running_loop()
+    arrived = loop.create_future()
+
+    def end(ending: Arrival) -> None:
+        with contextlib.suppress(OSError):
+            ending()
+        arrived.set_result(None)
+
+    def later(what: Callable[..., None], argument: object) -> None:
+        # Callbacks of equal delays run in the order in which they were scheduled.
+        loop.call_later(each_way_s, what, argument)
+
+    try:
+        while data := await reader.read(READ_BYTES):
+            later(writer.write, data)
+        later(end, writer.write_eof)
+    except OSError:
+        later(end, writer.transport.abort)
+    await arrived
+
+
+async def _pass_on(
+    near: tuple[asyncio.StreamReader, asyncio.StreamWriter], target: Address, each_way_s: float
+) -> None:
+    """Connect to the target, and pass on both directions of one connection until both have ended."""
+    far = await asyncio.open_connection(*target)
+    try:
+        await asyncio.gather(
+            _read_late(near[0], far[1], each_way_s), _read_late(far[0], near[1], each_way_s)
+        )
+    finally:
+        for _, writer in (near, far):
+            writer.close()
+
+
+async def serve(
+    target: Address, *, each_way_s: float, listens: Callable[[int], None], port: int = 0
+) -> None:
+    """Serve until cancelled.
+
+    Args:
+        target: where connections are passed on to.
+        each_way_s: how much later everything arrives, in seconds.
+        listens: called with the port once connections are accepted.
+        port: the port to listen on; 0 for a free one.
+    """
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A target that refuses, or a stream that breaks, is seen by the other end as a close.
+        with contextlib.suppress(OSError):
+            await _pass_on((reader, writer), target, each_way_s)
+        writer.close()
+
+    server = await asyncio.start_server(accepted, "127.0.0.1", port)
+    listens(server.sockets[0].getsockname()[1])
+    async with server:
+        await server.serve_forever()
+
+
+@click.command(name="benchmarks.delay_proxy")
+@click.argument("target", metavar="HOST:PORT")
+@click.option("--each-way-ms", default=100.0, show_default=True, help="Delay of each direction.")
+@click.option("--port", default=0, help="Port to listen on; a free one by default.")
+def main(target: str, each_way_ms: float, port: int) -> None:
+    """Make the target at an address far away, until interrupted."""
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(
+            serve(
+                parse_address(target),
+                each_way_s=each_way_ms / 1000,
+                listens=click.echo,
+                port=port,
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()
