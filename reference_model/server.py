@@ -180,26 +180,25 @@ class _Protocol(asyncio.Protocol):
             self._transport.write(data)
 
 
-async def serve(listeners: Mapping[str, _Listener], *, host: str, port: int) -> None:
+async def serve(listeners: Mapping[str, _Listener], *, host: str, ports: Mapping[str, int]) -> None:
     """Print the ports, then serve a broker until standard input ends.
 
     Args:
         listeners: the listeners by name.
         host: the address to listen on.
-        port: the port of the plain listener, 0 for a free one; the other listeners always use free ports.
+        ports: the port of a listener by its name, 0 for a free one; the others use free ports as well.
     """
     loop = asyncio.get_running_loop()
     servers: dict[str, asyncio.Server] = {}
     for name, listener in listeners.items():
-        wanted = port if name == PLAINTEXT else 0
         servers[name] = await loop.create_server(
             lambda listener=listener: _Protocol(listener),  # type: ignore[misc]
             host,
-            wanted,
+            ports.get(name, 0),
         )
     servers[METRICS] = await serve_metrics(lambda: _counts(listeners), host)
-    ports = {name: server.sockets[0].getsockname()[1] for name, server in servers.items()}
-    print(json.dumps(ports), flush=True)  # noqa: T201 - the launcher reads it
+    bound = {name: server.sockets[0].getsockname()[1] for name, server in servers.items()}
+    print(json.dumps(bound), flush=True)  # noqa: T201 - the launcher reads it
     try:
         await loop.run_in_executor(None, sys.stdin.read)
     finally:
@@ -291,11 +290,19 @@ def _following(proposal: str | None, broker: ReferenceBroker) -> InstanceIdBroke
     return InstanceIdBroker(broker, first_client_id_counts=PROPOSALS[proposal])
 
 
+def _listener_port(text: str) -> tuple[str, int]:
+    name, _, port = text.partition("=")
+    return name, int(port)
+
+
 def main() -> None:
     """Serve the reference broker, with or without a planted defect."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument(
+        "--listener-port", action="append", type=_listener_port, default=[], metavar="NAME=PORT"
+    )
     parser.add_argument("--release", default=NEWEST_RELEASE)
     parser.add_argument("--quorum", choices=(KRAFT, ZOOKEEPER), default=KRAFT)
     parser.add_argument("--defect", choices=sorted(DEFECTS), default=None)
@@ -311,7 +318,8 @@ def main() -> None:
         parser.error(
             f"there is no recorded table of release {options.release} with {options.quorum}"
         )
-    asyncio.run(serve(listeners, host=options.host, port=options.port))
+    ports = {PLAINTEXT: options.port, **dict(options.listener_port)}
+    asyncio.run(serve(listeners, host=options.host, ports=ports))
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def test_unknown_version_is_answered(broker: Broker, sent: Request) -> None:
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("upstream", "upstream_link")
+@pytest.mark.needs("upstream", "upstream_link", "upstream_answers")
 @pytest.mark.clause("PROXY.requests-unchanged")
 @given(passed=passed_requests())
 @example(passed=PassedRequest(api_key=PASSED_KEYS[0]))
@@ -108,7 +108,7 @@ def test_request_arrives_unchanged(broker: Broker, passed: PassedRequest) -> Non
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("upstream")
+@pytest.mark.needs("upstream", "upstream_answers")
 @pytest.mark.clause("PROXY.responses-unchanged")
 @given(passed=passed_requests())
 @example(passed=PassedRequest(api_key=PASSED_KEYS[0]))

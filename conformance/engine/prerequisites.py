@@ -24,6 +24,8 @@ from wire.api_keys import (
 )
 from wire.sasl import PLAIN
 
+OF_PROXIES = "PROXY."
+"""How the ids of the clauses begin that bind only proxies."""
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
 
@@ -87,6 +89,10 @@ NEEDS: Mapping[str, Need] = {
         lambda broker: broker.running.upstream_link is not None,
         "the suite does not stand between the proxy and its upstream, because it started neither",
     ),
+    "upstream_answers": Need(
+        lambda broker: not broker.target.has_scripted_upstream,
+        "the upstream is a scripted broker, which answers no request that a proxy only passes on",
+    ),
     "flexible_apis": Need(
         lambda broker: bool(flexible_items(broker)),
         "the target lists no flexible version of Metadata, ListGroups or DescribeCluster",
@@ -144,6 +150,9 @@ def why_not_applicable(clause: Clause, needs: Iterable[str], broker: Broker) -> 
     """
     if not broker.target.handshake:
         return f"the release is older than ApiVersions: {_asked_once(broker)}"
+    is_of_proxies = clause.id.startswith(OF_PROXIES) or clause.id == V0_ALWAYS_SERVED
+    if broker.target.has_scripted_upstream and not is_of_proxies:
+        return "its upstream is a scripted broker, in front of which only the clauses of proxies are judged"
     if broker.unreadable is not None:
         if clause.id == V0_ALWAYS_SERVED:
             return None

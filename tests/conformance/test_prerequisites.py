@@ -7,11 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from conformance.engine.prerequisites import NEEDS
+from clauses.catalogue import catalogue
+from conformance.engine.prerequisites import NEEDS, why_not_applicable
 from fixtures.client.patience import Patience
+from fixtures.client.running_broker import Address
+from fixtures.registry.targets import select_targets
+from fixtures.under_test.broker import Broker
 from reference_model.defects.registry import replace_response
 from reference_model.fault_injection import RequestContext, Stage, Tampering
+from reference_model.listeners import PLAINTEXT
 from tests.conformance.in_memory_runs import broker_with
+from tests.fixtures.running_targets import running_at
 from wire.frames import SIZE_BYTES, encode_frame
 
 
@@ -52,3 +58,24 @@ def test_clauses_about_features_apply_to_targets_that_list_some(
     """A target without a feature is not green for what it lists; an unreadable list is judged."""
     broker = broker_with(Tampering(stage=stage, act=act), patience=Patience(math.inf))
     assert NEEDS["features"].is_met(broker) is is_met
+
+
+@pytest.mark.parametrize(
+    ("clause", "upstream", "applies"),
+    [
+        ("PROXY.table-within-upstream", "scripted-only-v0", True),
+        ("KIP-35.v0-always-served", "scripted-only-v0", True),
+        ("KIP-35.outside-range-not-served", "scripted-only-v0", False),
+        ("KIP-35.outside-range-not-served", "apache-kafka-4.4.0", True),
+    ],
+)
+def test_only_what_binds_proxies_is_judged_in_front_of_a_scripted_broker(
+    clause: str, upstream: str, monkeypatch: pytest.MonkeyPatch, *, applies: bool
+) -> None:
+    """It serves no other API than ApiVersions as a broker would; that v0 is served shows a proxy that breaks."""
+    (target,) = select_targets([f"kroxylicious-0.12.0-to-{upstream}"])
+    broker = Broker(running_at(Address("127.0.0.1", 9), target=target), PLAINTEXT)
+    monkeypatch.setattr(Broker, "max_version", 5)
+    found = why_not_applicable(catalogue()[clause], (), broker)
+    assert (found is None) is applies
+    assert applies or "its upstream is a scripted broker" in str(found)

@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 
 import click
 
@@ -65,6 +65,9 @@ def _faults_of_click(command: click.Command, words: Sequence[str]) -> list[str]:
     if command.context_settings.get("ignore_unknown_options"):
         # It passes them on to pytest.
         known |= suite_options()
+    else:
+        # What follows is another program with options of its own.
+        rest = list(takewhile(lambda word: word != "--", rest))
     return _unknown(rest, {*known, "--help", "-h"}, str(command.name))
 
 

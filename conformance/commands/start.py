@@ -1,0 +1,167 @@
+"""`start`: starts a broker to work with, and ends it with the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from conformance.commands.errors import CouldNotTell
+from conformance.commands.progress import status_line
+from conformance.commands.startable_targets import target_named, with_listeners, with_ports
+from conformance.commands.started_broker import SUMMARY, StartedBroker
+from fixtures.cleanup.temporary_folder import temporary_folder
+from fixtures.client.running_broker import RunningBroker
+from fixtures.errors import HarnessError
+from fixtures.kafka_setup.client_properties import write_client_files
+from fixtures.launchers import choose_launcher, launch
+from fixtures.plugin import LAUNCHERS
+from fixtures.registry.targets import Target
+from reference_model.clients.named_scripts import NAMED_SCRIPTS, SCRIPTED
+from reference_model.listeners import LISTENERS
+from reports.escaping import printable
+
+INTERRUPTED = 2
+"""Exit status of a command that was interrupted before it was done."""
+ENDING_LIMIT_S = 10.0
+"""How long a command may take to end after SIGTERM."""
+_CHECKED_EVERY_S = 0.2
+"""How often the broker is asked whether it still runs."""
+
+
+@click.command(epilog=f"Scripts, each as {SCRIPTED}+NAME: {', '.join(NAMED_SCRIPTS)}.")
+@click.argument("target")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]")
+@click.option(
+    "--listener",
+    "listeners",
+    multiple=True,
+    type=click.Choice(LISTENERS),
+    help="have this listener; repeatable; default: all of the target, or the one of the script",
+)
+@click.option(
+    "--port",
+    "ports",
+    multiple=True,
+    metavar="[LISTENER=]PORT",
+    help="the port of a listener, without a name of the first one; repeatable; default: free ports",
+)
+@click.option(
+    "--out",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="where the files for clients are written: a new folder, which is removed at the end; default: a temporary one",
+)
+@click.option("--json", "as_json", is_flag=True, help=f"print what FOLDER/{SUMMARY} contains")
+@click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+def start(
+    target: str,
+    command: tuple[str, ...],
+    listeners: tuple[str, ...],
+    ports: tuple[str, ...],
+    out: Path | None,
+    as_json: bool,
+    launcher: str,
+) -> None:
+    """Start a broker to work with, print its addresses, and end it on Ctrl-C.
+
+    TARGET is an id that `kafka-conformance targets` lists: a release, a cluster, the reference broker with or without a
+    planted defect. Or it is a scripted broker: scripted+NAME, or the text of a script, Script(...), as the failure of a
+    client has it.
+
+    With a COMMAND, the broker ends when the command does, and so does this command, with its status. The command finds
+    the address in KAFKA_BOOTSTRAP_SERVERS, the file of properties for Kafka's tools in KAFKA_COMMAND_CONFIG, and the folder
+    in KAFKA_CLIENT_FILES.
+    """
+    chosen = with_listeners(target_named(target), listeners)
+    chosen = with_ports(chosen, ports, next(iter(listeners or chosen.listeners)))
+    if command and shutil.which(command[0]) is None:
+        raise click.UsageError(f"{command[0]!r} is no command; what follows TARGET is run")
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        with ExitStack() as resources:
+            folder = _create_folder(out, resources)
+            with status_line(f"starting {chosen.id}"):
+                started = _start(chosen, launcher, listeners, folder, resources)
+            started.write_summary()
+            # The standard output belongs to the command.
+            click.echo(started.as_json() if as_json else started.as_text(), err=bool(command))
+            status = _run(command, started) if command else _wait(started.running)
+    except HarnessError as error:
+        raise CouldNotTell(printable(str(error))) from error
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    raise SystemExit(status)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _create_folder(out: Path | None, resources: ExitStack) -> Path:
+    try:
+        return resources.enter_context(temporary_folder(out))
+    except OSError as error:
+        raise click.UsageError(
+            f"--out {out} cannot be created: {error.strerror}; name a new folder in one that exists"
+        ) from error
+
+
+def _start(
+    target: Target, launcher: str, wanted: Sequence[str], folder: Path, resources: ExitStack
+) -> StartedBroker:
+    name, how = choose_launcher(target, launcher)
+    running = resources.enter_context(launch(target, name))
+    shown = tuple(name for name in target.listeners if name in wanted or not wanted)
+    files = write_client_files(running, shown, folder)
+    return StartedBroker(running=running, how=how, folder=folder, files=files)
+
+
+def _wait(running: RunningBroker) -> int:
+    """Wait until the broker is to be ended; return the exit status.
+
+    Raises:
+        CouldNotTell: it has ended by itself.
+    """
+    try:
+        while (ended := running.how_it_ended()) is None:
+            threading.Event().wait(_CHECKED_EVERY_S)
+    except KeyboardInterrupt:
+        return 0
+    raise CouldNotTell(printable(f"{running.target.id} has ended: {ended}"))
+
+
+def _run(command: Sequence[str], started: StartedBroker) -> int:
+    """Run a command next to the broker; return its exit status.
+
+    Raises:
+        CouldNotTell: the broker ended before the command did.
+    """
+    with subprocess.Popen(command, env={**os.environ, **started.environment}) as process:
+        try:
+            status = process.wait()
+        finally:
+            _end(process)
+    ended = started.running.how_it_ended()
+    if ended is not None:
+        raise CouldNotTell(printable(f"{started.running.target.id} has ended: {ended}"))
+    # Of a signal, as a shell reports it.
+    return status if status >= 0 else 128 - status
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command that still runs: it gets SIGTERM, and SIGKILL if it does not obey."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(ENDING_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
