@@ -19,7 +19,7 @@ from hypothesis.errors import Flaky
 from clauses import marks
 from clauses.catalogue import catalogue
 from conformance.engine.budgets import examples_on
-from conformance.engine.expectations import unmatched_expectations
+from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
     load_profile,
@@ -258,6 +258,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     recorder = session.config.stash.get(RECORDER, None)
     if recorder is not None and exitstatus not in ENDED_EARLY:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
+        drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
 

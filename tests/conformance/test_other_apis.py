@@ -14,13 +14,22 @@ from conformance.assertions import other_apis
 from conformance.assertions.items import Item, Problem, Refusal
 from conformance.assertions.other_apis import check_not_served, check_served, check_supported
 from fixtures.errors import ConnectionFailed
+from fixtures.registry.targets import newest_release
 from fixtures.under_test.broker import Broker
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
 LIST_GROUPS = Item("ListGroups", 16, 0)
-NOBODY = cast(Broker, None)
+
+
+class Nobody:
+    """A target that is never asked."""
+
+    target = newest_release()
+
+
+NOBODY = cast(Broker, Nobody())
 
 
 @pytest.fixture(autouse=True)
