@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -23,12 +24,20 @@ from conformance.failures.stored_failures import (
 )
 from conformance.operations.trials import client_operates
 from fixtures.client.running_broker import Address
-from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
+from fixtures.errors import (
+    HarnessError,
+    InvalidClientCommand,
+    InvalidTargetFile,
+    UnknownClient,
+    UnknownTarget,
+)
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
+from fixtures.launchers.kafka_home import is_folder, origin_of
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
+from fixtures.registry.likeness import LIKE_HELP, like_given
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool
@@ -43,6 +52,37 @@ from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import with_doubts
 
 
+@dataclass(frozen=True, slots=True)
+class _GivenTarget:
+    """What the options say about the target; it is that of the failure if they say nothing.
+
+    Raises:
+        click.UsageError: they name several targets.
+    """
+
+    address: str | None
+    broker: str | None
+    folder: str | None
+    like: str
+    even_remote: bool = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if sum(each is not None for each in (self.address, self.broker, self.folder)) > 1:
+            raise click.UsageError(
+                "give either --broker or --kafka-home or --bootstrap-server, not both"
+            )
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any option is about a broker."""
+        return bool(self.address or self.broker or self.folder or self.like)
+
+    @property
+    def name(self) -> str:
+        """The id, or the folder as a path that is not mistaken for one; empty if neither is given."""
+        return self.broker or ("" if self.folder is None else str(Path(self.folder).absolute()))
+
+
 @click.command()
 @click.argument("path", metavar="FILE", type=click.Path(path_type=Path, exists=True))
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="judge the broker at this address")
@@ -51,6 +91,8 @@ from reports.verdict_labels import with_doubts
     metavar="ID",
     help="judge this target of the registry; default: the target of the failure",
 )
+@click.option("--kafka-home", metavar="DIR", help="judge the build of Kafka in this folder")
+@click.option("--like", metavar="ID", default="", help=f"{LIKE_HELP}; here: that of the failure")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option(
     "--even-remote",
@@ -72,6 +114,8 @@ def replay(
     path: Path,
     bootstrap_server: str | None,
     broker: str | None,
+    kafka_home: str | None,
+    like: str,
     launcher: str,
     even_remote: bool,
     client: str | None,
@@ -82,10 +126,11 @@ def replay(
     FILE is a folder failures/SIGNATURE of a run, or a file in it. A broker gets the same requests again, a client the
     same script. The exit status is 1 if it still fails, 0 if it does not, and 10 if it cannot be judged.
     """
+    given = _GivenTarget(bootstrap_server, broker, kafka_home, like, even_remote=even_remote)
     try:
         failure = read_failure(path)
         if failure.role == Role.CLIENT:
-            if bootstrap_server is not None or broker is not None:
+            if given.is_given:
                 raise click.UsageError(
                     "this is the failure of a client: give --client or --client-cmd"
                 )
@@ -93,18 +138,18 @@ def replay(
         elif failure.role == OPERATION:
             if client_cmd is not None:
                 raise click.UsageError("a command has no operations: give --client, or nothing")
-            target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+            target = _target(failure, given)
             judge = partial(_judge_operation, failure, target, launcher, client)
         else:
             if client is not None or client_cmd is not None:
                 raise click.UsageError(
-                    "this is the failure of a broker: give --broker or --bootstrap-server"
+                    "this is the failure of a broker: give --broker, --kafka-home or --bootstrap-server"
                 )
-            target = _target(failure, bootstrap_server, broker, even_remote=even_remote)
+            target = _target(failure, given)
             judge = partial(_judge, failure, target, launcher)
         with status_line("judging the failure again"):
             sentence, status = judge()
-    except NoStoredFailure as error:
+    except (NoStoredFailure, UnknownTarget) as error:
         raise UnknownName(str(error)) from error
     except (HarnessError, UnreadableValues) as error:
         click.echo(f"inconclusive: {printable(str(error))}")
@@ -113,13 +158,25 @@ def replay(
     raise SystemExit(status)
 
 
-def _target(
-    failure: StoredFailure, address: str | None, broker: str | None, *, even_remote: bool
-) -> Target:
-    if address is not None and broker is not None:
-        raise click.UsageError("give either --broker or --bootstrap-server, not both")
-    if address is None:
-        return _target_named(broker or _named_target(failure))
+def _target(failure: StoredFailure, given: _GivenTarget) -> Target:
+    """Return the given target, otherwise that of the failure; one without a file is judged like it was judged then.
+
+    Raises:
+        UnknownTarget: the release that it is to be judged like is none.
+    """
+    if given.address is not None:
+        like = given.like or failure.origin.get("like", "")
+        return like_given(_target_at(given.address, failure, even_remote=given.even_remote), like)
+    name = given.name or _named_target(failure)
+    like = given.like or (failure.origin.get("like", "") if is_folder(name) else "")
+    target = _target_named(name, like)
+    hashes = origin_of(target).get("jars_sha256")
+    if hashes is not None and hashes != failure.origin.get("jars_sha256"):
+        click.echo(f"{name} has other jars than those of which the failure was recorded", err=True)
+    return target
+
+
+def _target_at(address: str, failure: StoredFailure, *, even_remote: bool) -> Target:
     place = _read_address(address)
     if place is None:
         raise click.UsageError(f"--bootstrap-server {address!r} is not HOST:PORT")
@@ -137,11 +194,16 @@ def _named_target(failure: StoredFailure) -> str:
         raise click.UsageError(
             "the failure was found at an address, so --bootstrap-server is required"
         )
-    return failure.target
+    folder = failure.origin.get("folder")
+    if folder is not None and not Path(folder).exists():
+        raise click.UsageError(
+            f"the failure was found on the build in {folder}, which is gone: give the folder of a build with --kafka-home"
+        )
+    return folder or failure.target
 
 
-def _target_named(pattern: str) -> Target:
-    targets = selected_targets([pattern])
+def _target_named(pattern: str, like: str) -> Target:
+    targets = selected_targets([pattern], like=like)
     if len(targets) > 1:
         raise click.UsageError(f"{pattern!r} names {len(targets)} targets; give one")
     return targets[0]
