@@ -33,7 +33,7 @@ from fixtures.errors import (
 )
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
-from fixtures.launchers.kafka_home import is_folder, origin_of
+from fixtures.launchers.kafka_home import folder_name, is_folder, origin_of
 from fixtures.plugin import LAUNCHERS, is_loopback, parse_address
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
@@ -80,7 +80,7 @@ class _GivenTarget:
     @property
     def name(self) -> str:
         """The id, or the folder as a path that is not mistaken for one; empty if neither is given."""
-        return self.broker or ("" if self.folder is None else str(Path(self.folder).absolute()))
+        return self.broker or ("" if self.folder is None else folder_name(self.folder))
 
 
 @click.command()
