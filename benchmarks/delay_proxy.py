@@ -14,7 +14,7 @@ from collections.abc import Callable
 import click
 
 from fixtures.client.running_broker import Address
-from fixtures.plugin import parse_address
+from fixtures.launchers.given_broker import parse_address
 
 READ_BYTES = 65536
 

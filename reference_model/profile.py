@@ -149,11 +149,14 @@ def with_own_table(profile: Profile, response: ApiVersionsResponse) -> Profile:
         api_versions_max=min(newest, NEWEST_VERSION),
         epoch_sent=response.finalized_features_epoch >= 0,
     )
+    # Whatever it lists it can parse, also what the release does not know yet.
+    readable = (*profile.readable_keys, *response.api_keys) if profile.readable_keys else ()
     return replace(
         profile,
         traits=traits,
         api_keys=response.api_keys,
         served_keys=response.api_keys,
+        readable_keys=readable,
         supported_features=response.supported_features,
         finalized_features=response.finalized_features,
     )
@@ -250,13 +253,18 @@ def oldest_versions() -> Mapping[int, int]:
 def _recorded_in_line(release: str, file: str, **key: str) -> str:
     """Return the release if it is recorded, else the newest recorded one of its line ("4.3", "0.10.2") if any."""
     recorded = {row["release"] for row in _rows(file, **key)}
-    line = _line_of(release)
-    same = [other for other in recorded if _line_of(other) == line and other != release]
+    line = line_of(release)
+    same = [other for other in recorded if line_of(other) == line and other != release]
     return release if release in recorded or not same else max(same, key=release_order)
 
 
-def _line_of(release: str) -> tuple[int, ...]:
-    numbers = release_order(release)
+def line_of(release: str) -> tuple[int, ...]:
+    """Return the line that a release belongs to: (4, 0) for "4.0.2" and "4.0", and (0, 10, 2) for "0.10.2.2".
+
+    Raises:
+        ValueError: the release does not begin with a number.
+    """
+    numbers = (*release_order(release), 0, 0)
     return numbers[: 3 if numbers[0] == 0 else 2]
 
 

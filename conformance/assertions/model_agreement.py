@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from conformance.assertions.judging import MalformedAnswer, decode_answer
-from fixtures.artefacts.message_schemas import api_catalogue
+from conformance.assertions.judging import decode_answer
+from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import Agreement, difference
-from reference_model.profile import Profile, with_own_table
+from reference_model.profile import Profile
 from reference_model.reaction import AnswerKind, Reaction
 from wire.exchange import Exchange, Outcome
 from wire.message_schemas import Api
 
 
 def find_api(api_key: int, api_version: int) -> Api | None:
-    """Return the schemas of an API in a version, or None; the jars are read only when this is called."""
+    """Return the registry's schemas of an API in a version, or None; the jars are read only when this is called."""
     return api_catalogue().find(api_key, api_version)
 
 
@@ -27,21 +27,17 @@ def model_of(broker: Broker) -> Profile:
     A target of another implementation has a table of its own, which replaces that of the release: a table that differs
     would hide every other difference. Other clauses judge whether the table is the same in every version.
     """
-    if broker.is_pinned:
-        return broker.profile
-    for version in dict.fromkeys((broker.described_version, broker.readable_version)):
-        try:
-            response = decode_answer(broker.plain_exchange(version), api_version=version)
-        except MalformedAnswer:
-            continue
-        return with_own_table(broker.profile, response)
-    return broker.profile
+    return broker.profile if broker.is_pinned else broker.with_own_table(broker.profile)
 
 
 def agreement_of(broker: Broker) -> Agreement:
     """Return the comparison of a target with its model."""
+
+    def find_own_api(api_key: int, api_version: int) -> Api | None:
+        return catalogue_of(broker.target).find(api_key, api_version)
+
     offered = broker.running.offered_mechanisms or None
-    return Agreement(model_of(broker), mechanisms=offered, find_api=find_api)
+    return Agreement(model_of(broker), mechanisms=offered, find_api=find_own_api)
 
 
 def assert_allowed(

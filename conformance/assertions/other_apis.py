@@ -17,7 +17,7 @@ from conformance.assertions.judging import (
     decode_answer,
     payload_of,
 )
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.message_schemas import api_catalogue, catalogue_of
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.first_requests import probe_request
@@ -107,7 +107,8 @@ def skipped_apis(broker: Broker) -> tuple[str, ...]:
     """
     if broker.running.launcher != "address":
         return ()
-    names = (api_catalogue().name_of(entry.api_key) for entry in advertised_table(broker))
+    catalogue = catalogue_of(broker.target)
+    names = (catalogue.name_of(entry.api_key) for entry in advertised_table(broker))
     return tuple(name for name in names if name in minimal_values().destructive)
 
 
@@ -115,8 +116,8 @@ def advertised_items(broker: Broker) -> Iterator[Item]:
     """Yield every advertised version that a schema describes, except those of spared APIs."""
     spared = skipped_apis(broker)
     for entry in filled_table(broker):
-        for api_version in _described(entry):
-            name = api_catalogue().name_of(entry.api_key)
+        for api_version in _described(broker, entry):
+            name = catalogue_of(broker.target).name_of(entry.api_key)
             if name not in spared:
                 yield Item(name, entry.api_key, api_version)
 
@@ -129,32 +130,32 @@ def other_items(broker: Broker) -> Iterator[Item]:
 def undescribed_items(broker: Broker) -> Iterator[Item]:
     """Yield the lowest advertised version without a schema, for each API that has one."""
     for entry in advertised_table(broker):
-        described = set(_described(entry))
+        described = set(_described(broker, entry))
         unknown = (v for v in range(entry.min_version, entry.max_version + 1) if v not in described)
         first = next(unknown, None)
         if first is not None:
-            yield Item(api_catalogue().name_of(entry.api_key), entry.api_key, first)
+            yield Item(catalogue_of(broker.target).name_of(entry.api_key), entry.api_key, first)
 
 
 def neighbouring_items(broker: Broker) -> Iterator[Item]:
     """Yield the versions just below and above each advertised range, except for ApiVersions and spared APIs."""
     spared = skipped_apis(broker)
     for entry in filled_table(broker):
-        name = api_catalogue().name_of(entry.api_key)
+        name = catalogue_of(broker.target).name_of(entry.api_key)
         # Whether a range is ordered is judged by a separate clause.
         reversed_range = entry.min_version > entry.max_version
         if entry.api_key == API_VERSIONS_KEY or name in spared or reversed_range:
             continue
-        if api_catalogue().nearest(entry.api_key, entry.min_version) is None:
+        if catalogue_of(broker.target).nearest(entry.api_key, entry.min_version) is None:
             continue
         for api_version in (entry.min_version - 1, entry.max_version + 1):
             yield Item(name, entry.api_key, api_version)
 
 
-def _described(entry: ApiVersion) -> list[int]:
+def _described(broker: Broker, entry: ApiVersion) -> list[int]:
     return [
         api_version
-        for api_version in api_catalogue().versions_of(entry.api_key)
+        for api_version in catalogue_of(broker.target).versions_of(entry.api_key)
         if entry.min_version <= api_version <= entry.max_version
     ]
 
@@ -165,8 +166,15 @@ def send(broker: Broker, request: Request, *, silence_bound_s: float | None = No
 
 
 def api_of(item: Item) -> Api:
-    """Return the API of a version that a schema describes."""
+    """Return the API of a version that the registry's schemas describe."""
     api = api_catalogue().find(item.api_key, item.api_version)
+    assert api is not None
+    return api
+
+
+def api_for(broker: Broker, item: Item) -> Api:
+    """Return the API of a version that a target's schemas describe, which are those of a build if it has some."""
+    api = catalogue_of(broker.target).find(item.api_key, item.api_version)
     assert api is not None
     return api
 
@@ -246,7 +254,7 @@ def _served(broker: Broker, item: Item) -> tuple[Exchange, Collection[int]]:
     Raises:
         Problem: the version gets no response in its own layout, or closes the connection.
     """
-    api = api_of(item)
+    api = api_for(broker, item)
     request = minimal_request(api, item.api_version)
     # A client begins with ApiVersions, so it has to be served first on a connection.
     ask = send if item.api_key == API_VERSIONS_KEY else ask_anyhow
@@ -314,7 +322,7 @@ def _ask(broker: Broker, item: Item) -> tuple[Exchange, set[int] | None]:
 
     The codes are None if no response came or it does not decode: such a version was not served.
     """
-    nearest = api_catalogue().nearest(item.api_key, item.api_version)
+    nearest = catalogue_of(broker.target).nearest(item.api_key, item.api_version)
     assert nearest is not None
     api, layout = nearest
     sent = minimal_request(api, item.api_version, layout=layout)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hypothesis import assume
 
 from conformance.assertions.other_apis import advertised_table
-from fixtures.artefacts.message_schemas import api_catalogue
+from fixtures.artefacts.message_schemas import catalogue_of
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import UPSTREAM
 from reference_model.proxies.model_proxy import api_versions_body
@@ -42,7 +42,7 @@ def assume_passed(broker: Broker, passed: PassedRequest) -> Request:
     assume(listed is not None)
     assert listed is not None
     version = listed.max_version - passed.below_newest
-    api = api_catalogue().find(passed.api_key, version)
+    api = catalogue_of(broker.target).find(passed.api_key, version)
     assume(api is not None and version >= listed.min_version)
     assert api is not None
     return minimal_request(

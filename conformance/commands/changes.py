@@ -11,6 +11,9 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from conformance.api_versions.known_apis import Range
+from conformance.assertions.other_apis import advertised_table
+from conformance.commands.changed_tables import Table, table_lines
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
@@ -19,6 +22,7 @@ from conformance.releases.release_changes import Observer, Release, changes_betw
 from fixtures.errors import HarnessError
 from fixtures.launchers import choose_launcher, launch
 from fixtures.plugin import LAUNCHERS
+from fixtures.registry.likeness import LIKE_HELP
 from fixtures.registry.targets import Target, target_order
 from fixtures.under_test.broker import Broker
 from reference_model.listeners import LISTENERS, PLAINTEXT
@@ -44,21 +48,26 @@ class Found:
     Attributes:
         changes: the changes.
         left_out: the inputs that were not compared.
+        tables: by listener, the targets with their version tables, oldest first.
         problems: why a target could not be queried, by target: it did not start, or it went away.
     """
 
     changes: list[Change] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    tables: dict[str, list[tuple[Target, Table]]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
 
 
 def comparable(targets: Sequence[Target]) -> list[Target]:
-    """Return the targets that can be compared, oldest first: those that support ApiVersions, one per release."""
+    """Return the targets that can be compared: those that support ApiVersions, one per release, oldest first.
+
+    Builds come after them, in the given order: two may have the same version.
+    """
     by_release: dict[tuple[str, str], Target] = {}
-    for target in sorted(targets, key=target_order):
-        if target.handshake:
-            by_release.setdefault((target.implementation, target.release), target)
-    return list(by_release.values())
+    able = [target for target in targets if target.handshake]
+    for target in sorted((each for each in able if each.like is None), key=target_order):
+        by_release.setdefault((target.implementation, target.release), target)
+    return [*by_release.values(), *(each for each in able if each.like is not None)]
 
 
 @click.command()
@@ -81,6 +90,7 @@ def comparable(targets: Sequence[Target]) -> list[Target]:
 )
 @click.option("--seed", type=int, default=SEED, show_default=True, help="seed of the drawn inputs")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option("--like", metavar="ID", default="", help=LIKE_HELP)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
@@ -92,14 +102,16 @@ def changes(
     generated: int,
     seed: int,
     launcher: str,
+    like: str,
     out: Path | None,
 ) -> None:
     """Send the same bytes to several releases, and list the releases that started to treat them differently.
 
-    TARGET is an id or glob; every Apache Kafka release if none is given. The exit status is 1 if the profiles of both
+    TARGET is an id or glob, or the folder of a build; every Apache Kafka release if none is given. What a build lists
+    other than the target before it is printed as well. The exit status is 1 if the profiles of both
     releases do not predict a change, and 10 if there is no such change but a release could not be queried.
     """
-    targets = comparable(runnable_targets(patterns or EVERY_RELEASE))
+    targets = comparable(runnable_targets(patterns or EVERY_RELEASE, like=like))
     for listener in listeners:
         if sum(listener in target.listeners for target in targets) < 2:
             raise click.UsageError(
@@ -134,13 +146,15 @@ def compared(
         for target in targets:
             progress.update(task, description=target.id)
             try:
-                observed = _observe(target, inputs, launcher, listeners)
+                observed, tables = _observe(target, inputs, launcher, listeners)
             except HarnessError as error:
                 found.problems[target.id] = str(error)
             else:
                 for place, (release, left_out) in observed.items():
                     log.setdefault(place, []).append((target.id, release))
                     found.left_out += left_out
+                for listener, table in tables.items():
+                    found.tables.setdefault(listener, []).append((target, table))
             progress.advance(task)
     by_name = {entry.name: entry for entry in inputs}
     for place, releases in log.items():
@@ -150,16 +164,21 @@ def compared(
 
 def _observe(
     target: Target, inputs: Sequence[Entry], launcher: str, listeners: Sequence[str]
-) -> dict[str, tuple[Release, list[LeftOut]]]:
-    """Return a target's results and the inputs left out, by listener and connection state."""
+) -> tuple[dict[str, tuple[Release, list[LeftOut]]], dict[str, Table]]:
+    """Return a target's results and the inputs left out, by listener and connection state; and its tables by listener."""
     name, _ = choose_launcher(target, launcher)
     observed = {}
+    tables: dict[str, Table] = {}
     with launch(target, name) as running:
         for listener in listeners:
             if listener not in running.addresses:
                 continue
             broker = Broker(running, listener)
             broker.calibrate()
+            tables[listener] = {
+                each.api_key: Range(each.min_version, each.max_version)
+                for each in advertised_table(broker)
+            }
             for place in places_of(broker):
                 observer = Observer(broker, place)
                 where = place.on(listener)
@@ -169,7 +188,7 @@ def _observe(
                     for reason, names in observer.left_out.items()
                 ]
                 observed[where] = (release, left_out)
-    return observed
+    return observed, tables
 
 
 def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
@@ -179,6 +198,9 @@ def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
     if found.changes:
         console.print(change_table(found.changes))
     news = sum(not change.predicted for change in found.changes)
+    for listener, tables in found.tables.items():
+        for line in table_lines(tables, listener):
+            click.echo(printable(line))
     for line in left_out_lines(found.left_out):
         click.echo(line)
     click.echo(

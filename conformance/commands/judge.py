@@ -33,8 +33,9 @@ class WrongTargets(click.ClickException):
 def judge(arguments: tuple[str, ...]) -> None:
     r"""Judge brokers: `pytest conformance/`, from any folder.
 
-    A TARGET is the [PROTOCOL://]HOST:PORT of a listener of a broker that runs already, or an id or glob that
-    `kafka-conformance targets` lists. PROTOCOL is a value of `security.protocol`; several such listeners are those of one broker.
+    A TARGET is the [PROTOCOL://]HOST:PORT of a listener of a broker that runs already, the folder of a build of Kafka, or an id
+    or glob that `kafka-conformance targets` lists. PROTOCOL is a value of `security.protocol`; several such listeners are those of
+    one broker.
     Without one, the newest Apache Kafka release is started and judged. The options are those of `pytest
     conformance/`, and come after the targets; `kafka-conformance judge -- --help` lists them all. The run folder is
     created in ./runs.

@@ -24,10 +24,11 @@ from conformance.commands.selection import (
     runnable_targets,
     selected_clients,
 )
-from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
+from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
 from fixtures.errors import HarnessError
 from fixtures.plugin import LAUNCHERS, TIERS
 from fixtures.registry.clients import RINGS
+from fixtures.registry.likeness import LIKE_HELP
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
 from reports.records import OPERATION, Verdict
@@ -171,6 +172,7 @@ class _Display:
 )
 @click.option("--tier", type=click.Choice(TIERS), default="standard", show_default=True)
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
+@click.option("--like", metavar="ID", default="", help=LIKE_HELP)
 @click.option("--seed", type=click.IntRange(0), help="Hypothesis' seed for every run")
 @click.option(
     "--runs",
@@ -190,25 +192,28 @@ def matrix(
     rings: tuple[str, ...],
     tier: str,
     launcher: str,
+    like: str,
     seed: int | None,
     runs: Path,
 ) -> None:
     """Judge many targets, or many clients, each in its own run; or try the operations of clients with many targets.
 
-    TARGET is an id or glob ("apache-kafka-3.*"); every Apache Kafka release if none is given, and with --operations
+    TARGET is an id or glob ("apache-kafka-3.*"), or the folder of a build; every Apache Kafka release if none is given, and with --operations
     every cluster as well. A target that has never
     been tried is left out unless its id is given. The command prints one table and the findings of failing runs, and
     ends with the most serious exit status of the runs.
     """
     if clients and operations:
         raise click.UsageError("a matrix has either --clients or --operations")
+    if like and clients:
+        raise click.UsageError("--like is about brokers: a client is judged as itself")
     if tried_clients and not operations:
         raise click.UsageError(
             "--client chooses whose --operations are tried; give clients as TARGET"
         )
     if not patterns and not clients:
         patterns = (*EVERY_RELEASE, *EVERY_CLUSTER) if operations else EVERY_RELEASE
-    chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns)
+    chosen = selected_clients(patterns, rings) if clients else runnable_targets(patterns, like=like)
     tried = clients_with_operations(tried_clients) if operations else ()
     if operations:
         # Brokers before ApiVersions tell no client what they lack.
@@ -226,7 +231,10 @@ def matrix(
         runs.absolute(),
         options=options,
         jobs=jobs,
-        chosen_by="--client" if clients else "--broker",
+        naming={
+            target.id: ("--client", target.id) if clients else arguments_naming(target)
+            for target in chosen
+        },
     )
     try:
         rows = [row for client in tried for row in rows_of(client)]

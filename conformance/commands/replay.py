@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +25,13 @@ from conformance.failures.stored_failures import (
 from conformance.operations.trials import client_operates
 from fixtures.client.command_config import read_properties
 from fixtures.client.running_broker import Address
-from fixtures.errors import HarnessError, InvalidClientCommand, InvalidTargetFile, UnknownClient
+from fixtures.errors import (
+    HarnessError,
+    InvalidClientCommand,
+    InvalidTargetFile,
+    UnknownClient,
+    UnknownTarget,
+)
 from fixtures.launchers import choose_launcher, launch
 from fixtures.launchers.address import address_target
 from fixtures.launchers.given_broker import (
@@ -33,9 +40,11 @@ from fixtures.launchers.given_broker import (
     given_listener,
     parse_address,
 )
+from fixtures.launchers.kafka_home import folder_name, is_folder, origin_of
 from fixtures.plugin import LAUNCHERS, is_loopback
 from fixtures.registry.clients import RINGS, Client, select_clients
 from fixtures.registry.foreign_clients import ClientCommand, command_from, foreign_client
+from fixtures.registry.likeness import LIKE_HELP, like_given
 from fixtures.registry.model_clients import model_clients
 from fixtures.registry.targets import Target
 from fixtures.scripted_broker.play_pool import PlayPool
@@ -48,6 +57,37 @@ from reports.escaping import printable
 from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus
 from reports.verdict_labels import with_doubts
+
+
+@dataclass(frozen=True, slots=True)
+class _GivenTarget:
+    """What the options say about the target; it is that of the failure if they say nothing.
+
+    Raises:
+        click.UsageError: they name several targets.
+    """
+
+    listener: GivenListener | None
+    broker: str | None
+    folder: str | None
+    like: str
+    even_remote: bool = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        if sum(each is not None for each in (self.listener, self.broker, self.folder)) > 1:
+            raise click.UsageError(
+                "give either --broker or --kafka-home or --bootstrap-server, not both"
+            )
+
+    @property
+    def is_given(self) -> bool:
+        """Whether any option is about a broker."""
+        return bool(self.listener or self.broker or self.folder or self.like)
+
+    @property
+    def name(self) -> str:
+        """The id, or the folder as a path that is not mistaken for one; empty if neither is given."""
+        return self.broker or ("" if self.folder is None else folder_name(self.folder))
 
 
 @click.command()
@@ -67,6 +107,8 @@ from reports.verdict_labels import with_doubts
     metavar="ID",
     help="judge this target of the registry; default: the target of the failure",
 )
+@click.option("--kafka-home", metavar="DIR", help="judge the build of Kafka in this folder")
+@click.option("--like", metavar="ID", default="", help=f"{LIKE_HELP}; here: that of the failure")
 @click.option("--launcher", type=click.Choice(LAUNCHERS), default="auto", show_default=True)
 @click.option(
     "--even-remote",
@@ -89,6 +131,8 @@ def replay(
     bootstrap_server: str | None,
     command_config: Path | None,
     broker: str | None,
+    kafka_home: str | None,
+    like: str,
     launcher: str,
     even_remote: bool,
     client: str | None,
@@ -100,9 +144,11 @@ def replay(
     same script. The exit status is 1 if it still fails, 0 if it does not, and 10 if it cannot be judged.
     """
     try:
+        listener = _given_listener(bootstrap_server, command_config)
+        given = _GivenTarget(listener, broker, kafka_home, like, even_remote=even_remote)
         failure = read_failure(path)
         if failure.role == Role.CLIENT:
-            if bootstrap_server is not None or broker is not None:
+            if given.is_given:
                 raise click.UsageError(
                     "this is the failure of a client: give --client or --client-cmd"
                 )
@@ -110,22 +156,18 @@ def replay(
         elif failure.role == OPERATION:
             if client_cmd is not None:
                 raise click.UsageError("a command has no operations: give --client, or nothing")
-            target = _target(
-                failure, _given(bootstrap_server, command_config), broker, even_remote=even_remote
-            )
+            target = _target(failure, given)
             judge = partial(_judge_operation, failure, target, launcher, client)
         else:
             if client is not None or client_cmd is not None:
                 raise click.UsageError(
-                    "this is the failure of a broker: give --broker or --bootstrap-server"
+                    "this is the failure of a broker: give --broker, --kafka-home or --bootstrap-server"
                 )
-            target = _target(
-                failure, _given(bootstrap_server, command_config), broker, even_remote=even_remote
-            )
+            target = _target(failure, given)
             judge = partial(_judge, failure, target, launcher)
         with status_line("judging the failure again"):
             sentence, status = judge()
-    except NoStoredFailure as error:
+    except (NoStoredFailure, UnknownTarget) as error:
         raise UnknownName(str(error)) from error
     except (HarnessError, UnreadableValues) as error:
         click.echo(f"inconclusive: {printable(str(error))}")
@@ -134,7 +176,7 @@ def replay(
     raise SystemExit(status)
 
 
-def _given(address: str | None, file: Path | None) -> GivenListener | None:
+def _given_listener(address: str | None, file: Path | None) -> GivenListener | None:
     """Return the listener at the given address; None if there is none."""
     if address is None:
         if file is not None:
@@ -147,13 +189,25 @@ def _given(address: str | None, file: Path | None) -> GivenListener | None:
         raise click.UsageError(f"--bootstrap-server {error}") from error
 
 
-def _target(
-    failure: StoredFailure, given: GivenListener | None, broker: str | None, *, even_remote: bool
-) -> Target:
-    if given is not None and broker is not None:
-        raise click.UsageError("give either --broker or --bootstrap-server, not both")
-    if given is None:
-        return _target_named(broker or _named_target(failure))
+def _target(failure: StoredFailure, given: _GivenTarget) -> Target:
+    """Return the given target, otherwise that of the failure; one without a file is judged like it was judged then.
+
+    Raises:
+        UnknownTarget: the release that it is to be judged like is none.
+    """
+    if given.listener is not None:
+        like = given.like or failure.origin.get("like", "")
+        return like_given(_target_at(given.listener, failure, even_remote=given.even_remote), like)
+    name = given.name or _named_target(failure)
+    like = given.like or (failure.origin.get("like", "") if is_folder(name) else "")
+    target = _target_named(name, like)
+    hashes = origin_of(target).get("jars_sha256")
+    if hashes is not None and hashes != failure.origin.get("jars_sha256"):
+        click.echo(f"{name} has other jars than those of which the failure was recorded", err=True)
+    return target
+
+
+def _target_at(given: GivenListener, failure: StoredFailure, *, even_remote: bool) -> Target:
     remote = [str(place) for place in given.addresses if not is_loopback(place.host)]
     if remote and not even_remote:
         raise click.UsageError(
@@ -172,11 +226,16 @@ def _named_target(failure: StoredFailure) -> str:
         raise click.UsageError(
             "the failure was found at an address, so --bootstrap-server is required"
         )
-    return failure.target
+    folder = failure.origin.get("folder")
+    if folder is not None and not Path(folder).exists():
+        raise click.UsageError(
+            f"the failure was found on the build in {folder}, which is gone: give the folder of a build with --kafka-home"
+        )
+    return folder or failure.target
 
 
-def _target_named(pattern: str) -> Target:
-    targets = selected_targets([pattern])
+def _target_named(pattern: str, like: str) -> Target:
+    targets = selected_targets([pattern], like=like)
     if len(targets) > 1:
         raise click.UsageError(f"{pattern!r} names {len(targets)} targets; give one")
     return targets[0]

@@ -6,43 +6,50 @@ from collections.abc import Sequence
 
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
-from fixtures.launchers.built_in import reference_targets
+from fixtures.launchers.kafka_home import targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
+from fixtures.registry.likeness import check_like
 from fixtures.registry.model_clients import select_with_models
-from fixtures.registry.targets import Target, select_targets
+from fixtures.registry.targets import Target
 from fixtures.under_test.client import target_of
 
 EVERY_RELEASE = ("apache-kafka-*",)
 EVERY_CLUSTER = ("kafka-cluster-*",)
 
 
-def selected_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
-    """Return the targets that match ids or globs, including the built-in ones.
+def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target, ...]:
+    """Return the targets that match ids or globs, including the built-in ones, and those in folders.
+
+    Args:
+        patterns: ids, globs and folders.
+        like: id of the release that the folders are judged like; empty for the nearest one of each.
 
     Raises:
-        UnknownName: a pattern matches nothing.
+        UnknownName: a pattern matches nothing, or `like` is no release or is about none of the targets.
         InvalidFile: a file of the registry does not follow its schema.
     """
     try:
-        return select_targets(patterns, extra=reference_targets())
+        targets = targets_named(patterns, like=like)
+        check_like(like, targets)
+        return targets
     except UnknownTarget as error:
         raise UnknownName(str(error)) from error
     except InvalidTargetFile as error:
         raise InvalidFile(str(error)) from error
 
 
-def runnable_targets(patterns: Sequence[str]) -> tuple[Target, ...]:
-    """Return the matching targets.
+def runnable_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target, ...]:
+    """Return the matching targets; the arguments are those of `selected_targets`.
 
     A target that has never been tried is left out unless its exact id is given.
 
     Raises:
-        UnknownName: a pattern matches nothing.
+        UnknownName: a pattern matches nothing, or `like` is no release or is about none of the targets.
         InvalidFile: a file of the registry does not follow its schema.
     """
     return tuple(
         target
-        for target in selected_targets(patterns)
+        for target in selected_targets(patterns, like=like)
         if not target.not_tried or target.id in patterns
     )
 

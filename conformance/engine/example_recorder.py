@@ -10,6 +10,7 @@ from typing import Any
 
 from clauses.catalogue import Clause, Level
 from conformance.assertions.judging import Unjudged
+from fixtures.launchers.kafka_home import origin_of
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
@@ -182,6 +183,7 @@ class ExampleRecorder:
                     role=self._recorder.role,
                     script=self._broker.script,
                     client_command=self._recorder.client_commands.get(key.target, {}),
+                    origin=origin_of(self._broker.target),
                 )
             self._recorder.judged(
                 JudgedExample(

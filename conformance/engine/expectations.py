@@ -1,4 +1,8 @@
-"""Declared violations: which have expired, and which a run did not need."""
+"""Declared violations: which have expired, and which a run did not need.
+
+What a target inherits from the release that it is judged like is declared for that release, and has to be corrected there:
+it is never out of date for the target, and if a violation is gone, the target is better than the release.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ def stale_expectations(targets: Iterable[Target]) -> list[str]:
     today = datetime.now(UTC).date()
     stale = []
     for target in targets:
-        for known in target.known_violations:
+        for known in _own_declarations(target):
             if known.clause not in catalogue():
                 stale.append(f"{target.id} declares {known.clause}, which is not in the catalogue")
             elif known.expires <= today:
@@ -26,13 +30,31 @@ def stale_expectations(targets: Iterable[Target]) -> list[str]:
     return stale
 
 
+def drop_unneeded(recorder: RunRecorder, targets: Iterable[Target]) -> None:
+    """Drop what targets inherit from the release that they are judged like, from the cells whose clause holds."""
+    for target in targets:
+        for key, cell in recorder.cells.items():
+            if key.target != target.id or cell.verdict is not Verdict.UNEXPECTED_PASS:
+                continue
+            declared = [
+                known
+                for known in target.known_violations
+                if known.holds_on(key.clause, key.listener)
+            ]
+            if all(known.inherited for known in declared):
+                recorder.not_covered(key)
+                recorder.left_out(
+                    key, f"the violation that is declared for {target.judged_as.id} was not found"
+                )
+
+
 def unmatched_expectations(recorder: RunRecorder, targets: Iterable[Target]) -> Iterator[str]:
     """Describe the declared violations that matched nothing in a run that judged their clause.
 
     A declaration whose clause holds is excluded: that is an unexpected pass.
     """
     for target in targets:
-        for known in target.known_violations:
+        for known in _own_declarations(target):
             for listener in set(known.listeners) - set(target.listeners):
                 yield f"{target.id} declares {known.clause} on the listener {listener}, which it does not have"
             verdicts = {
@@ -53,3 +75,8 @@ def _why_unmatched(
     if verdicts.isdisjoint(BROKEN_VERDICTS) or (target.id, known) in recorder.matched_expectations:
         return ""
     return f"but no failure matches {known.match!r}"
+
+
+def _own_declarations(target: Target) -> Iterator[KnownViolation]:
+    """Yield the declarations of a target that it does not inherit from a release."""
+    return (known for known in target.known_violations if not known.inherited)

@@ -19,7 +19,7 @@ from hypothesis.errors import Flaky
 from clauses import marks
 from clauses.catalogue import Clause, catalogue
 from conformance.engine.budgets import examples_on
-from conformance.engine.expectations import unmatched_expectations
+from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.failing_examples import one_by_one
 from conformance.engine.hypothesis_profiles import (
     UNSHRUNK,
@@ -274,6 +274,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     recorder = session.config.stash.get(RECORDER, None)
     if recorder is not None and exitstatus not in ENDED_EARLY:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
+        drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
 

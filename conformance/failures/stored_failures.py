@@ -75,6 +75,7 @@ class StoredFailure:
             versions of the suite shared connections between examples.
         role: what the target was judged as: "broker", "client" or "operation".
         client_command: what a user said about a client that is a command; empty for any other target.
+        origin: where a target without a file came from (see `fixtures.launchers.kafka_home.origin_of`).
     """
 
     signature: str
@@ -88,6 +89,7 @@ class StoredFailure:
     needs_earlier_requests: bool
     role: str = Role.BROKER.value
     client_command: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def first_line(self) -> str:
@@ -123,6 +125,7 @@ def read_failure(path: Path) -> StoredFailure:
             needs_earlier_requests=bool(facts.get("served_before", 0)),
             role=str(facts.get("role", Role.BROKER.value)),
             client_command=dict(facts.get("client_command", {})),
+            origin={key: str(value) for key, value in facts.get("origin", {}).items()},
             **{name: str(facts[name]) for name in _TEXTS},
         )
     except OSError as error:

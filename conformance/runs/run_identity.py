@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.artefacts.kafka_home import HOME
 from fixtures.registry.clients import CLIENT_FILE, CLIENTS_FOLDER
 from fixtures.registry.targets import BROKERS_FOLDER, Target
 from reports.run.target_facts import TargetFacts
@@ -28,6 +29,7 @@ def file_sha256(target_id: str, folder: Path = BROKERS_FOLDER) -> str | None:
 
 def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str]) -> TargetFacts:
     """Return a target's entry in a run's header."""
+    home = target.launchers.get(HOME, {})
     return TargetFacts(
         id=target.id,
         implementation=target.implementation,
@@ -36,6 +38,9 @@ def target_facts(target: Target, *, launcher: str, artefacts: Mapping[str, str])
         artefacts=dict(artefacts),
         file_sha256=file_sha256(target.id),
         language=target.language or None,
+        like=target.like.id if target.like else None,
+        folder=home.get("folder"),
+        commit=home.get("commit"),
     )
 
 

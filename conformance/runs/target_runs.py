@@ -11,6 +11,7 @@ from typing import Any
 from clauses.catalogue import catalogue
 from conformance.runs.run_identity import file_sha256
 from conformance.runs.suite_processes import EndedRun, SuiteProcesses
+from fixtures.artefacts.kafka_home import HOME
 from fixtures.images.published_image import ran_from_wanted_image
 from fixtures.launchers import is_as_wanted
 from fixtures.registry.targets import Target
@@ -93,10 +94,29 @@ def finished_runs(
 
 
 def _was_started_so(target: Target, facts: Mapping[str, Any], launcher: str) -> bool:
-    """Return whether a run used the requested launcher and, for a container, the requested kind of image."""
+    """Return whether a run used the requested launcher and, for a container, the requested kind of image.
+
+    A run of a build counts only if the build is the same, and judged like the same release.
+    """
+    if HOME in target.launchers and (facts["artefacts"], facts.get("like")) != _build(target):
+        return False
     return is_as_wanted(facts["launcher"], launcher) and (
         facts["launcher"] != "container" or ran_from_wanted_image(target, facts["artefacts"])
     )
+
+
+def _build(target: Target) -> tuple[dict[str, str], str | None]:
+    """Return what distinguishes two runs of a build in a folder: its jars, and the release that it is judged like."""
+    jars = dict(target.artefacts.jars) if target.artefacts else {}
+    return jars, target.like.id if target.like else None
+
+
+def arguments_naming(target: Target) -> tuple[str, ...]:
+    """Return the arguments of `pytest conformance/` that choose a broker: its id, or the folder of a build."""
+    if HOME not in target.launchers:
+        return "--broker", target.id
+    folder = str(target.launchers[HOME]["folder"])
+    return "--kafka-home", folder, "--like", target.judged_as.id
 
 
 def _has_asked_for(header: Header, operations: Collection[str]) -> bool:
@@ -136,7 +156,12 @@ class TargetRuns:
     """Runs against targets, `jobs` at a time."""
 
     def __init__(
-        self, runs: Path, *, options: Sequence[str], jobs: int, chosen_by: str = "--broker"
+        self,
+        runs: Path,
+        *,
+        options: Sequence[str],
+        jobs: int,
+        naming: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         """Set up without starting a run.
 
@@ -144,10 +169,10 @@ class TargetRuns:
             runs: folder for the run folders.
             options: further options for every run.
             jobs: how many run at a time.
-            chosen_by: the option that names a target: "--broker" or "--client".
+            naming: by the target's id, the arguments that choose it; without them, `--broker` and the id.
         """
         self._options = ["--runs", str(runs), *options]
-        self._chosen_by = chosen_by
+        self._naming = naming or {}
         self._processes = SuiteProcesses[str](jobs=jobs)
 
     @property
@@ -171,7 +196,7 @@ class TargetRuns:
         with TemporaryDirectory() as files:
             file_of = {target: Path(files) / target for target in targets}
             options = {
-                target: [self._chosen_by, target, RUN_FOLDER_FILE, str(file), *self._options]
+                target: [*self._named(target), RUN_FOLDER_FILE, str(file), *self._options]
                 for target, file in file_of.items()
             }
             self._processes.run(
@@ -179,6 +204,9 @@ class TargetRuns:
                 lambda target, run: finished(_finished(target, run, file_of[target])),
                 tick,
             )
+
+    def _named(self, target: str) -> Sequence[str]:
+        return self._naming.get(target, ("--broker", target))
 
 
 def _finished(target: str, run: EndedRun, file: Path) -> TargetRun:

@@ -110,6 +110,7 @@ class Failure:
         role: what the target was judged as: "broker", "client" or "operation".
         script: what the scripted broker did, for a client; None for a broker.
         client_command: what a user said about the client, if it is a command; empty for any other target.
+        origin: where a target without a file came from: its folder, and the release that it is judged like.
     """
 
     signature: str
@@ -128,6 +129,7 @@ class Failure:
     role: str = Role.BROKER.value
     script: Script | None = None
     client_command: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_crash(self) -> bool:
@@ -293,7 +295,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
 
     If the steps, or the script, are too long for the reproducer, all that it needs of them is included.
     """
-    apart = ("steps", "repeats", "role", "script", "client_command")
+    apart = ("steps", "repeats", "role", "script", "client_command", "origin")
     names = (field.name for field in fields(failure) if field.name not in apart)
     script = "" if failure.script is None else repr(failure.script)
     of_client: dict[str, Any] = {"role": failure.role, "script": script}
@@ -302,6 +304,7 @@ def facts(failure: Failure) -> Mapping[str, Any]:
     return {
         **{name: getattr(failure, name) for name in names},
         **(of_client if failure.is_of_client else {}),
+        **({"origin": dict(failure.origin)} if failure.origin else {}),
         "sent": [
             {"connection": step.connection, "data": data.hex()}
             for step in failure.steps

@@ -93,6 +93,9 @@ HEADER = _optional(
                 ),
                 file_sha256=StringType(),
                 language=StringType(),
+                like=StringType(),
+                folder=StringType(),
+                commit=StringType(),
             )
         ),
         clauses=ArrayType(

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fixtures.launchers import kafka_home
 from fixtures.launchers.built_in import reference_targets
 from fixtures.registry.targets import KnownViolation, Target
 
@@ -23,8 +24,8 @@ NAME = __name__
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Add the declarations before the targets are selected."""
-    plugin: Any = config.pluginmanager.get_plugin("fixtures.plugin")
-    plugin.reference_targets = with_declarations
+    named: Any = kafka_home
+    named.reference_targets = with_declarations
 
 
 def with_declarations() -> tuple[Target, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,12 @@ import pytest
 
 from clauses.catalogue import Clause
 from conformance.assertions.judging import Unjudged
-from conformance.engine.expectations import stale_expectations
+from conformance.engine.expectations import (
+    drop_unneeded,
+    stale_expectations,
+    unmatched_expectations,
+)
+from fixtures.registry.likeness import judged_like
 from fixtures.registry.targets import KnownViolation
 from fixtures.under_test.first_requests import probe_request
 from reports.records import Phase, Verdict
@@ -136,3 +142,40 @@ def test_every_row_has_its_phase(tmp_path: Path) -> None:
 def test_stale_expectations_are_named(known: KnownViolation, stale: list[str]) -> None:
     """A declaration is stale from its expiry date on, or if its clause is in no catalogue."""
     assert stale_expectations([target_with(known)]) == stale
+
+
+GONE = "the violation that is declared for apache-kafka-4.4.0 was not found"
+
+
+@pytest.mark.parametrize(
+    ("own", "found", "verdict", "reason"),
+    [
+        pytest.param(False, False, Verdict.CONFORMS, GONE, id="gone"),
+        pytest.param(False, True, Verdict.KNOWN_VIOLATION, "", id="found"),
+        pytest.param(True, False, Verdict.UNEXPECTED_PASS, "", id="gone-but-declared-for-itself"),
+    ],
+)
+def test_what_a_release_declares_excuses_a_target_that_may_do_better(
+    own: bool, found: bool, verdict: Verdict, reason: str, tmp_path: Path
+) -> None:
+    """A violation that is gone fails the run only if it is declared for the target itself."""
+    release = replace(target_with(declared(match="seen")), id="apache-kafka-4.4.0", quorum="kraft")
+    target = judged_like(target_with(*[declared()] * own), release)
+    case = judged(tmp_path, FakeBroker(target=target), known="reason")
+    case.run(violate if found else hold, 1)
+    drop_unneeded(case.recorder, [target])
+    assert case.verdict is verdict
+    assert case.recorder.cells[case.key].reason == reason
+
+
+def test_what_a_release_declares_is_never_stale_for_another_target(tmp_path: Path) -> None:
+    """Its own file has to be corrected, and whoever judges a build cannot."""
+    gone = declared(clause="KIP-0.gone", expires=TODAY)
+    elsewhere = replace(declared(match="never seen"), listeners=("ssl",))
+    expired = target_with(gone, elsewhere)
+    assert len(stale_expectations([expired])) == 2
+    case = judged(tmp_path, FakeBroker(target=expired))
+    assert list(unmatched_expectations(case.recorder, [expired]))
+    target = judged_like(target_with(), expired)
+    assert stale_expectations([target]) == []
+    assert list(unmatched_expectations(case.recorder, [target])) == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import repeat
+from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -12,15 +14,33 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from conformance.assertions import other_apis
 from conformance.assertions.items import Item, Problem, Refusal
-from conformance.assertions.other_apis import check_not_served, check_served, check_supported
+from conformance.assertions.other_apis import (
+    advertised_items,
+    check_not_served,
+    check_served,
+    check_supported,
+    neighbouring_items,
+    undescribed_items,
+)
 from fixtures.errors import ConnectionFailed
+from fixtures.launchers.kafka_home import home_target
+from fixtures.registry.targets import newest_release
 from fixtures.under_test.broker import Broker
+from tests.fixtures.kafka_homes import write_home
 from wire.api_versions import ApiVersion
 from wire.error_codes import ErrorCode
 from wire.exchange import Exchange, Outcome, Request
 
 LIST_GROUPS = Item("ListGroups", 16, 0)
-NOBODY = cast(Broker, None)
+
+
+class Nobody:
+    """A target that is never asked."""
+
+    target = newest_release()
+
+
+NOBODY = cast(Broker, Nobody())
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +90,43 @@ def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.Monke
     assert check_supported(NOBODY, LIST_GROUPS) is served
     with pytest.raises(UnsatisfiedAssumption):
         check_supported(NOBODY, LIST_GROUPS._replace(api_version=1))
+
+
+def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The schemas of its own jar describe a new API; for another target such an entry cannot be requested."""
+    halves = ("request", "response")
+    schemas = [
+        {"apiKey": 9000, "type": kind, "name": f"AskMore{kind.title()}", "validVersions": "0-1"}
+        | {"flexibleVersions": "0+", "fields": []}
+        for kind in halves
+    ]
+
+    class Build(Nobody):
+        """The build that has these schemas."""
+
+        target = home_target(write_home(tmp_path / "build", schemas=schemas))
+        running = SimpleNamespace(launcher="home")
+        asks_for_authentication = False
+
+    build = cast(Broker, Build())
+    table = (ApiVersion(api_key=9000, min_version=0, max_version=1),)
+    monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
+    items = [Item("AskMore", 9000, 0), Item("AskMore", 9000, 1)]
+    assert list(advertised_items(build)) == items
+    assert list(undescribed_items(build)) == []
+    assert list(undescribed_items(NOBODY)) == [Item("key 9000", 9000, 0)]
+    neighbours = [Item("AskMore", 9000, -1), Item("AskMore", 9000, 2)]
+    assert list(neighbouring_items(build)) == neighbours
+    asked: list[Request] = []
+
+    def ask_anyhow(broker: Broker, request: Request) -> Exchange:
+        asked.append(request)
+        payload = bytes.fromhex("00000007 00 00")
+        return Exchange(request=request, outcome=Outcome.ANSWER, payload=payload, usable=True)
+
+    monkeypatch.setattr(other_apis, "ask_anyhow", ask_anyhow)
+    check_served(build, items[1])
+    assert (asked[0].api_key, asked[0].api_version) == (9000, 1)
 
 
 @pytest.mark.parametrize("was_swept", [True, False])

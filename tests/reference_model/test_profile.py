@@ -17,6 +17,7 @@ from reference_model.profile import (
     NEWEST_RELEASE,
     ProfileError,
     Traits,
+    line_of,
     profile_of,
     release_order,
     traits_of,
@@ -454,6 +455,13 @@ def test_patch_release_without_a_record_serves_what_its_line_does() -> None:
     assert unrecorded.accepts(17, 0)
 
 
+def test_first_release_of_a_line_belongs_to_it() -> None:
+    """Releases "4.0.0" and "4.0" are of the same line as "4.0.2", although trailing zeros do not order releases."""
+    assert line_of("4.0.0") == line_of("4.0") == line_of("4.0.2") == (4, 0)
+    assert line_of("0.10.2.2") == line_of("0.10.2") == (0, 10, 2)
+    assert profile_of("4.0.0").served_keys == profile_of("4.0.2").served_keys
+
+
 def test_line_without_a_record_serves_nothing_that_is_known() -> None:
     """For a line without any record, the model knows no other API."""
     assert profile_of("99.0").served_keys == ()
@@ -470,5 +478,10 @@ def test_own_table_replaces_that_of_the_release(listed: int | None, newest: int)
     assert (found.api_keys, found.served_keys) == (table, table)
     assert found.traits.api_versions_max == newest
     assert not found.traits.epoch_sent
+    # It can parse what it lists, also what no release knows.
+    assert found.readable_keys == (*known.readable_keys, *table)
+    unrecorded = replace(known, readable_keys=())
+    response = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=table)
+    assert with_own_table(unrecorded, response).readable_keys == ()
     assert (found.supported_features, found.finalized_features) == ((), ())
     assert found.traits.ids_checked is known.traits.ids_checked

@@ -306,7 +306,7 @@ def test_run_of_some_properties_is_not_complete(tmp_path: Path) -> None:
 def test_untried_targets_are_left_out_of_globs(monkeypatch: pytest.MonkeyPatch) -> None:
     """An untried target is run only if it is named exactly."""
     tried, untried = reference_targets()[0], replace(reference_targets()[1], not_tried="no image")
-    monkeypatch.setattr(selection, "select_targets", lambda patterns, extra: (tried, untried))
+    monkeypatch.setattr(selection, "targets_named", lambda patterns, like: (tried, untried))
     assert selection.runnable_targets(["*"]) == (tried,)
     assert selection.runnable_targets(["*", untried.id]) == (tried, untried)
 
@@ -317,7 +317,7 @@ def test_wrong_target_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     def refuse(*_: object, **__: object) -> None:
         raise InvalidTargetFile("some.toml: release is missing")
 
-    monkeypatch.setattr(selection, "select_targets", refuse)
+    monkeypatch.setattr(selection, "targets_named", refuse)
     result = CliRunner().invoke(matrix, ["--runs", str(tmp_path)])
     assert result.exit_code == 4
     assert "Error: some.toml: release is missing" in result.output
