@@ -3,7 +3,7 @@
     python -m workflows.expected_cells RUNS EXPECTED.json [--write]
 
 `EXPECTED.json` has, by target, the ids of the clauses or operations that are violated on any listener and of those
-that are inconclusive, and by hand also of those that are inconclusive on a slow machine. Exit status: 0 if every
+that are inconclusive, and by hand also of those that are so only sometimes. Exit status: 0 if every
 target that was judged has a complete run with just these verdicts and each inconclusive cell has its reason, else 1.
 With `--write` the entries of the targets that were judged are replaced.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -35,11 +35,13 @@ class Verdicts:
         inconclusive: of the others, those that could not be judged on one of its listeners.
         sometimes_inconclusive: those that may be inconclusive or not: the target is silent, and how much of that a run
             can wait for depends on the machine. Always empty for what a run found.
+        sometimes_violated: those that may be anything: the target fails by chance. Always empty for what a run found.
     """
 
     violated: list[str]
     inconclusive: list[str]
     sometimes_inconclusive: list[str] = field(default_factory=list)
+    sometimes_violated: list[str] = field(default_factory=list)
 
     def of(self, clause: str) -> str:
         """Return the verdict on a clause in words."""
@@ -49,15 +51,21 @@ class Verdicts:
 
     def expects(self, clause: str, verdict: str) -> bool:
         """Tell whether a verdict on a clause is one that is expected."""
+        if clause in self.sometimes_violated:
+            return True
         if clause in self.sometimes_inconclusive:
             return verdict != VIOLATED
         return verdict == self.of(clause)
 
     def updated(self, now: Verdicts) -> Verdicts:
-        """Return the verdicts of a run, with what is known to be sometimes inconclusive."""
-        sometimes = self.sometimes_inconclusive
-        always = [clause for clause in now.inconclusive if clause not in sometimes]
-        return replace(now, inconclusive=always, sometimes_inconclusive=sometimes)
+        """Return the verdicts of a run, with what is known to be only sometimes inconclusive or violated."""
+        chance = {*self.sometimes_inconclusive, *self.sometimes_violated}
+        return Verdicts(
+            violated=[each for each in now.violated if each not in self.sometimes_violated],
+            inconclusive=[clause for clause in now.inconclusive if clause not in chance],
+            sometimes_inconclusive=self.sometimes_inconclusive,
+            sometimes_violated=self.sometimes_violated,
+        )
 
 
 UNKNOWN = Verdicts(violated=[], inconclusive=[])
