@@ -94,6 +94,8 @@ def start(
             started.write_summary()
             # The standard output belongs to the command.
             click.echo(started.as_json() if as_json else started.as_text(), err=bool(command))
+            if not (as_json or command):
+                click.echo("  Ctrl-C ends it")
             status = _run(command, started) if command else _wait(started.running)
     except HarnessError as error:
         raise CouldNotTell(printable(str(error))) from error
