@@ -7,8 +7,8 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -33,6 +33,7 @@ INTERRUPTED = 2
 """Exit status of a command that was interrupted before it was done."""
 ENDING_LIMIT_S = 10.0
 """How long a command may take to end after SIGTERM."""
+_ENDING = (signal.SIGINT, signal.SIGTERM)
 _CHECKED_EVERY_S = 0.2
 """How often the broker is asked whether it still runs."""
 
@@ -94,6 +95,8 @@ def start(
             started.write_summary()
             # The standard output belongs to the command.
             click.echo(started.as_json() if as_json else started.as_text(), err=bool(command))
+            if not (as_json or command):
+                click.echo("  Ctrl-C ends it")
             status = _run(command, started) if command else _wait(started.running)
     except HarnessError as error:
         raise CouldNotTell(printable(str(error))) from error
@@ -145,16 +148,39 @@ def _run(command: Sequence[str], started: StartedBroker) -> int:
     Raises:
         CouldNotTell: the broker ended before the command did.
     """
-    with subprocess.Popen(command, env={**os.environ, **started.environment}) as process:
-        try:
-            status = process.wait()
-        finally:
+    process = None
+    try:
+        with _interrupts_held_back():
+            process = subprocess.Popen(command, env={**os.environ, **started.environment})
+        status = process.wait()
+    finally:
+        if process is not None:
             _end(process)
     ended = started.running.how_it_ended()
     if ended is not None:
         raise CouldNotTell(printable(f"{started.running.target.id} has ended: {ended}"))
     # Of a signal, as a shell reports it.
     return status if status >= 0 else 128 - status
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Raise an interrupt only at the end of the block: inside `Popen` it would leave a process that nothing knows of."""
+    held: list[int] = []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        held.append(number)
+
+    # In the background a shell has SIGINT ignored.
+    raising = [each for each in _ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, hold) for each in raising}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if held:
+        raise KeyboardInterrupt
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -165,3 +191,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(ENDING_LIMIT_S)
         except subprocess.TimeoutExpired:
             process.kill()
+            process.wait()

@@ -76,7 +76,6 @@ class StartedBroker:
             nodes = ", ".join(f"{node} at {address}" for node, address in cluster.nodes.items())
             yield f"  cluster {cluster.cluster_id}: nodes {nodes}"
         yield f"  more files for clients, for librdkafka as well: {self.folder}"
-        yield "  Ctrl-C ends it"
 
     @property
     def environment(self) -> Mapping[str, str]:

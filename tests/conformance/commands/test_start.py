@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -134,14 +135,16 @@ def test_a_command_finds_the_address_and_gives_the_status(
 
 
 def test_an_interrupt_ends_the_command_and_the_broker(tmp_path: Path) -> None:
-    """The status says that the command was interrupted."""
-    out = tmp_path / "out"
-    interrupting = ["sh", "-c", "kill -TERM $PPID; exec sleep 600"]
+    """Even one that comes while the command starts; the status says that it was interrupted."""
+    out, own = tmp_path / "out", tmp_path / "process-id"
+    interrupting = ["sh", "-c", f"echo $$ > {own}; kill -TERM $PPID; exec sleep 600"]
     began = time.monotonic()
     done = CliRunner().invoke(main, ["start", "scripted", "--out", str(out), "--", *interrupting])
     assert done.exit_code == 2
     assert time.monotonic() - began < STARTS_WITHIN_S
     assert not out.exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(own.read_text()), 0)
 
 
 @pytest.mark.parametrize("command", [(), ("--", "true")], ids=["alone", "command"])
