@@ -6,6 +6,7 @@ pytest_plugins = [
     "fixtures.operation_plugin",
     "reports.plugin",
     "conformance.engine.plugin",
+    "conformance.engine.jobs_plugin",
     "conformance.engine.client_plugin",
     "conformance.engine.client_check",
     "conformance.engine.operation_plugin",

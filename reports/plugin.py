@@ -88,12 +88,17 @@ def run_folder_in(file: Path) -> Path | None:
 
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Note the load of the machine, and judge nothing more once the records cannot be written."""
-    recorder = item.config.stash.get(RECORDER, None)
+    note_progress(item.session)
+
+
+def note_progress(session: pytest.Session) -> None:
+    """Do after each property what a run has to: see `pytest_runtest_teardown`."""
+    recorder = session.config.stash.get(RECORDER, None)
     if recorder is None:
         return
     recorder.writer.note_load(load())
     if recorder.writer.fault:
-        item.session.shouldstop = "judging stops, because results cannot be recorded"
+        session.shouldstop = "judging stops, because results cannot be recorded"
 
 
 @pytest.hookimpl(trylast=True)

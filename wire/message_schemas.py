@@ -9,9 +9,10 @@ Source: apache/kafka, clients/src/main/resources/common/message/README.md, for t
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -64,7 +65,18 @@ def message_class(schema: Schema) -> type[Any]:
 def _struct_class(
     name: str, fields: Iterable[Schema], flexible: Versions, shared: Mapping[str, list[Schema]]
 ) -> type[Any]:
-    table = tuple(_field(each, flexible, shared) for each in fields)
+    return _class_of(name, tuple(_field(each, flexible, shared) for each in fields), flexible)
+
+
+class _MadeClass(type):
+    """The class of the classes made here: no module has them by name, so they are pickled as their field tables."""
+
+
+class _Made(metaclass=_MadeClass):
+    """The base of every message made here."""
+
+
+def _class_of(name: str, table: tuple[Field, ...], flexible: Versions) -> type[Any]:
     attributes: list[tuple[str, Any, Any]] = [
         (each.name, Any, dataclasses.field(default=each.default)) for each in table
     ]
@@ -75,8 +87,15 @@ def _struct_class(
     attributes.append(("tag_order", tuple[int, ...], order))
     constants = {"FIELDS": table, "FLEXIBLE": flexible}
     return dataclasses.make_dataclass(
-        name, attributes, namespace=constants, frozen=True, kw_only=True
+        name, attributes, bases=(_Made,), namespace=constants, frozen=True, kw_only=True
     )
+
+
+def _how_to_make(made: Any) -> tuple[Callable[..., type[Any]], tuple[object, ...]]:
+    return _class_of, (made.__name__, made.FIELDS, made.FLEXIBLE)
+
+
+copyreg.pickle(_MadeClass, _how_to_make)  # type: ignore[arg-type]
 
 
 def _field(schema: Schema, flexible: Versions, shared: Mapping[str, list[Schema]]) -> Field:

@@ -82,7 +82,8 @@ class CrashJudge:
     def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again, and end all judging of it.
 
-        The latest example that sent anything is to blame: the current one, or the one before it.
+        The latest example that sent anything is to blame: the current one, or the one before it. Nobody is blamed for the
+        end of a target to which other processes sent requests as well.
 
         Args:
             gone: how it ended.
@@ -97,6 +98,12 @@ class CrashJudge:
         steps = broker.last_sent
         if not steps:
             return gone
+        if broker.is_shared:
+            broker.unreadable = BrokerGone(
+                f"{gone}; several properties were judged at the same time, so it is not known which request ended it: "
+                "judge it with --jobs 1. Nothing more is sent; earlier results are kept"
+            )
+            return broker.unreadable
         clause = clause_of_crash(steps)
         if not self._examples.is_planned(clause):
             clause = self._examples.clauses[0]

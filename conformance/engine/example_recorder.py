@@ -94,7 +94,7 @@ class ExampleRecorder:
     def judged_elsewhere(self, reason: str, steps: tuple[Step, ...], phase: Phase) -> None:
         """Record an example that meets a fault of another clause, with the reason."""
         for clause in self.clauses:
-            self._recorder.cells[self._key(clause)].problems.setdefault(reason)
+            self._recorder.problem(self._key(clause), reason)
         self._record(Verdict.INCONCLUSIVE, steps, phase)
 
     def leaves_out(self, what: str) -> None:
@@ -145,7 +145,8 @@ class ExampleRecorder:
                 if known.holds_on(clause.id, listener)
                 and re.search(known.match, str(error), re.DOTALL)
             ]
-            self._recorder.matched_expectations.update((target.id, known) for known in matched)
+            for known in matched:
+                self._recorder.matched(target.id, known)
             if matched:
                 declared[clause.id] = "; ".join(known.note for known in matched)
             else:

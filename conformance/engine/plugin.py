@@ -188,7 +188,7 @@ def _judge_property(
 ) -> Generator[None, None, None]:
     """Judge a property on the target that its test was given."""
     broker: Broker = item.funcargs["broker"]  # type: ignore[attr-defined]
-    _note_target(recorder, broker)
+    note_target(recorder, broker)
     broker.begin_property(*(clause.id for clause in clauses))
     needs = [need for mark in item.iter_markers(marks.NEEDS) for need in mark.args]
     for clause in clauses:
@@ -254,11 +254,16 @@ def _end_repeater(config: pytest.Config) -> None:
         warnings.warn(f"the broker for repeats was not stopped cleanly: {error}", stacklevel=1)
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | pytest.Session | None
+) -> None:
     """Stop the broker that a target's failures were repeated on, so that it disturbs no other target."""
     if not clauses_of(item):
         return
-    same = nextitem is not None and _is_about(nextitem, listener_of(item).target)
+    # In a process that judges a share, the session takes the place of the next property, which is about the same target.
+    same = isinstance(nextitem, pytest.Session) or (
+        nextitem is not None and _is_about(nextitem, listener_of(item).target)
+    )
     if not same:
         _end_repeater(item.config)
 
@@ -294,7 +299,8 @@ def _name_of(item: pytest.Item) -> str:
     return str(item.function.__name__)  # type: ignore[attr-defined]
 
 
-def _note_target(recorder: RunRecorder, broker: Broker) -> None:
+def note_target(recorder: RunRecorder, broker: Broker) -> None:
+    """Record once how a target was started."""
     running = broker.running
     if recorder.targets[broker.target.id].launcher == NOT_STARTED:
         facts = target_facts(broker.target, launcher=running.launcher, artefacts=running.artefacts)

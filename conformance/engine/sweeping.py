@@ -31,6 +31,7 @@ from conformance.assertions.judging import (
 )
 from conformance.engine.property_judge import OUT_OF_PATIENCE, PropertyJudge
 from conformance.engine.repeating import FailingExample
+from conformance.engine.trying_ahead import tried_ahead
 from fixtures.errors import BrokerGone, HarnessError, OutOfPatience
 from fixtures.under_test.broker import Broker
 from wire.exchange import Outcome, Step
@@ -77,11 +78,11 @@ def _check_all(
     failed: list[_Failed] = []
     silent = 0
     last: list[Item] = []
-    for item in items:
+    for item, check_now in tried_ahead(broker, items, check):
         last = [*last[-1:], item]
         broker.begin_example()
         try:
-            problem = _check_one(judge, broker, item, check)
+            problem = _check_one(judge, broker, item, check_now)
         except HarnessError as error:
             crashing = None
             if isinstance(error, BrokerGone) and not broker.can_restart:

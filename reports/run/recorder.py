@@ -255,10 +255,17 @@ class RunRecorder:
         cell = self.cells[key]
         cell.planned = dataclasses.replace(cell.planned, known_violation="")
 
+    def problem(self, key: CellKey, reason: str) -> None:
+        """Record why an example of a cell could not be judged, each reason once."""
+        self.cells[key].problems.setdefault(reason)
+
+    def matched(self, target: str, declaration: object) -> None:
+        """Record that a failure matched a declared violation of a target."""
+        self.matched_expectations.add((target, declaration))
+
     def inconclusive(self, key: CellKey, property_name: str, reason: str) -> None:
         """Record that a property could not be judged at all."""
-        cell = self.cells[key]
-        cell.problems.setdefault(reason)
+        self.problem(key, reason)
         self.judged(
             JudgedExample(
                 key=key,

@@ -179,6 +179,7 @@ class RunWriter:
         self.run_date: date = now.date()
         self.folder = runs_folder / self.run_id
         self.fault = ""
+        self._keeps = True
         self.attempt(lambda: self.folder.mkdir(parents=True))
         self.examples = PartWriter(self.folder / "examples", EXAMPLE_FIELDS)
         self._exchanges = PartWriter(self.folder / "exchanges", EXCHANGE_FIELDS)
@@ -220,13 +221,17 @@ class RunWriter:
         host = self.header["host"]
         host["highest_load"] = max(now, host["highest_load"])
 
+    def keep_nothing(self) -> None:
+        """Write nothing from now on, in a process whose records another one keeps."""
+        self._keeps = False
+
     def attempt(self, write: Callable[[], object]) -> None:
         """Write something to the folder, unless that has failed before; a failure is noted in `fault`.
 
         Args:
             write: does it; only its OSError counts as a failure.
         """
-        if self.fault:
+        if self.fault or not self._keeps:
             return
         try:
             write()

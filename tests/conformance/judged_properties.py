@@ -59,6 +59,7 @@ class FakeBroker:
     unreadable: HarnessError | None = None
     last_sent: tuple[Any, ...] = ()
     script: None = None
+    is_shared: bool = False
 
     @property
     def can_restart(self) -> bool:

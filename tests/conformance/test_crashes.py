@@ -138,6 +138,18 @@ def test_the_end_of_a_target_that_is_not_ours_is_a_crash(
     assert len(case.recorder.cells[key].failures) == 1
 
 
+def test_the_end_of_a_target_that_others_ask_too_blames_nobody(tmp_path: Path) -> None:
+    """With requests of other processes under way, the latest example may be innocent; the reason says what to do."""
+    broker = FakeBroker(last_sent=(crashing("odd"),), is_shared=True)
+    case = judged(tmp_path, broker, PIN, also_planned=("PROTOCOL.malformed-hurts-nobody",))
+    for value in range(2):
+        with pytest.raises(
+            BrokerGone, match="not known which request ended it: judge it with --jobs 1"
+        ):
+            case.run(end_it, value)
+    assert all(cell.verdict is not Verdict.VIOLATES for cell in case.recorder.cells.values())
+
+
 def test_a_crash_violates_the_property_if_no_clause_about_it_is_planned(tmp_path: Path) -> None:
     """A run of a few properties names one of theirs."""
     broker = FakeBroker(last_sent=(crashing("odd"),))

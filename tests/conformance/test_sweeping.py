@@ -28,6 +28,11 @@ class Journal:
         self.journal: list[Step] = []
         self.patience = Patience()
         self.can_restart = False
+        self.is_shared = False
+
+    def apart(self) -> Journal:
+        """Return another one, for a thread."""
+        return Journal()
 
     def begin_example(self) -> None:
         """Begin a new journal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 from uuid import UUID
 
@@ -215,3 +216,16 @@ def test_header_versions_follow_from_flexibility(
     api = Api(*api_schemas(key, "Some", "0-1"))
     assert api.request_header_version(version) == request_header
     assert api.response_header_version(version) == response_header
+
+
+def test_a_class_that_no_module_names_can_be_pickled() -> None:
+    """A message and its class reach another process, in which both encode to the same bytes."""
+    made = message_class(
+        schema(field("Pairs", "[]Pair", fields=PAIR), field("Name", "string", "1+"))
+    )
+    pair = made.FIELDS[0].element
+    message = made(pairs=(pair(left=1, right=2),), name="n")
+    class_there, there = pickle.loads(pickle.dumps((made, message)))
+    assert class_there.__name__ == "SomeRequest"
+    assert encode(there, version=1) == encode(message, version=1)
+    assert encode(class_there(), version=1) == encode(made(), version=1)

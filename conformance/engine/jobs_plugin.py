@@ -1,0 +1,94 @@
+"""Pytest option `--jobs`: how many processes judge a target at an address at the same time."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+
+from conformance.engine.planning import is_judged, listener_of
+from conformance.engine.plugin import note_target
+from conformance.engine.shares import Shares, fixtures_of
+from fixtures.errors import HarnessError
+from fixtures.under_test.broker import Broker
+from reports.plugin import RECORDER
+
+MOST_JOBS = 16
+"""Processes at most, if no number is given: two cores have enough to do with them."""
+WORTH_A_PROCESS_S = 0.02
+"""Seconds of waiting in a plain exchange for which one more process is worth it. It takes 1 to 3 ms on one machine."""
+
+
+def _number(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    group = parser.getgroup("kafka-conformance")
+    group.addoption(
+        "--jobs",
+        type=_number,
+        metavar="N",
+        help="how many processes judge the broker at an address at the same time; default: 1 for a near one, and up to "
+        f"{MOST_JOBS} for one that is far away",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse several processes for what cannot be shared."""
+    jobs = config.getoption("--jobs")
+    if jobs is not None and jobs > 1 and not config.getoption("--bootstrap-server"):
+        raise pytest.UsageError(
+            f"--jobs {jobs} needs --bootstrap-server: a target that the suite starts is judged by one process"
+        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Judge the properties of each listener in several processes if that is worth it; otherwise leave it to pytest."""
+    config = session.config
+    given = config.getoption("--jobs")
+    if given == 1 or not config.getoption("--bootstrap-server") or not _can_be_shared(session):
+        return None
+    for _, items in groupby(session.items, key=listener_of):
+        group = list(items)
+        jobs = _prepare(group[0], given)
+        if given is None and jobs == 1:
+            return None
+        given = jobs
+        Shares(group, jobs=jobs).judge()
+    return True
+
+
+def _can_be_shared(session: pytest.Session) -> bool:
+    is_over = session.testsfailed or session.config.option.collectonly
+    return not is_over and bool(session.items) and all(map(is_judged, session.items))
+
+
+def _prepare(first: pytest.Item, given: int | None) -> int:
+    """Start and measure the target of the first property; return how many processes should judge it."""
+    try:
+        with fixtures_of(first):
+            broker: Broker = first.funcargs["broker"]  # type: ignore[attr-defined]
+            jobs = fitting_jobs(broker) if given is None else given
+            if jobs > 1:
+                broker.is_shared = True
+                note_target(first.config.stash[RECORDER], broker)
+            return jobs
+    except (HarnessError, pytest.fail.Exception, pytest.skip.Exception):
+        # The properties meet the same error, and report it.
+        return given or 1
+
+
+def fitting_jobs(broker: Broker) -> int:
+    """Return how many processes should judge a listener: more the longer it takes to answer, if answers come side by side."""
+    deserved = min(1 + int(broker.exchange_s / WORTH_A_PROCESS_S), MOST_JOBS)
+    if deserved == 1:
+        return 1
+    # A target that is near and slow may answer one request after the other.
+    side_by_side = deserved * broker.exchange_s / broker.seconds_at_once(deserved)
+    return max(1, min(deserved, round(side_by_side)))

@@ -1,0 +1,93 @@
+"""A process that judges a share of the properties of a run, and sends what it finds to the process that forked it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any, cast
+
+import pytest
+
+from reports.plugin import RECORDER
+from reports.run.recorder import RunRecorder
+
+RECORD, REPORT, DONE = "record", "report", "done"
+"""The kinds of messages: a call of the recorder, a report of pytest, and the end of a property."""
+
+Send = Callable[[tuple[str, Any]], None]
+
+
+class SentRecorder:
+    """A recorder whose calls are also sent; the process that receives them repeats them on its own recorder."""
+
+    def __init__(self, recorder: RunRecorder, send: Send) -> None:
+        """Record from now on without writing to the run folder, which the other process keeps."""
+        recorder.writer.keep_nothing()
+        self._recorder = recorder
+        self._send = send
+
+    def __getattr__(self, name: str) -> Any:
+        known = getattr(self._recorder, name)
+        if not callable(known):
+            return known
+
+        def record(*arguments: Any, **named: Any) -> Any:
+            self._send((RECORD, (name, arguments, named)))
+            return known(*arguments, **named)
+
+        return record
+
+
+class SentReports:
+    """A plugin that sends pytest's reports."""
+
+    def __init__(self, config: pytest.Config, send: Send) -> None:
+        """Send with `send`."""
+        self._config = config
+        self._send = send
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Send a report in the form that pytest has for other processes."""
+        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._send((REPORT, data))
+
+
+def judge_share(
+    items: Sequence[pytest.Item],
+    parent: Connection[Any, Any],
+    others: Sequence[Connection[Any, Any]],
+) -> None:
+    """Judge the properties whose places the parent sends, until it closes the connection; then end this process.
+
+    Args:
+        items: all properties of the listener.
+        parent: the connection to the parent.
+        others: the parent's ends of all connections, which this process inherits and must not keep open.
+    """
+    # The parent ends its processes when it is interrupted.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for other in others:
+        other.close()
+
+    def send(message: tuple[str, Any]) -> None:
+        try:
+            parent.send(message)
+        except OSError:
+            # The parent is gone, and nobody keeps what is judged from now on.
+            os._exit(1)
+
+    config = items[0].config
+    config.stash[RECORDER] = cast("RunRecorder", SentRecorder(config.stash[RECORDER], send))
+    config.pluginmanager.unregister(name="terminalreporter")
+    config.pluginmanager.register(SentReports(config, send))
+    while True:
+        try:
+            place = parent.recv()
+        except EOFError:
+            return
+        item = items[place]
+        # The next property is not known yet. The session in its place keeps the fixtures that all of them share.
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=item.session)
+        send((DONE, None))

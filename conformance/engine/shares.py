@@ -1,0 +1,222 @@
+"""Judges the properties of a target that is far away in several processes, which wait for its answers at the same time.
+
+This process collects the properties, and starts and measures the target. Then it forks: each process judges one property
+after the other, and sends everything that it would record to this one, which alone keeps the run folder and the terminal.
+Results are taken in the order of the properties, so a run looks the same whatever the number of processes is.
+
+A process that ends before its property does makes that property inconclusive, and another one takes its place.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any
+
+import pytest
+
+from clauses import marks
+from conformance.engine.interrupts import INTERRUPTS
+from conformance.engine.planning import listener_of
+from conformance.engine.share_process import DONE, RECORD, REPORT, judge_share
+from reports.plugin import RECORDER, clauses_of, note_progress
+from reports.run.recorder import CellKey, RunRecorder
+
+POLL_S = 1.0
+"""Longest wait before an interrupt is looked for again."""
+
+
+@dataclass(slots=True)
+class _Share:
+    """A process that judges one property after the other.
+
+    Attributes:
+        process: the process.
+        connection: our end of the pipe to it.
+        place: the place of the property that it judges now; None if it has none.
+    """
+
+    process: ForkProcess
+    connection: Connection[Any, Any]
+    place: int | None = None
+
+
+@dataclass(slots=True)
+class _Result:
+    """What a process sent about one property.
+
+    Attributes:
+        records: the calls of the recorder, in order: name, arguments, named arguments.
+        reports: pytest's reports, as it serializes them.
+        is_complete: whether the property was judged to its end.
+    """
+
+    records: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
+    reports: list[dict[str, Any]] = field(default_factory=list)
+    is_complete: bool = False
+
+
+class Shares:
+    """Several processes that judge properties which share their fixtures; a context manager that ends them."""
+
+    def __init__(self, items: Sequence[pytest.Item], *, jobs: int) -> None:
+        """Start no process yet.
+
+        Args:
+            items: the properties.
+            jobs: how many processes judge at the same time.
+        """
+        self._items = items
+        self._jobs = jobs
+        self._config = items[0].config
+        self._session = items[0].session
+        self._results = [_Result() for _ in items]
+        self._waiting = iter(sorted(range(len(items)), key=self._is_short))
+        self._taken = 0
+        self._shares: list[_Share] = []
+
+    def judge(self) -> None:
+        """Judge every property; no process is left when this method returns or raises.
+
+        Raises:
+            pytest.Session.Failed: as many properties failed as `--maxfail` allows.
+            pytest.Session.Interrupted: something else ends the run.
+            KeyboardInterrupt: the run was interrupted; what was judged by then is recorded.
+        """
+        try:
+            for _ in range(min(self._jobs, len(self._items))):
+                self._start()
+            while self._shares:
+                self._receive()
+                INTERRUPTS.check()
+                self._take_complete()
+        except KeyboardInterrupt:
+            self._keep_unfinished()
+            raise
+        finally:
+            for share in self._shares:
+                # They own nothing but their connections.
+                share.process.kill()
+                share.process.join()
+                share.connection.close()
+
+    def _is_short(self, place: int) -> bool:
+        """Return whether a property can begin after the sweeps, which take longest."""
+        return self._items[place].get_closest_marker(marks.SWEPT) is None
+
+    def _start(self) -> None:
+        place = next(self._waiting, None)
+        if place is None:
+            return
+        fork = multiprocessing.get_context("fork")
+        ours, theirs = fork.Pipe()
+        ends = [*(share.connection for share in self._shares), ours]
+        process = fork.Process(target=judge_share, args=(self._items, theirs, ends), daemon=True)
+        process.start()
+        theirs.close()
+        share = _Share(process, ours)
+        self._shares.append(share)
+        self._assign(share, place)
+
+    def _assign(self, share: _Share, place: int | None) -> None:
+        share.place = place
+        if place is None:
+            self._shares.remove(share)
+            share.connection.close()
+            share.process.join()
+        else:
+            share.connection.send(place)
+
+    def _receive(self) -> None:
+        """Wait for processes to send something, and keep it."""
+        by_connection = {share.connection: share for share in self._shares}
+        for ready in wait(list(by_connection), timeout=POLL_S):
+            share = by_connection[ready]  # type: ignore[index]
+            assert share.place is not None
+            result = self._results[share.place]
+            try:
+                kind, content = share.connection.recv()
+            except (EOFError, ConnectionError):
+                self._replace(share)
+                continue
+            if kind == RECORD:
+                result.records.append(content)
+            elif kind == REPORT:
+                result.reports.append(content)
+            else:
+                assert kind == DONE
+                result.is_complete = True
+                self._assign(share, next(self._waiting, None))
+
+    def _replace(self, share: _Share) -> None:
+        """Make the property of a process that has ended inconclusive, and start another process."""
+        assert share.place is not None
+        share.process.join()
+        item, result = self._items[share.place], self._results[share.place]
+        listener = listener_of(item)
+        name = str(item.function.__name__)  # type: ignore[attr-defined]
+        reason = (
+            f"the process that judged {name} ended with status {share.process.exitcode}, before it was done; this is a bug "
+            "in this suite or a lack of memory. --jobs 1 needs the least"
+        )
+        for clause in clauses_of(item):
+            key = CellKey(clause.id, listener.target.id, listener.listener)
+            result.records.append(("inconclusive", (key, name, reason), {}))
+        report = pytest.TestReport(
+            item.nodeid, item.location, {}, "failed", "inconclusive: " + reason, "call"
+        )
+        result.reports = [
+            self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
+        ]
+        result.is_complete = True
+        self._shares.remove(share)
+        share.connection.close()
+        self._start()
+
+    def _take_complete(self) -> None:
+        """Record and report the next properties, up to the first that is not complete."""
+        while self._taken < len(self._items) and self._results[self._taken].is_complete:
+            item, result = self._items[self._taken], self._results[self._taken]
+            self._taken += 1
+            self._record(result)
+            self._report(item, result)
+            note_progress(self._session)
+            if self._session.shouldfail:
+                raise self._session.Failed(self._session.shouldfail)
+            if self._session.shouldstop:
+                raise self._session.Interrupted(self._session.shouldstop)
+
+    def _record(self, result: _Result) -> None:
+        recorder: RunRecorder = self._config.stash[RECORDER]
+        for name, arguments, named in result.records:
+            getattr(recorder, name)(*arguments, **named)
+        result.records.clear()
+
+    def _report(self, item: pytest.Item, result: _Result) -> None:
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for data in result.reports:
+            report = self._config.hook.pytest_report_from_serializable(
+                config=self._config, data=data
+            )
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+
+    def _keep_unfinished(self) -> None:
+        """Record what was sent about properties that were not taken, because the run was interrupted."""
+        for result in self._results[self._taken :]:
+            self._record(result)
+
+
+@contextmanager
+def fixtures_of(item: pytest.Item) -> Iterator[None]:
+    """Set up an item's fixtures; those of the session stay for the items that share them."""
+    try:
+        item.ihook.pytest_runtest_setup(item=item)
+        yield
+    finally:
+        item.ihook.pytest_runtest_teardown(item=item, nextitem=item.session)

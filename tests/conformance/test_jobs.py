@@ -1,0 +1,175 @@
+"""Several processes judge the properties of one target: their records are those of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from conformance.engine.jobs_plugin import MOST_JOBS, WORTH_A_PROCESS_S, fitting_jobs
+from fixtures.launchers.built_in import launch_built_in, reference_targets
+from reports.run.exit_status import ExitStatus
+from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
+from tests.conformance.suite_runs import (
+    TIME_LIMIT_S,
+    SuiteRun,
+    await_line,
+    children_of,
+    finish,
+    run_suite,
+    start_suite,
+    survivors,
+)
+
+INTERRUPTED = 2
+ANSWERED = 10
+"""Connections of the first examples that are answered, so that the processes have been started."""
+SUITE = ("conformance/brokers/test_served_table.py", "conformance/brokers/test_tagged_fields.py")
+"""Properties of which some fail on the defect, some send requests of other APIs, and most draw examples."""
+DEFECT = "reference+tags-descend"
+OF_ONE_RUN = ("run_id", "run_date", "latency_bucket")
+"""Columns that differ between two runs with the same seed."""
+
+
+@contextmanager
+def defective() -> Iterator[str]:
+    """Serve the reference broker with the defect; yield its address."""
+    (target,) = (target for target in reference_targets() if target.id == DEFECT)
+    with launch_built_in(target) as running:
+        yield str(running.addresses["plaintext"])
+
+
+def comparable(run: SuiteRun) -> list[dict[str, Any]]:
+    """Return a run's rows without what differs between two runs with the same seed."""
+    return [{key: row[key] for key in row if key not in OF_ONE_RUN} for row in run.rows()]
+
+
+def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
+    """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order."""
+    with defective() as address:
+        options = ("--bootstrap-server", address, "--hypothesis-seed", "7")
+        one, three = (
+            run_suite(*options, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
+            for jobs in ("1", "3")
+        )
+    assert one.status == three.status == 1, three.output
+    assert comparable(three) == comparable(one)
+    assert three.header["planned_cells"] == one.header["planned_cells"]
+    assert three.failures().keys() == one.failures().keys() != set()
+    for place, folder in three.failures().items():
+        expected = sorted(path.name for path in one.failures()[place].iterdir())
+        assert sorted(path.name for path in folder.iterdir()) == expected
+    assert three.header["footer"]["example_rows"] == len(three.rows())
+
+
+def silent(asked: threading.Event) -> Any:
+    """Return a behaviour that answers correctly until the examples begin, and then never."""
+
+    def say_nothing(target: FakeTarget, connection: socket.socket) -> None:
+        for _ in target.reads(connection):
+            asked.set()
+
+    return turning(say_nothing, after=PREPARATORY_CONNECTIONS + ANSWERED)
+
+
+def shares_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Return the processes that a run has forked."""
+    return [
+        child
+        for child in children_of(process)
+        if child.cmdline() == psutil.Process(process.pid).cmdline()
+    ]
+
+
+@contextmanager
+def silenced_run(runs: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """Start a run in two processes on a target that has just fallen silent; yield it and its processes."""
+    asked = threading.Event()
+    with serve(silent(asked)) as target:
+        process = start_suite(
+            "--bootstrap-server",
+            target.address,
+            "--jobs",
+            "2",
+            "--tier",
+            "smoke",
+            runs=runs,
+            suite=SUITE,
+        )
+        assert asked.wait(TIME_LIMIT_S)
+        yield process, shares_of(process)
+
+
+def test_interrupt_ends_every_process(tmp_path: Path) -> None:
+    """Ctrl-C ends the run with 2, without a footer, and no process is left."""
+    with silenced_run(tmp_path) as (process, shares):
+        assert shares
+        process.send_signal(signal.SIGINT)
+        run = finish(process)
+    assert run.status == INTERRUPTED, run.output
+    assert "footer" not in run.header
+    assert survivors(shares) == []
+
+
+def test_killed_run_leaves_no_process(tmp_path: Path) -> None:
+    """The processes of a run that is killed end by themselves."""
+    with silenced_run(tmp_path) as (process, shares):
+        process.kill()
+        finish(process)
+        assert survivors(shares) == []
+
+
+def test_process_that_dies_leaves_its_property_inconclusive(tmp_path: Path) -> None:
+    """Another process judges the rest; the run states what is missing, and is never smaller without a word."""
+    with silenced_run(tmp_path) as (process, shares):
+        os.kill(shares[0].pid, signal.SIGKILL)
+        run = finish(process)
+    assert run.status == ExitStatus.HARNESS_ERROR, run.output
+    reasons = [cell["reason"] for cell in run.header["planned_cells"]]
+    assert any("ended with status -9, before it was done" in reason for reason in reasons)
+    judged = {row["clause"] for row in run.rows()}
+    assert judged == {cell["clause"] for cell in run.header["planned_cells"] if cell["applicable"]}
+
+
+def test_several_processes_need_an_address(tmp_path: Path) -> None:
+    """A target that the suite starts is judged by one process, and the run says so before anything is started."""
+    process = start_suite("--broker", "reference", "--jobs", "2", runs=tmp_path)
+    await_line(process, "--jobs 2 needs --bootstrap-server")
+    assert finish(process).status == pytest.ExitCode.USAGE_ERROR
+
+
+class Answering:
+    """A broker that answers plain requests after some time, side by side or one after the other."""
+
+    def __init__(self, exchange_s: float, *, serial: bool) -> None:
+        self.exchange_s = exchange_s
+        self.serial = serial
+
+    def seconds_at_once(self, count: int) -> float:
+        """Return how long that many take."""
+        return self.exchange_s * (count if self.serial else 1)
+
+
+@pytest.mark.parametrize(
+    ("exchange_s", "serial", "jobs"),
+    [
+        pytest.param(WORTH_A_PROCESS_S / 2, False, 1, id="near"),
+        pytest.param(WORTH_A_PROCESS_S * 3, False, 4, id="in-the-region"),
+        pytest.param(0.4, False, MOST_JOBS, id="far"),
+        pytest.param(0.4, True, 1, id="slow"),
+    ],
+)
+def test_default_follows_the_time_of_an_exchange(
+    exchange_s: float, serial: bool, jobs: int
+) -> None:
+    """A near target is judged by one process, and so is a slow one that answers one request after the other."""
+    assert fitting_jobs(Answering(exchange_s, serial=serial)) == jobs  # type: ignore[arg-type]
