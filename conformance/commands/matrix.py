@@ -26,8 +26,9 @@ from conformance.commands.selection import (
 )
 from conformance.runs.target_runs import TargetRun, TargetRuns, finished_runs
 from fixtures.errors import HarnessError
-from fixtures.plugin import LAUNCHERS, TIERS
+from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS
+from fixtures.tiers import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
 from reports.records import OPERATION, Verdict
