@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from fixtures.client.running_broker import Address
 from fixtures.plugin import parse_address
+from fixtures.tiers import EXPECTED, Kind
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api
@@ -128,6 +130,24 @@ def test_read_only_run_says_what_it_leaves_out(read_only_run: Recorded) -> None:
     assert "the run is read-only" in produce["reason"]
     assert "not requested, because the run is read-only: Produce, " in run.output
     assert cells["KIP-35.every-advertised-version-served"]["applicable"]
+
+
+def test_run_says_before_and_afterwards_how_much_it_sends(read_only_run: Recorded) -> None:
+    """What it counts is what arrives, and near what it announces before its first request."""
+    run, connections = read_only_run
+    amount = run.header["tier"].removesuffix("-read-only")
+    expected = EXPECTED[amount, Kind.READ_ONLY]
+    before, _, rest = run.output.partition("\n")
+    while not before.startswith("will send to "):
+        before, _, rest = rest.partition("\n")
+    assert f"up to about {expected.connections:,} connections" in before
+    assert "collected" in rest
+    found = re.search(r"^sent to \S+: ([\d,]+) connections, ([\d,]+) requests$", rest, re.MULTILINE)
+    assert found is not None, run.output
+    opened, sent = (int(each.replace(",", "")) for each in found.groups())
+    assert opened == len(connections)
+    assert expected.connections / 2 < opened <= expected.connections
+    assert expected.requests / 2 < sent <= expected.requests
 
 
 def frames_of(received: bytes) -> Iterator[bytes]:
