@@ -77,7 +77,7 @@ def note_spared(judge: PropertyJudge, broker: Broker) -> None:
             if broker.target.is_read_only
             else "this suite did not start the target"
         )
-        judge.leaves_out(f"not requested, because {why}: {', '.join(spared)}")
+        judge.leaves_out(f"not requested, because {why}: {', '.join(spared)}", may_hide=True)
 
 
 def is_listed(broker: Broker, api_key: int) -> bool:

@@ -45,7 +45,7 @@ from conformance.runs.run_identity import asks_for_everything, target_facts
 from fixtures.errors import HarnessError
 from fixtures.plugin import TARGETS, kind_of
 from fixtures.registry.targets import Target
-from fixtures.tiers import amount_in, tier_name
+from fixtures.tiers import Kind, amount_in, tier_name
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.plugin import RECORDER, clauses_of
@@ -115,6 +115,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ),
             tier,
         )
+        if kind is not Kind.MALFORMED:
+            config.stash[RECORDER].sends_less()
 
 
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
@@ -258,7 +260,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Stop the broker that failures were repeated on, and report the declarations that a whole run matched with nothing."""
     _end_repeater(session.config)
     recorder = session.config.stash.get(RECORDER, None)
-    if recorder is not None and exitstatus not in ENDED_EARLY:
+    sends_all = kind_of(session.config) is Kind.MALFORMED
+    if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())
 
