@@ -4,6 +4,7 @@ pytest_plugins = [
     "fixtures.plugin",
     "fixtures.client_plugin",
     "fixtures.operation_plugin",
+    "fixtures.traffic_plugin",
     "reports.plugin",
     "conformance.engine.plugin",
     "conformance.engine.jobs_plugin",

@@ -22,7 +22,7 @@ MARKS: Mapping[str, str] = {
     f"{CLAUSE}(id)": "the clause of the catalogue that a test judges",
     f"{LISTENERS}(name, ...)": "the listeners on which a test runs; without this mark, all",
     f"{NEEDS}(what, ...)": "what a target must provide; `prerequisites.py` and `client_prerequisites.py` in `conformance/engine/` list it",
-    MALFORMED: "sends requests that no correct client sends; left out in the gentle tier",
+    MALFORMED: "sends requests that no correct client sends; left out unless the run is `--malformed`",
     DEEP: "runs only in the deep tier",
     STORED: "judges stored bytes without Hypothesis, only in the deep tier",
     SWEPT: "judges a complete list without Hypothesis, item by item, in every tier",

@@ -18,6 +18,10 @@ class EncodeError(WireError):
     """A value does not fit its field. To write wrong bytes on purpose, use `raw=`."""
 
 
+class NotReadOnly(WireError):
+    """A request is not among those that a read-only run may send; the message names it."""
+
+
 class DecodeError(WireError):
     """The bytes do not follow the schema.
 

@@ -31,6 +31,7 @@ class Request:
         broken: what is wrong with the bytes, in a few words; empty for a well-formed request.
         layout: the layout of the request and its response if it comes from a schema.
         has_response: whether a response is due; the protocol has none to Produce with acks 0.
+        is_hidden: whether the bytes have something else in place of a token that was sent, see `wire.hidden_tokens`.
     """
 
     data: bytes
@@ -39,6 +40,7 @@ class Request:
     broken: str = ""
     layout: Layout | None = field(default=None, compare=False, repr=False)
     has_response: bool = field(default=True, compare=False, repr=False)
+    is_hidden: bool = field(default=False, compare=False, repr=False)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         # Hypothesis would print the field tables of header and body as if they were values.

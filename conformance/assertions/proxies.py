@@ -17,6 +17,7 @@ from wire.errors import DecodeError
 from wire.exchange import Outcome, Request
 from wire.frames import SIZE_BYTES
 from wire.headers import CORRELATION_ID_BYTES
+from wire.read_only import READ_ONLY
 
 SLOWEST_END_S = 5.0
 """Within this time a proxy has to end or answer a client's connection after that to its upstream broke."""
@@ -35,7 +36,8 @@ def upstream_table(broker: Broker) -> Mapping[int, tuple[int, int]]:
 
 
 def assume_passed(broker: Broker, passed: PassedRequest) -> Request:
-    """Return the request in a version that the proxy lists; reject the example if there is none."""
+    """Return the request in a version that the proxy lists; reject the example if there is none, or if it may not be sent."""
+    assume(passed.api_key in READ_ONLY or not broker.target.is_read_only)
     listed = next(
         (each for each in advertised_table(broker) if each.api_key == passed.api_key), None
     )

@@ -68,7 +68,7 @@ OLD_OFFSET_DELETE = len(OLD_VERSIONS)
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("instance_ids")
+@pytest.mark.needs("more_than_reading", "instance_ids")
 @pytest.mark.clause("KIP-1313.header-v3-layout")
 @given(drawn=instance_id_requests(), instance_id=instance_ids())
 @example(drawn=FIRST, instance_id=AN_ID)
@@ -144,7 +144,7 @@ def test_later_request_has_no_older_header(
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("instance_ids")
+@pytest.mark.needs("more_than_reading", "instance_ids")
 @pytest.mark.clause("KIP-1313.old-headers-still-served")
 @given(drawn=st.lists(plain_instance_id_requests(), min_size=1, max_size=4))
 @example(drawn=[InstanceIdRequest(api=each) for each in range(4)])
@@ -186,7 +186,7 @@ def test_authentication_keeps_the_id(
 
 
 @pytest.mark.listeners(*SASL_LISTENERS)
-@pytest.mark.needs("instance_ids", "sasl_ids")
+@pytest.mark.needs("more_than_reading", "instance_ids", "sasl_ids")
 @pytest.mark.clause("KIP-1313.old-headers-still-served")
 @settings(max_examples=MAX_EXAMPLES_OF_SASL)
 @given(version=st.sampled_from(OLD_VERSIONS), drawn=plain_instance_id_requests())
@@ -210,7 +210,7 @@ def test_authentication_without_ids_is_served(
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("instance_ids", "request_log")
+@pytest.mark.needs("more_than_reading", "instance_ids", "request_log")
 @pytest.mark.clause("KIP-1313.client-id-from-first-request")
 @settings(max_examples=MAX_EXAMPLES_OF_LOG)
 @given(
@@ -280,7 +280,7 @@ def test_every_api_has_a_version_with_an_id(broker: Broker, version: int) -> Non
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("instance_ids")
+@pytest.mark.needs("more_than_reading", "instance_ids")
 @pytest.mark.clause("KIP-1313.offset-delete-v1")
 @given(drawn=plain_instance_id_requests(), instance_id=instance_ids())
 @example(drawn=FIRST, instance_id=AN_ID)
@@ -295,7 +295,7 @@ def test_offset_delete_is_served_in_both_versions(
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("instance_ids", "telemetry_ids")
+@pytest.mark.needs("more_than_reading", "instance_ids", "telemetry_ids")
 @pytest.mark.clause("KIP-1313.telemetry-v1")
 @given(
     drawn=plain_instance_id_requests(),
@@ -314,7 +314,7 @@ def test_telemetry_has_its_id_in_the_header(
 
 
 @pytest.mark.listeners("plaintext")
-@pytest.mark.needs("instance_ids", "telemetry_ids")
+@pytest.mark.needs("more_than_reading", "instance_ids", "telemetry_ids")
 @pytest.mark.clause("KIP-1313.telemetry-old-and-new")
 @given(instance_id=instance_ids())
 @example(instance_id=AN_ID)

@@ -83,7 +83,7 @@ def test_connection_that_never_asked_is_served(broker: Broker, places: list[int]
         )
 
 
-@pytest.mark.needs("produce")
+@pytest.mark.needs("more_than_reading", "produce")
 @pytest.mark.clause("PROTOCOL.no-response-to-acks-0")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 # Few requests: whether a long pipeline is answered in order is judged by a separate clause.

@@ -72,8 +72,12 @@ def note_spared(judge: PropertyJudge, broker: Broker) -> None:
     """Note the APIs that are not requested, if any; the clause is judged on all the others."""
     spared = skipped_apis(broker)
     if spared:
-        names = ", ".join(spared)
-        judge.leaves_out(f"not requested, because this suite did not start the target: {names}")
+        why = (
+            "the run is read-only"
+            if broker.target.is_read_only
+            else "this suite did not start the target"
+        )
+        judge.leaves_out(f"not requested, because {why}: {', '.join(spared)}", may_hide=True)
 
 
 def is_listed(broker: Broker, api_key: int) -> bool:

@@ -210,7 +210,7 @@ def test_name_given_before_authentication_counts_after_it(broker: Broker, versio
         assert_soon(miscount(broker, software, 1), software=software, when=AFTER_EARLY_NAME)
 
 
-@pytest.mark.needs("request_log")
+@pytest.mark.needs("more_than_reading", "request_log")
 @pytest.mark.clause("KIP-511.request-log")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(version=FLEXIBLE_VERSIONS, early=st.booleans(), choice=st.integers(0, 3))

@@ -54,7 +54,7 @@ def test_answer_carries_a_throttle_time_from_v1(broker: Broker, sent: Request) -
         assert len(rest) != THROTTLE_TIME_BYTES, "the v0 response has a throttle time"
 
 
-@pytest.mark.needs("quota")
+@pytest.mark.needs("more_than_reading", "quota")
 @pytest.mark.listeners("plaintext")
 @pytest.mark.clause("KIP-35.throttle-time")
 @settings(max_examples=HELD_BACK)

@@ -26,9 +26,10 @@ from conformance.commands.selection import (
 )
 from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming, finished_runs
 from fixtures.errors import HarnessError
-from fixtures.plugin import LAUNCHERS, TIERS
+from fixtures.plugin import LAUNCHERS
 from fixtures.registry.clients import RINGS
 from fixtures.registry.likeness import LIKE_HELP
+from fixtures.tiers import TIERS
 from fixtures.under_test.trial import rows_of
 from reports.escaping import printable
 from reports.records import OPERATION, Verdict

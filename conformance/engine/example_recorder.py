@@ -97,10 +97,10 @@ class ExampleRecorder:
             self._recorder.problem(self._key(clause), reason)
         self._record(Verdict.INCONCLUSIVE, steps, phase)
 
-    def leaves_out(self, what: str) -> None:
-        """Note in the property's cells what they leave out."""
+    def leaves_out(self, what: str, *, may_hide: bool = False) -> None:
+        """Note in the property's cells what they leave out; `may_hide`: declared violations may be in it."""
         for clause in self.clauses:
-            self._recorder.left_out(self._key(clause), what)
+            self._recorder.left_out(self._key(clause), what, may_hide=may_hide)
 
     def drawn(self, values: Mapping[str, Any]) -> str:
         """Return an example's values as text, without the broker."""

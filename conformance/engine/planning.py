@@ -14,6 +14,7 @@ from conformance.runs.run_identity import target_facts
 from fixtures.client_plugin import ChosenClient
 from fixtures.plugin import ListenerOfTarget
 from fixtures.registry.targets import Target
+from fixtures.tiers import Kind
 from fixtures.under_test.trial import ChosenTrial
 from reports.plugin import clauses_of
 from reports.records import OPERATION, PlannedCell
@@ -27,9 +28,9 @@ def is_judged(item: pytest.Item) -> bool:
     return next(item.iter_markers("clause"), None) is not None
 
 
-def is_left_out(item: pytest.Item, tier: str) -> bool:
-    """Return whether a tier excludes a property."""
-    if tier == "gentle" and item.get_closest_marker(marks.MALFORMED):
+def is_left_out(item: pytest.Item, tier: str, kind: Kind) -> bool:
+    """Return whether the amount or the kind of what a run sends excludes a property."""
+    if kind is not Kind.MALFORMED and item.get_closest_marker(marks.MALFORMED):
         return True
     return tier != "deep" and any(map(item.get_closest_marker, (marks.STORED, marks.DEEP)))
 

@@ -44,8 +44,9 @@ from conformance.engine.pytest_reports import explain
 from conformance.engine.repeating import Repeater
 from conformance.runs.run_identity import asks_for_everything, target_facts
 from fixtures.errors import HarnessError, NoCredentials
-from fixtures.plugin import TARGETS, tier_of
+from fixtures.plugin import TARGETS, kind_of
 from fixtures.registry.targets import Target
+from fixtures.tiers import Kind, amount_in, tier_name
 from fixtures.under_test.broker import Broker
 from fixtures.under_test.spare_target import SpareTarget
 from reports.plugin import RECORDER, clauses_of
@@ -79,14 +80,14 @@ def pytest_configure(config: pytest.Config) -> None:
         seed = seed_for_place()
         # Must happen before Hypothesis's own plugin reads the option.
         config.option.hypothesis_seed = None if seed is None else str(seed)
-    load_profile(tier_of(config), seed=_seed(config))
+    load_profile(amount_in(config), seed=_seed(config))
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Check the clauses that properties name, deselect what the tier leaves out, and plan the cells."""
-    tier = tier_of(config)
-    left_out = [item for item in items if is_judged(item) and is_left_out(item, tier)]
+    amount, kind = amount_in(config), kind_of(config)
+    left_out = [item for item in items if is_judged(item) and is_left_out(item, amount, kind)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         gone = set(left_out)
@@ -100,6 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         clauses_of(item)
         _judge_examples(item)
     if judged and not config.option.collectonly:
+        tier = tier_name(amount, kind)
         is_whole = asks_for_everything(config) and PARTLY not in config.stash
         config.stash[RECORDER] = planned_run(
             judged,
@@ -114,6 +116,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             ),
             tier,
         )
+        if kind is not Kind.MALFORMED:
+            config.stash[RECORDER].sends_less()
 
 
 def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
@@ -127,7 +131,7 @@ def _pinned_examples(items: Iterable[pytest.Item]) -> dict[str, int]:
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Mark the run as partial if a property of the tier is deselected."""
     for item in items:
-        if not is_left_out(item, tier_of(item.config)):
+        if not is_left_out(item, amount_in(item.config), kind_of(item.config)):
             item.config.stash[PARTLY] = True
 
 
@@ -237,7 +241,7 @@ def _repeater(config: pytest.Config, target: Target) -> Repeater:
     if repeater is None or repeater.target is not target:
         _end_repeater(config)
         spare = SpareTarget(target, config.getoption("--launcher"))
-        repeater = Repeater(spare, tier=tier_of(config))
+        repeater = Repeater(spare, tier=amount_in(config))
         config.stash[REPEATER] = repeater
     return repeater
 
@@ -277,7 +281,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Stop the broker that failures were repeated on, and report the declarations that a whole run matched with nothing."""
     _end_repeater(session.config)
     recorder = session.config.stash.get(RECORDER, None)
-    if recorder is not None and exitstatus not in ENDED_EARLY:
+    sends_all = kind_of(session.config) is Kind.MALFORMED
+    if recorder is not None and sends_all and exitstatus not in ENDED_EARLY:
         targets = {chosen.target.id: chosen.target for chosen in session.config.stash[TARGETS]}
         drop_unneeded(recorder, targets.values())
         recorder.stale_expectations += unmatched_expectations(recorder, targets.values())

@@ -26,6 +26,9 @@ from wire.sasl import PLAIN
 
 OF_PROXIES = "PROXY."
 """How the ids of the clauses begin that bind only proxies."""
+MORE_THAN_READING = "more_than_reading"
+"""The need of every property whose examples send, or have the suite do, more than what `wire.read_only` lists. It is named first,
+because other needs ask the target."""
 INSTANCE_IDS = "instance_ids"
 """The need of every property of KIP-1313, a proposal."""
 
@@ -43,6 +46,10 @@ class Need(NamedTuple):
 
 
 NEEDS: Mapping[str, Need] = {
+    MORE_THAN_READING: Need(
+        lambda broker: not broker.target.is_read_only,
+        "the run is read-only, and this takes requests that do more than read: see --malformed",
+    ),
     "features": Need(
         lists_features,
         "the target lists no feature on this listener, neither a supported nor a finalized one",

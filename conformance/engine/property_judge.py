@@ -158,9 +158,14 @@ class PropertyJudge:
         """Record something that cannot be judged, with the steps that show it, for readers of the grid."""
         self._record(error, steps, "")
 
-    def leaves_out(self, what: str) -> None:
-        """Note in the property's cells what they leave out; the rest is judged as usual."""
-        self._examples.leaves_out(what)
+    def leaves_out(self, what: str, *, may_hide: bool = False) -> None:
+        """Note in the property's cells what they leave out; the rest is judged as usual.
+
+        Args:
+            what: what is left out, and why.
+            may_hide: whether declared violations may be in it, so that they are not gone if they are not seen.
+        """
+        self._examples.leaves_out(what, may_hide=may_hide)
 
     def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again; see `CrashJudge.ends_for_good`."""

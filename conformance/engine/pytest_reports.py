@@ -120,7 +120,7 @@ def _excuse(cells: list[Cell], *, strict: bool) -> str:
 
 def _declared_reasons(cell: Cell) -> str:
     """Return the reasons of the declarations that match a cell's failures; empty if one matches none."""
-    if not cell.planned.known_violation:
+    if not cell.known_violation:
         return ""
     reasons = dict.fromkeys(failure.known_violation for failure in cell.failures.values())
     return "; ".join(filter(None, reasons))

@@ -33,7 +33,7 @@ MANY_REPEATS = 40
 """Repeats of an intermittent failure, to estimate its rate: the 95 % interval is then at most 0.3 wide."""
 PLACE_BUDGET_S = 1.5
 """Wall time for repeats in one place. Only a target that falls silent, at 0.7 s each, gets fewer repeats."""
-TARGET_BUDGET_S = {"smoke": 2.0, "gentle": 20.0, "standard": 20.0, "deep": 20.0}
+TARGET_BUDGET_S = {"smoke": 2.0, "standard": 20.0, "deep": 20.0}
 """Wall time for all repeats on one target, by tier.
 
 Failures after that are not classified, and count as violations.

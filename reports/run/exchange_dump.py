@@ -27,6 +27,8 @@ from wire.sasl import BARE_TOKEN
 FIRST_STEPS, LAST_STEPS = 40, 20
 """Steps of a client's play that are dumped; a client may send hundreds of requests, and the capture has all of them."""
 
+TOKEN_HIDDEN = "the tokens of both sides are hidden, because the credentials were given"
+"""The remark about a request whose token is not shown."""
 NEXT_REQUEST = "the next request, which shows whether the connection is alive"
 """The heading of a sentinel, which follows what came for the request before it."""
 
@@ -62,6 +64,8 @@ def render_exchange(steps: Sequence[Step]) -> str:
 
 def _dump_exchange(step: Step, exchange: Exchange) -> list[str]:
     broken = f" ({exchange.request.broken})" if exchange.request.broken else ""
+    if exchange.request.is_hidden:
+        broken = f" ({TOKEN_HIDDEN})"
     lines = [
         f"connection {step.connection}: sent{broken}",
         *_dump_sent(exchange.request),

@@ -29,6 +29,7 @@ from reports.records import DUMP_FILE, FACTS_FILE, OPERATION
 from reports.run.client_reproducer import play_data, render_client_reproducer
 from reports.run.exchange_dump import render_exchange, render_play, sentinel_word
 from reports.run.hex_dump import layout_of_answer
+from reports.run.hidden_token_steps import A_TOKEN, hidden_tokens
 from reports.run.packet_capture import render_capture
 from reports.run.repeats import Repeats, repeat_facts
 from reports.verdict_labels import CRASH_KINDS
@@ -177,6 +178,8 @@ def _recorded_answer(exchange: Exchange) -> str:
     payload = exchange.payload
     if payload is None:
         return NO_FRAME if exchange.framing_error is not None else exchange.outcome.value
+    if exchange.request.is_hidden:
+        return A_TOKEN
     digits = list(encode_frame(payload).hex())
     if exchange.request.api_key != API_VERSIONS_KEY:
         return "".join(digits)
@@ -235,6 +238,7 @@ def _data_to_repeat(failure: Failure) -> Mapping[str, Any]:
 
 def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
     """Return what a script needs to repeat the steps of a failure."""
+    tokens = hidden_tokens(failure.steps)
     return [
         {
             "connection": step.connection,
@@ -242,12 +246,13 @@ def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
             "tls": step.tls,
             "pause_s": step.pause_s,
             "end_of_stream": step.end_of_stream,
-            "pieces": [piece.hex() for piece in step.pieces],
+            "pieces": [piece.hex() for piece in (_sent(step) if made else step.pieces)],
+            **({"tokens": made} if made else {}),
             "sentinel": _sentinel_id(step),
             "recorded": recorded_answers(step),
-            "stray": step.exchanges[-1].stray.hex() if step.exchanges else "",
+            "stray": "" if made or not step.exchanges else step.exchanges[-1].stray.hex(),
         }
-        for step in failure.steps
+        for step, made in zip(failure.steps, tokens, strict=True)
     ]
 
 
@@ -275,6 +280,8 @@ def _render_script(failure: Failure, data: Mapping[str, Any] | None) -> str:
         in_bytes=failure.clause not in SEEN_ELSEWHERE,
         steps=None if data is None else data["steps"],
         tls=any(step.tls for step in failure.steps),
+        hidden=any(hidden_tokens(failure.steps)),
+        a_token=A_TOKEN,
         other_listeners=sorted({s.listener for s in failure.steps} - {"", failure.listener}),
     )
 

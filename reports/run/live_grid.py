@@ -50,7 +50,7 @@ def _cell(recorder: RunRecorder, key: CellKey, cell: Cell) -> GridCell:
         verdict=cell.verdict,
         applicable=cell.planned.applicable,
         reason=cell.reason,
-        known_violation=cell.planned.known_violation,
+        known_violation=cell.known_violation,
         examples=cell.verdicts.total(),
         conforms=cell.verdicts[Verdict.CONFORMS],
         violates=cell.verdicts[Verdict.VIOLATES],

@@ -51,6 +51,7 @@ class Cell:
         failures: its distinct failures and notes by signature, each with the smallest example so far.
         problems: why it is inconclusive, each reason once.
         left_out: what it is judged without, each text once; several properties may leave something out.
+        may_hide: whether a declared violation may be in what is left out, so that one that is not seen is not gone.
     """
 
     planned: PlannedCell
@@ -59,6 +60,13 @@ class Cell:
     failures: dict[str, Failure] = field(default_factory=dict)
     problems: dict[str, None] = field(default_factory=dict)
     left_out: dict[str, None] = field(default_factory=dict)
+    may_hide: bool = False
+
+    @property
+    def known_violation(self) -> str:
+        """The notes of the declared violations; empty if none was seen, but may be in what was left out."""
+        is_hidden = self.may_hide and Verdict.VIOLATES not in self.verdicts
+        return "" if is_hidden else self.planned.known_violation
 
     @property
     def verdict(self) -> Verdict:
@@ -66,7 +74,7 @@ class Cell:
         return cell_verdict(
             self.verdicts.keys(),
             applicable=self.planned.applicable,
-            known_violation=bool(self.planned.known_violation),
+            known_violation=bool(self.known_violation),
             flaky=self.planned.flaky is not None,
             unproven=bool(self.planned.unproven),
         )
@@ -240,9 +248,15 @@ class RunRecorder:
         cell = self.cells[key]
         cell.planned = dataclasses.replace(cell.planned, reason=reason)
 
-    def left_out(self, key: CellKey, reason: str) -> None:
-        """Record what a cell is judged without; its verdict covers the rest."""
+    def sends_less(self) -> None:
+        """Record that the run leaves out a kind of requests, with which declared violations may be seen."""
+        for cell in self.cells.values():
+            cell.may_hide = True
+
+    def left_out(self, key: CellKey, reason: str, *, may_hide: bool = False) -> None:
+        """Record what a cell is judged without; its verdict covers the rest. `may_hide` as for `Cell`."""
         cell = self.cells[key]
+        cell.may_hide = cell.may_hide or may_hide
         cell.left_out.setdefault(reason)
         self._applies(cell)
 
@@ -381,7 +395,11 @@ class RunRecorder:
 
     def _note_cells(self) -> None:
         cells = [
-            dataclasses.asdict(dataclasses.replace(cell.planned, reason=cell.reason))
+            dataclasses.asdict(
+                dataclasses.replace(
+                    cell.planned, reason=cell.reason, known_violation=cell.known_violation
+                )
+            )
             for cell in self.cells.values()
         ]
         self.writer.header["planned_cells"] = cells

@@ -125,3 +125,32 @@ def test_declared_violation_decides_the_status(
     assert run.status == status, run.output
     assert run.verdicts() == {(target, CLAUSE): verdict}
     assert said in run.output
+
+
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [("reference", Verdict.CONFORMS), (DEFECT, Verdict.KNOWN_VIOLATION)],
+    ids=["not-seen", "seen"],
+)
+def test_run_that_leaves_things_out_takes_no_violation_for_gone(
+    target: str, verdict: Verdict, tmp_path: Path
+) -> None:
+    """A read-only run excuses a declared violation that it sees; one that it does not may be in what it never sent."""
+    entries = [
+        {"target": target, "clause": CLAUSE, "match": "assert", "expires": FAR_AWAY},
+        # Does not apply in such a run, and is no stale declaration for that.
+        {
+            "target": target,
+            "clause": "PROTOCOL.no-response-to-acks-0",
+            "match": "seen",
+            "expires": FAR_AWAY,
+        },
+    ]
+    run = run_suite(
+        *("--broker", target, "--tier", "smoke", "-p", declared_violations.NAME, "--read-only"),
+        *("-k", f"{PROPERTY} or test_produce_with_acks_0"),
+        runs=tmp_path / "runs",
+        variables={declared_violations.VARIABLE: json.dumps(entries)},
+    )
+    assert run.status == 0, run.output
+    assert run.verdicts()[target, CLAUSE] is verdict

@@ -1,14 +1,17 @@
-"""The choice of a run's tier, and that the gentle tier sends nothing malformed."""
+"""What runs send that leave something out: gentle ones nothing malformed, read-only ones nothing that changes anything."""
 
 from __future__ import annotations
 
-from typing import cast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from fixtures.client.running_broker import Address
 from fixtures.launchers.given_broker import parse_address
-from fixtures.plugin import tier_of
+from fixtures.tiers import EXPECTED, Kind
 from tests.conformance.fake_targets import reference_behaviour, serve
 from tests.conformance.suite_runs import SuiteRun, run_suite
 from tests.described_apis import described_api
@@ -17,45 +20,7 @@ from wire.api_versions import NEWEST_VERSION, ApiVersionsRequest
 from wire.codec import decode, decode_prefix
 from wire.frames import FrameReader
 from wire.headers import RequestHeader, request_header_version
-
-
-class Options:
-    """Replaces pytest's configuration and returns the given options."""
-
-    def __init__(self, **options: str | list[str]) -> None:
-        self._options = options
-
-    def getoption(self, name: str) -> str | list[str] | None:
-        """Return an option's value, or None if it is not given."""
-        return self._options.get(name.strip("-").replace("-", "_"))
-
-
-@pytest.mark.parametrize(
-    ("options", "tier"),
-    [
-        pytest.param({}, "standard", id="registry"),
-        pytest.param({"bootstrap_server": ["localhost:9092"]}, "standard", id="localhost"),
-        pytest.param({"bootstrap_server": ["127.8.9.10:9092"]}, "standard", id="ipv4-loopback"),
-        pytest.param({"bootstrap_server": ["[::1]:9092"]}, "standard", id="ipv6-loopback"),
-        pytest.param({"bootstrap_server": ["broker.example.org:9092"]}, "gentle", id="name"),
-        pytest.param({"bootstrap_server": ["192.0.2.7:9092"]}, "gentle", id="ipv4"),
-        pytest.param({"bootstrap_server": ["[2001:db8::7]:9092"]}, "gentle", id="ipv6"),
-        pytest.param(
-            {"bootstrap_server": ["localhost:1", "SSL://127.0.0.1:1,broker:2"]}, "gentle", id="one"
-        ),
-        pytest.param({"bootstrap_controller": "broker:9093"}, "gentle", id="controller"),
-        pytest.param(
-            {"bootstrap_server": ["localhost.example.org:1"]}, "gentle", id="like-localhost"
-        ),
-        pytest.param(
-            {"bootstrap_server": ["192.0.2.7:9092"], "tier": "standard"}, "standard", id="insisted"
-        ),
-        pytest.param({"bootstrap_server": ["127.0.0.1:1"], "tier": "gentle"}, "gentle", id="asked"),
-    ],
-)
-def test_foreign_address_is_judged_gently(options: dict[str, str | list[str]], tier: str) -> None:
-    """An address that is not on loopback gets the gentle tier unless another one is requested."""
-    assert tier_of(cast(pytest.Config, Options(**options))) == tier
+from wire.read_only import ReadOnlyGate
 
 
 @pytest.mark.parametrize(
@@ -80,6 +45,17 @@ def test_address_without_host_and_port_is_refused(text: str) -> None:
         parse_address(text)
 
 
+Recorded = tuple[SuiteRun, list[bytes]]
+"""A run, and the bytes that were received on each of its connections."""
+
+
+def recorded(options: tuple[str, ...], runs: Path) -> Recorded:
+    """Run properties against a healthy broker that records what it receives."""
+    with serve(reference_behaviour()) as target:
+        run = run_suite("--bootstrap-server", target.address, *options, runs=runs)
+    return run, [bytes(received) for received in target.received]
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -89,17 +65,12 @@ def test_address_without_host_and_port_is_refused(text: str) -> None:
 )
 def gentle_run(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[SuiteRun, list[bytes]]:
-    """A gentle run of few or all properties, and the bytes received on each of its connections."""
-    chosen: tuple[str, ...] = request.param
-    options = ("--tier", "gentle", *chosen)
-    runs = tmp_path_factory.mktemp("gentle")
-    with serve(reference_behaviour()) as target:
-        run = run_suite("--bootstrap-server", target.address, *options, runs=runs)
-    return run, [bytes(received) for received in target.received]
+) -> Recorded:
+    """A gentle run of few or all properties."""
+    return recorded(("--tier", "gentle", *request.param), tmp_path_factory.mktemp("gentle"))
 
 
-def test_gentle_tier_judges_what_is_well_formed(gentle_run: tuple[SuiteRun, list[bytes]]) -> None:
+def test_gentle_tier_judges_what_is_well_formed(gentle_run: Recorded) -> None:
     """The gentle tier passes on a healthy broker, and plans only the cells that it judges."""
     run, _ = gentle_run
     assert run.status == 0, run.output
@@ -109,20 +80,83 @@ def test_gentle_tier_judges_what_is_well_formed(gentle_run: tuple[SuiteRun, list
     assert run.header["tier"] == "gentle"
 
 
-def test_gentle_tier_sends_whole_well_formed_requests(
-    gentle_run: tuple[SuiteRun, list[bytes]],
-) -> None:
+def test_gentle_tier_sends_whole_well_formed_requests(gentle_run: Recorded) -> None:
     """Every byte of a gentle run belongs to a request that decodes strictly."""
     _, connections = gentle_run
     requests = 0
     for received in connections:
-        reader = FrameReader()
-        reader.receive_data(received)
-        while (payload := reader.next_payload()) is not None:
+        for payload in frames_of(received):
             check_well_formed(payload)
             requests += 1
-        assert reader.unread == b""
     assert requests > 100
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(("--tier", "smoke"), id="smoke"),
+        pytest.param((), marks=pytest.mark.slow, id="standard"),
+    ],
+)
+def read_only_run(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Recorded:
+    """A read-only run of all properties."""
+    return recorded(("--read-only", *request.param), tmp_path_factory.mktemp("read-only"))
+
+
+def test_read_only_run_sends_nothing_off_its_list(read_only_run: Recorded) -> None:
+    """Every byte of a read-only run, also of those before its first property, belongs to a listed request."""
+    _, connections = read_only_run
+    sent: Counter[int] = Counter()
+    for received in connections:
+        ReadOnlyGate().check(received)
+        for payload in frames_of(received):
+            check_well_formed(payload)
+            sent[int.from_bytes(payload[:2])] += 1
+    assert sent[API_VERSIONS_KEY] > 100
+    # Everything on the list that the reference broker serves was asked for as well.
+    assert len(sent) > 20
+
+
+def test_read_only_run_says_what_it_leaves_out(read_only_run: Recorded) -> None:
+    """It passes on a healthy broker; what takes more than reading is n/a or judged partly, with that reason."""
+    run, _ = read_only_run
+    assert run.status == 0, run.output
+    assert run.header["tier"].endswith("-read-only")
+    cells = {cell["clause"]: cell for cell in run.header["planned_cells"]}
+    produce = cells["PROTOCOL.no-response-to-acks-0"]
+    assert not produce["applicable"]
+    assert "the run is read-only" in produce["reason"]
+    assert "not requested, because the run is read-only: Produce, " in run.output
+    assert cells["KIP-35.every-advertised-version-served"]["applicable"]
+
+
+def test_run_says_before_and_afterwards_how_much_it_sends(read_only_run: Recorded) -> None:
+    """What it counts is what arrives, and near what it announces before its first request."""
+    run, connections = read_only_run
+    amount = run.header["tier"].removesuffix("-read-only")
+    expected = EXPECTED[amount, Kind.READ_ONLY]
+    before, _, rest = run.output.partition("\n")
+    while not before.startswith("will send to "):
+        before, _, rest = rest.partition("\n")
+    assert f"up to about {expected.connections:,} connections" in before
+    assert "collected" in rest
+    found = re.search(r"^sent to \S+: ([\d,]+) connections, ([\d,]+) requests$", rest, re.MULTILINE)
+    assert found is not None, run.output
+    opened, sent = (int(each.replace(",", "")) for each in found.groups())
+    assert opened == len(connections)
+    assert expected.connections / 2 < opened <= expected.connections
+    assert expected.requests / 2 < sent <= expected.requests
+
+
+def frames_of(received: bytes) -> Iterator[bytes]:
+    """Yield the payloads of the frames of a connection; fail if bytes are left over."""
+    reader = FrameReader()
+    reader.receive_data(received)
+    while (payload := reader.next_payload()) is not None:
+        yield payload
+    assert reader.unread == b""
 
 
 def check_well_formed(payload: bytes) -> None:

@@ -256,3 +256,17 @@ def test_all_that_a_cell_leaves_out_is_kept(tmp_path: Path) -> None:
     recorder.finish(0)
     (cell,) = header_of(recorder)["planned_cells"]
     assert cell["reason"] == "2 of 10 drawn examples; 12 of 20 drawn examples"
+
+
+def test_violation_that_may_be_in_what_was_left_out_is_not_gone(tmp_path: Path) -> None:
+    """Until it is seen, a cell that leaves out what may show it conforms; once it is seen, it is a known one."""
+    recorder = recorder_for(tmp_path, {key_of(): "MUST"}, known_violation="declared")
+    recorder.judged(example_of(Verdict.CONFORMS))
+    seen = [recorder.cells[key_of()].verdict]
+    recorder.left_out(key_of(), "not requested: Produce", may_hide=True)
+    seen.append(recorder.cells[key_of()].verdict)
+    recorder.finish(0)
+    assert header_of(recorder)["planned_cells"][0]["known_violation"] == ""
+    recorder.judged(example_of(Verdict.VIOLATES))
+    seen.append(recorder.cells[key_of()].verdict)
+    assert seen == [Verdict.UNEXPECTED_PASS, Verdict.CONFORMS, Verdict.KNOWN_VIOLATION]

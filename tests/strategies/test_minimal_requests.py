@@ -8,9 +8,11 @@ from fixtures.artefacts.message_schemas import api_catalogue
 from strategies.minimal_requests import minimal_request, minimal_values
 from tests.described_apis import described_api
 from wire.codec import decode, decode_prefix
+from wire.errors import NotReadOnly
 from wire.frames import SIZE_BYTES
 from wire.headers import RequestHeader
 from wire.message_schemas import Api
+from wire.read_only import READ_ONLY, ReadOnlyGate
 
 APIS = tuple(api_catalogue())
 NAMES = {api.name for api in APIS}
@@ -54,6 +56,26 @@ def test_apis_that_delete_or_remove_are_listed() -> None:
     words = ("Delete", "Remove", "Unregister", "Alter", "Shutdown", "Expire", "Stop")
     alarming = {name for name in NAMES if any(word in name for word in words)}
     assert alarming <= minimal_values().destructive.keys()
+
+
+@each_api
+def test_read_only_requests_pass_the_gate(api: Api) -> None:
+    """The minimal requests of the APIs on the list of read-only runs pass its gate; those of all others do not."""
+    for version in api_catalogue().versions_of(api.api_key):
+        if version not in api.valid_versions:
+            continue
+        sent = minimal_request(api, version).data
+        if api.api_key in READ_ONLY:
+            ReadOnlyGate().check(sent)
+        else:
+            with pytest.raises(NotReadOnly):
+                ReadOnlyGate().check(sent)
+
+
+def test_list_of_read_only_apis_has_the_names_of_the_schemas() -> None:
+    """Each has the name that Kafka gives its key, and none acts on what it names."""
+    assert all(api_catalogue().name_of(key) == api.name for key, api in READ_ONLY.items())
+    assert not {api.name for api in READ_ONLY.values()} & minimal_values().destructive.keys()
 
 
 def test_nothing_is_asked_of_names_that_exist() -> None:

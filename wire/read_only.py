@@ -1,0 +1,129 @@
+"""What a read-only run may send: a positive list of APIs, and a gate that every byte of a connection passes before it is written.
+
+The list is about effects. An API is on it if its requests change nothing, whatever they name; a principal without any ACL
+may send each of them, and is at worst refused. What clients send as a matter of course but leaves a trace is not on
+it: FindCoordinator creates the internal topic of groups, InitProducerId takes a producer id, GetTelemetrySubscriptions
+registers a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from wire.api_keys import API_VERSIONS_KEY, METADATA_KEY, SASL_HANDSHAKE_KEY
+from wire.codec import decode, decode_prefix
+from wire.errors import DecodeError, NotReadOnly
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
+from wire.headers import RequestHeader, read_request_start
+from wire.startup_messages import METADATA
+
+_START_BYTES = 4
+"""API key and version, with which every request begins."""
+
+
+class ReadOnlyApi(NamedTuple):
+    """An API of the list.
+
+    Attributes:
+        name: its name in Kafka's schemas.
+        reads: what its requests read.
+    """
+
+    name: str
+    reads: str
+
+
+READ_ONLY: Mapping[int, ReadOnlyApi] = MappingProxyType(
+    {
+        1: ReadOnlyApi("Fetch", "no record: the requests name no topic and begin no session"),
+        2: ReadOnlyApi("ListOffsets", "no offset: the requests name no topic"),
+        METADATA_KEY: ReadOnlyApi(
+            "Metadata",
+            "the brokers of the cluster, in v0 also its topics; never with topics to create",
+        ),
+        9: ReadOnlyApi("OffsetFetch", "the offsets of a group that does not exist"),
+        15: ReadOnlyApi("DescribeGroups", "groups; none is named"),
+        16: ReadOnlyApi("ListGroups", "the names of groups"),
+        SASL_HANDSHAKE_KEY: ReadOnlyApi("SaslHandshake", "the mechanisms of a listener"),
+        API_VERSIONS_KEY: ReadOnlyApi(
+            "ApiVersions", "the table of versions, which the suite judges"
+        ),
+        23: ReadOnlyApi("OffsetForLeaderEpoch", "ends of epochs; no topic is named"),
+        29: ReadOnlyApi("DescribeAcls", "access rights"),
+        32: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
+        35: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
+        41: ReadOnlyApi("DescribeDelegationToken", "tokens, without their secrets"),
+        46: ReadOnlyApi("ListPartitionReassignments", "replicas that are being moved"),
+        48: ReadOnlyApi("DescribeClientQuotas", "quotas"),
+        50: ReadOnlyApi("DescribeUserScramCredentials", "which users have a SCRAM password"),
+        55: ReadOnlyApi("DescribeQuorum", "the state of the controllers"),
+        60: ReadOnlyApi("DescribeCluster", "the brokers or controllers of the cluster"),
+        61: ReadOnlyApi("DescribeProducers", "producers; no topic is named"),
+        65: ReadOnlyApi("DescribeTransactions", "transactions; none is named"),
+        66: ReadOnlyApi("ListTransactions", "the names of transactions"),
+        69: ReadOnlyApi("ConsumerGroupDescribe", "groups; none is named"),
+        74: ReadOnlyApi("ListConfigResources", "the names of what has settings"),
+        75: ReadOnlyApi("DescribeTopicPartitions", "partitions of topics"),
+        77: ReadOnlyApi("ShareGroupDescribe", "groups; none is named"),
+        89: ReadOnlyApi("StreamsGroupDescribe", "groups; none is named"),
+        90: ReadOnlyApi("DescribeShareGroupOffsets", "offsets of share groups; none is named"),
+    }
+)
+"""The positive list, by API key. A newer API is off it until somebody puts it on."""
+
+
+class ReadOnlyGate:
+    """Checks the bytes of one connection before they are written, in whatever pieces they come.
+
+    Tokens of an authentication do not pass through it: who sends them answers for them.
+    """
+
+    def __init__(self) -> None:
+        """Start at the beginning of a connection."""
+        self._unchecked = bytearray()
+
+    def check(self, data: bytes) -> None:
+        """Take the next bytes, which may be written if this returns.
+
+        A request is checked as soon as its first bytes tell what it is, and again when it is complete. After a refusal
+        nothing more may be written to the connection, and every further call raises.
+
+        Raises:
+            NotReadOnly: they belong to a request that is not on the list, or to none.
+        """
+        self._unchecked += data
+        while len(self._unchecked) >= SIZE_BYTES + _START_BYTES:
+            size = read_size(self._unchecked)
+            if not _START_BYTES <= size <= SOCKET_REQUEST_MAX_BYTES:
+                raise NotReadOnly(f"a frame of {size} bytes, which is no request")
+            payload = bytes(self._unchecked[SIZE_BYTES : SIZE_BYTES + size])
+            _check_listed(payload)
+            if len(payload) < size:
+                return
+            _check_body(payload)
+            del self._unchecked[: SIZE_BYTES + size]
+
+
+def _check_listed(payload: bytes) -> None:
+    start = read_request_start(payload)
+    if start.api_key not in READ_ONLY:
+        raise NotReadOnly(f"version {start.api_version} of the API with key {start.api_key}")
+
+
+def _check_body(payload: bytes) -> None:
+    """Check that Metadata creates no topic: it names none, or says that none is to be created."""
+    api_key, api_version, _ = read_request_start(payload)
+    if api_key != METADATA_KEY:
+        return
+    if api_version not in METADATA.valid_versions:
+        raise NotReadOnly(f"Metadata v{api_version}, whose layout is not known")
+    header_version = METADATA.request_header_version(api_version)
+    try:
+        _, start = decode_prefix(RequestHeader, payload, version=header_version)
+        body: Any = decode(METADATA.request, payload[start:], version=api_version)
+    except DecodeError as error:
+        raise NotReadOnly(f"Metadata v{api_version} that cannot be read ({error})") from error
+    if body.topics and body.allow_auto_topic_creation:
+        raise NotReadOnly(f"Metadata v{api_version}, which may create the topics that it names")
