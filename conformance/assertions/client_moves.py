@@ -19,7 +19,6 @@ from conformance.assertions.play_summary import (
     Play,
     metadata_requests,
     quoted_errors,
-    recovered_after_ms,
     summary,
 )
 from fixtures.errors import HarnessError
@@ -358,36 +357,6 @@ def _saw(outcome: str | None) -> str:
     }[outcome]
 
 
-def assert_keeps_working(play: Play, *, after_ms: int = -1) -> None:
-    """Fail unless the client gets metadata, after a time if one is given, and its latest ask succeeded.
-
-    Args:
-        play: a play in which the client keeps asking until it got enough responses.
-        after_ms: the time, from the start of the play.
-    """
-    assert any(
-        each.response and each.at_ms > after_ms for each in metadata_requests(play.recording)
-    ), "the client does not get metadata" + (" any more" if after_ms >= 0 else "")
-    asks = play.result.asks
-    failed = [ask for ask in asks if not ask.ok]
-    closed = sum(each.closed_by == "broker" for each in play.recording.connections)
-    # The last ask of a client that was not stopped may have had no time left, and a client may report
-    # each connection that the broker closes.
-    stopped_in_failure = play.recording.cut_short and failed and asks[-1] is failed[-1]
-    assert not stopped_in_failure or len(failed) <= closed, (
-        f"the client got metadata but does not work\n{failed[-1].detail}"
-    )
-
-
-def assert_uses_later_connections(play: Play) -> None:
-    """Fail unless the client gets a response on a connection after its first one, other than about versions and to SASL."""
-    assert any(
-        each.response and each.connection > 0
-        for each in play.recording.requests
-        if not each.is_about_versions and each.api_key not in SASL_KEYS
-    ), "the client uses none of its later connections"
-
-
 def misrouted_at_ms(play: Play) -> list[int]:
     """Return when the client learnt that it is misrouted."""
     return [move.request.at_ms for move in History(play.recording).misrouted]
@@ -400,16 +369,3 @@ def assert_gives_no_ids(play: Play) -> None:
         assert body is None or not any(move.gives_ids), (
             f"{move} gives a cluster id or node id: {(body.cluster_id, body.node_id)}"
         )
-
-
-def assert_recovers(play: Play) -> None:
-    """Fail unless the client gets metadata once the broker has healed."""
-    assert recovered_after_ms(play.recording) is not None, (
-        "the client does not work again after the broker healed"
-    )
-
-
-def assert_recovers_if_asked_again(client: ClientUnderTest, play: Play) -> None:
-    """Fail unless the client recovers; one that ends after its first operation may report an error instead."""
-    if client.client.can_ask_again:
-        assert_recovers(play)

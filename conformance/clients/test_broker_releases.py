@@ -10,7 +10,6 @@ from conformance.assertions.client_moves import (
     assert_allowed,
     assert_bounded,
     assert_ends_by_itself,
-    assert_keeps_working,
     assert_no_connection_is_lost,
     assert_sends_no_metadata,
     assert_sends_what_is_listed,
@@ -18,6 +17,7 @@ from conformance.assertions.client_moves import (
     assert_works_or_says_why,
     played,
 )
+from conformance.assertions.client_recovery import assert_keeps_working
 from reference_model.clients.script import Script, Table
 from reference_model.listeners import SASL_PLAINTEXT
 from strategies.broker_scripts import (

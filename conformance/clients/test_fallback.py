@@ -11,13 +11,13 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
     assert_newest_metadata,
-    assert_uses_later_connections,
     assert_works,
     flexible_tables,
     got_flexible_table,
     newest_metadata,
     played,
 )
+from conformance.assertions.client_recovery import assert_uses_later_connections
 from reference_model.clients.script import Script
 from strategies.broker_scripts import (
     REFUSAL_WITHOUT_RANGE,

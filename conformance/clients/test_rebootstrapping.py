@@ -11,10 +11,12 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
     assert_gives_no_ids,
-    assert_keeps_working,
-    assert_recovers_if_asked_again,
     misrouted_at_ms,
     played,
+)
+from conformance.assertions.client_recovery import (
+    assert_keeps_working,
+    assert_recovers_if_asked_again,
 )
 from reference_model.clients.script import Script
 from strategies.cluster_scripts import (

@@ -11,11 +11,11 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_closes_after,
     assert_ends_by_itself,
-    assert_recovers,
     assert_reports_error,
     played,
 )
 from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
+from conformance.assertions.client_recovery import assert_recovers
 from reference_model.clients.script import EMPTY, HEALTHY, ITSELF, Answer, Script, Table
 from strategies.nonsense_scripts import (
     ABSURD_SIZE,

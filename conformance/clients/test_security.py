@@ -12,8 +12,6 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_closes_after,
     assert_ends_by_itself,
-    assert_keeps_working,
-    assert_recovers_if_asked_again,
     assert_reports_error,
     assert_works,
     got_error,
@@ -22,6 +20,10 @@ from conformance.assertions.client_moves import (
     outcome_of,
     played,
     sasl_steps,
+)
+from conformance.assertions.client_recovery import (
+    assert_keeps_working,
+    assert_recovers_if_asked_again,
 )
 from conformance.assertions.play_summary import OK, Play
 from reference_model.clients.script import (

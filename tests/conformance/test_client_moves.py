@@ -13,11 +13,8 @@ from conformance.assertions.client_moves import (
     assert_bounded,
     assert_ends_by_itself,
     assert_gives_no_ids,
-    assert_keeps_working,
     assert_names_version,
     assert_newest_of_other_apis,
-    assert_recovers,
-    assert_recovers_if_asked_again,
     assert_reports_error,
     assert_works,
     got_error,
@@ -25,6 +22,11 @@ from conformance.assertions.client_moves import (
     newest_api_versions,
     newest_metadata,
     played,
+)
+from conformance.assertions.client_recovery import (
+    assert_keeps_working,
+    assert_recovers,
+    assert_recovers_if_asked_again,
 )
 from conformance.assertions.play_summary import recovered_after_ms, summary
 from fixtures.errors import HarnessError
@@ -58,18 +60,6 @@ UNANSWERED = recorded(
     *(sent(13, at_ms=2, response=b""), sent(1, at_ms=3)),
     duration_ms=3300,
     script=Script(timeout_ms=3000),
-)
-WATCHED = FakeResult(outcome="error", detail="no result after 3 s", exit_status=1, has_hung=True)
-SHORT = Script(timeout_ms=3000)
-HUNG = FakePlay(recording=recorded(asked(4), duration_ms=4500, script=SHORT), result=WATCHED)
-LATE = FakePlay(
-    recording=recorded(
-        asked(4, at_ms=2000),
-        connections=(opened(at_ms=1600),),
-        duration_ms=4500,
-        script=SHORT,
-    ),
-    result=WATCHED,
 )
 LOOP = recorded(
     *(asked(3, at_ms=10 * n) for n in range(30)), connections=(opened(api_versions_requests=30),)
@@ -124,10 +114,6 @@ def seen(recording: Recording) -> FakePlay:
             ending(outcome=None, exit_status=2),
             id="foreign-command-fails",
         ),
-        pytest.param(
-            partial(assert_ends_by_itself, FakeClient()), LATE, id="late-because-it-began-late"
-        ),
-        pytest.param(assert_reports_error, LATE, id="error-of-a-client-that-began-late"),
         pytest.param(assert_works, HEALTHY, id="ok"),
         pytest.param(assert_works, ending(outcome=None), id="exit-status-0"),
         pytest.param(
@@ -242,19 +228,6 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
-            HUNG,
-            "the client hangs: it does not return to its application",
-            id="hang-that-the-driver-ends",
-        ),
-        pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
-            FakePlay(recording=UNANSWERED, result=FakeResult(outcome="error", has_hung=True)),
-            "the client hangs: it does not return to its application, after Metadata v13 on connection 0 was sent "
-            "although the table of that connection lists v0 to v1",
-            id="hang-after-a-request-outside-the-table",
-        ),
-        pytest.param(
-            partial(assert_ends_by_itself, FakeClient()),
             FakePlay(
                 recording=UNANSWERED,
                 result=FakeResult(outcome=None, signal="SIGKILL", killed_for="time", has_hung=True),
@@ -262,12 +235,6 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             "the client's process hangs: it has to be killed, after Metadata v13 on connection 0 was sent "
             "although the table of that connection lists v0 to v1",
             id="killed-after-a-request-outside-the-table",
-        ),
-        pytest.param(
-            assert_reports_error,
-            HUNG,
-            "the application gets no error: its operation never ends",
-            id="error-of-the-driver-alone",
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
