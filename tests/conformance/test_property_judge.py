@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis.errors import UnsatisfiedAssumption
 
-from fixtures.errors import BrokerGone, OutOfPatience
+from fixtures.errors import BrokerGone, NoCredentials, OutOfPatience
 from reports.records import Verdict
 from tests.conformance.judged_properties import (
     PIN,
@@ -58,6 +58,24 @@ def test_harness_error_ends_the_property(tmp_path: Path) -> None:
             case.run(lose, value)
     assert case.ran == [0]
     assert case.recorder.cells[case.key].verdicts == {}
+
+
+def test_example_without_credentials_is_left_out(tmp_path: Path) -> None:
+    """The others are judged, and the cell says what it is judged without; if all need them, the property is not."""
+
+    def need_credentials(value: int) -> None:
+        if value:
+            raise NoCredentials("none is given")
+
+    case = judged(tmp_path, FakeBroker())
+    case.run(need_credentials, 1)
+    assert case.recorder.cells[case.key].verdicts == {}
+    with pytest.raises(NoCredentials, match="none is given"):
+        case.judge.raise_first()
+    case.run(need_credentials, 0)
+    case.judge.raise_first()
+    assert case.verdict is Verdict.CONFORMS
+    assert case.recorder.cells[case.key].reason == "none is given"
 
 
 def test_broker_that_ended_violates_nothing(tmp_path: Path) -> None:
