@@ -82,7 +82,7 @@ class CrashJudge:
     def ends_for_good(self, gone: BrokerGone, values: Mapping[str, Any]) -> BrokerGone:
         """Record the end of a target that cannot be started again, and end all judging of it.
 
-        The latest example that sent anything is to blame: the current one, or the one before it. Nobody is blamed for the
+        The latest example that sent anything is to blame: the current one, or the one before it. No example is blamed for the
         end of a target to which other processes sent requests as well.
 
         Args:

@@ -75,7 +75,7 @@ def judge_share(
         try:
             parent.send(message)
         except OSError:
-            # The parent is gone, and nobody keeps what is judged from now on.
+            # The parent is gone, and what is judged from now on is lost.
             os._exit(1)
 
     config = items[0].config

@@ -25,6 +25,7 @@ from conformance.engine.planning import listener_of
 from conformance.engine.share_process import DONE, RECORD, REPORT, judge_share
 from reports.plugin import RECORDER, clauses_of, note_progress
 from reports.run.recorder import CellKey, RunRecorder
+from strategies.hypothesis_adapter import pinned_examples
 
 POLL_S = 1.0
 """Longest wait before an interrupt is looked for again."""
@@ -75,7 +76,7 @@ class Shares:
         self._config = items[0].config
         self._session = items[0].session
         self._results = [_Result() for _ in items]
-        self._waiting = iter(sorted(range(len(items)), key=self._is_short))
+        self._waiting = iter(sorted(range(len(items)), key=self._urgency))
         self._taken = 0
         self._shares: list[_Share] = []
 
@@ -104,9 +105,11 @@ class Shares:
                 share.process.join()
                 share.connection.close()
 
-    def _is_short(self, place: int) -> bool:
-        """Return whether a property can begin after the sweeps, which take longest."""
-        return self._items[place].get_closest_marker(marks.SWEPT) is None
+    def _urgency(self, place: int) -> tuple[bool, int]:
+        """Return what properties are begun in the order of: sweeps first, then those with most pinned examples."""
+        item = self._items[place]
+        is_swept = item.get_closest_marker(marks.SWEPT) is not None
+        return not is_swept, -len(pinned_examples(item.obj))  # type: ignore[attr-defined]
 
     def _start(self) -> None:
         place = next(self._waiting, None)
