@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from conformance.failures.stored_failures import read_failure
 from conformance.runs.target_runs import TargetRun
 from reports.records import FACTS_FILE, UNEXPECTED_VERDICTS, Verdict
-from reports.run.recorder import CellKey
+from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
 from reports.run.terminal import shortened

@@ -27,7 +27,8 @@ from fixtures.under_test.client import LAUNCHER, ClientUnderTest
 from reference_model.clients.first_reaction import stops_short
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.target_facts import NOT_STARTED
 from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 

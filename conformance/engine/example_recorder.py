@@ -14,7 +14,8 @@ from fixtures.launchers.kafka_home import origin_of
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
-from reports.run.recorder import CellKey, JudgedExample, RunRecorder
+from reports.run.judged_examples import CellKey, JudgedExample
+from reports.run.recorder import RunRecorder
 from wire.exchange import Step
 
 Signatures = tuple[tuple[CellKey, str], ...]

@@ -21,7 +21,8 @@ from fixtures.registry.clients import all_clients
 from fixtures.under_test.trial import ChosenTrial, Trial
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.target_facts import NOT_STARTED
 
 

@@ -18,7 +18,8 @@ from fixtures.tiers import Kind
 from fixtures.under_test.trial import ChosenTrial
 from reports.plugin import clauses_of
 from reports.records import OPERATION, PlannedCell
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter, clause_facts
 from reports.run.target_facts import NOT_STARTED
 

@@ -52,7 +52,8 @@ from fixtures.under_test.spare_target import SpareTarget
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.exit_status import ENDED_EARLY
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from reports.run.target_facts import NOT_STARTED
 from strategies.hypothesis_adapter import (

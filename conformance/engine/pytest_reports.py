@@ -9,7 +9,8 @@ from conformance.assertions.judging import JudgedElsewhere
 from fixtures.errors import ClientNotInstallable, HarnessError
 from reports.records import FACTS_FILE, gates
 from reports.run.allure_results import attach_failure
-from reports.run.recorder import Cell, CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import Cell, RunRecorder
 from reports.run.terminal import shortened
 
 LONGEST_LINE = 160

@@ -24,7 +24,8 @@ from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.planning import listener_of
 from conformance.engine.share_process import DONE, RECORD, REPORT, judge_share
 from reports.plugin import RECORDER, clauses_of, note_progress
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from strategies.hypothesis_adapter import pinned_examples
 
 POLL_S = 1.0

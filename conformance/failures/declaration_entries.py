@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conformance.failures.stored_failures import StoredFailure, read_failure
 from reports.records import VIOLATED_VERDICTS, Verdict
-from reports.run.recorder import CellKey
+from reports.run.judged_examples import CellKey
 from reports.run.run_folder import read_run_header
 from reports.run.run_verdicts import run_verdicts
 

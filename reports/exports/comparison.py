@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from reports.grid.grid_tables import Grid, GridCell
 from reports.records import UNSETTLED_VERDICTS, TransitionKind, Verdict, gates, transition_kind
-from reports.run.recorder import CellKey
+from reports.run.judged_examples import CellKey
 from reports.verdict_labels import SYMBOLS, counted
 
 

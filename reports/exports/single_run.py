@@ -34,7 +34,7 @@ from reports.records import (
     Verdict,
     cell_verdict,
 )
-from reports.run.recorder import CellKey
+from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header, read_run_header
 
 _KEYS = ["clause", "target", "listener", "phase", "verdict", "failure_signature"]

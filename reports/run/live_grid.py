@@ -13,7 +13,8 @@ from reports.grid.grid_tables import (
     violations_first,
 )
 from reports.records import Verdict
-from reports.run.recorder import Cell, CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import Cell, RunRecorder
 
 
 def recorded_grid(recorder: RunRecorder) -> Grid:

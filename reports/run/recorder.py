@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from clauses.catalogue import Role
 from reports.records import (
@@ -22,22 +21,17 @@ from reports.records import (
     failure_verdict,
 )
 from reports.run.failures import Failure, write_failure
+from reports.run.judged_examples import (
+    CellKey,
+    JudgedExample,
+    first_latency_us,
+    last_error_code,
+    latency_bucket,
+    replaces,
+)
 from reports.run.repeats import Repeats, settled
 from reports.run.run_writer import RunWriter
 from reports.run.target_facts import TargetFacts
-from wire.api_keys import API_VERSIONS_KEY
-from wire.exchange import Exchange, Step
-from wire.headers import read_error_code
-
-LATENCY_BUCKETS_PER_OCTAVE = 4
-
-
-class CellKey(NamedTuple):
-    """The key of a cell."""
-
-    clause: str
-    target: str
-    listener: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -110,66 +104,6 @@ class Cell:
     def crashes(self) -> bool:
         """Whether one of its failures ended the target."""
         return any(failure.is_crash for failure in self.failures.values())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedExample:
-    """One example with its verdict.
-
-    Attributes:
-        key: its cell.
-        property_name: the test function's name.
-        number: counted from 1 within the property on this target.
-        phase: whether it was drawn to judge or to shrink.
-        verdict: its verdict.
-        steps: what was done on the connections, in order.
-        failure: the failure, for a violation or an informational difference.
-    """
-
-    key: CellKey
-    property_name: str
-    number: int
-    phase: Phase
-    verdict: Verdict
-    steps: Sequence[Step]
-    failure: Failure | None = None
-
-    @property
-    def exchanges(self) -> list[Exchange]:
-        """All exchanges of the example, in order."""
-        return [exchange for step in self.steps for exchange in step.exchanges]
-
-
-def latency_bucket(latency_us: int) -> int:
-    """Return four times the binary logarithm of a latency in microseconds, rounded down."""
-    return math.floor(LATENCY_BUCKETS_PER_OCTAVE * math.log2(max(latency_us, 1)))
-
-
-def _last_error_code(exchanges: Sequence[Exchange]) -> int | None:
-    for exchange in reversed(exchanges):
-        is_about_versions = exchange.request.api_key == API_VERSIONS_KEY
-        if is_about_versions and exchange.payload is not None:
-            code = read_error_code(exchange.payload)
-            if code is not None:
-                return code
-    return None
-
-
-def _sent_bytes(steps: Sequence[Step]) -> int:
-    return sum(len(piece) for step in steps for piece in step.pieces)
-
-
-def _first_latency_us(exchanges: Sequence[Exchange]) -> int | None:
-    about_versions = (
-        exchange for exchange in exchanges if exchange.request.api_key == API_VERSIONS_KEY
-    )
-    return next((exchange.latency_us for exchange in about_versions), None)
-
-
-def _replaces(example: JudgedExample, kept: Failure) -> bool:
-    """Return whether a failing example replaces an earlier one: a shrunk or a shorter one. Declared violations are not shrunk."""
-    is_shrunk = example.phase is Phase.SHRINK and not kept.known_violation
-    return is_shrunk or _sent_bytes(example.steps) < _sent_bytes(kept.steps)
 
 
 class RunRecorder:
@@ -317,12 +251,12 @@ class RunRecorder:
             cell.verdicts[example.verdict] += 1
         if example.failure is not None:
             kept = cell.failures.get(example.failure.signature)
-            if kept is None or _replaces(example, kept):
+            if kept is None or replaces(example, kept):
                 cell.failures[example.failure.signature] = example.failure
             # The new failure has not been repeated yet, so the cell is no longer known to be flaky.
             cell.planned = dataclasses.replace(cell.planned, flaky=None, unproven="")
         exchanges = example.exchanges
-        latency_us = _first_latency_us(exchanges)
+        latency_us = first_latency_us(exchanges)
         facts = self.targets.get(example.key.target)
         self.writer.add_example(
             {
@@ -341,7 +275,7 @@ class RunRecorder:
                 "example_number": example.number,
                 "request": exchanges[-1].request.kind if exchanges else NOTHING,
                 "outcome": exchanges[-1].outcome.value if exchanges else NOTHING,
-                "error_code": _last_error_code(exchanges),
+                "error_code": last_error_code(exchanges),
                 "verdict": example.verdict.value,
                 "failure_signature": example.failure.signature if example.failure else None,
                 "latency_bucket": None if latency_us is None else latency_bucket(latency_us),

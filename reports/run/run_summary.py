@@ -8,7 +8,8 @@ from reference_model.listeners import PLAINTEXT
 from reports.escaping import markdown_text
 from reports.grid.grid_view import verdict_text
 from reports.records import HEADER_FILE, Verdict
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.terminal import shortened
 from reports.run.vacuous_clients import vacuous_clients
 from reports.verdict_labels import SYMBOLS

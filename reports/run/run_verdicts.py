@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from reports.records import Phase, Verdict, cell_verdict
-from reports.run.recorder import CellKey
+from reports.run.judged_examples import CellKey
 from reports.run.run_folder import Header
 
 _COLUMNS = ["clause", "target", "listener", "verdict", "phase"]

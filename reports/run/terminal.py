@@ -21,8 +21,9 @@ from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
 from reports.records import WORST_FIRST, Verdict
+from reports.run.judged_examples import CellKey
 from reports.run.live_grid import recorded_grid
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.recorder import RunRecorder
 from reports.run.vacuous_clients import vacuous_clients
 from reports.verdict_labels import SYMBOLS
 

@@ -16,7 +16,8 @@ from fixtures.errors import BrokerGone, HarnessError
 from fixtures.registry.targets import KnownViolation, Target
 from fixtures.under_test.broker import Broker
 from reports.records import PlannedCell, Verdict
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from strategies.api_versions import build_request
 from wire.exchange import Exchange, Outcome, Step

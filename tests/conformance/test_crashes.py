@@ -18,7 +18,7 @@ from fixtures.client.greenlet_wait import SuspendedCall
 from fixtures.errors import BrokerGone, HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict
-from reports.run.recorder import CellKey
+from reports.run.judged_examples import CellKey
 from reports.verdict_labels import CRASH_KINDS
 from strategies.api_versions import build_request
 from tests.conformance.judged_properties import (

@@ -8,7 +8,8 @@ from pathlib import Path
 from clauses.catalogue import catalogue
 from reports.records import Phase, PlannedCell, Verdict
 from reports.run.failures import Failure
-from reports.run.recorder import CellKey, JudgedExample, RunRecorder
+from reports.run.judged_examples import CellKey, JudgedExample
+from reports.run.recorder import RunRecorder
 from reports.run.run_writer import RunWriter
 from reports.run.target_facts import TargetFacts
 from strategies.api_versions import build_request

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports.records import SAMPLED_EXAMPLES_PER_PROPERTY, Phase, Verdict
-from reports.run.recorder import RunRecorder, latency_bucket
+from reports.run.judged_examples import latency_bucket
+from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
 from tests.reports.recorders import (
     PROPERTY,

@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from reference_model.listeners import LISTENERS
 from reports.escaping import printable
 from reports.records import Verdict
-from reports.run.recorder import CellKey, RunRecorder
+from reports.run.judged_examples import CellKey
+from reports.run.recorder import RunRecorder
 from reports.run.repeats import Repeats, Tally
 from reports.run.run_summary import summary_markdown
 from reports.run.terminal import MARKUP, verdict_table
