@@ -81,8 +81,12 @@ def stored_examples(spark: SparkSession, roots: Sequence[str], accepted: DataFra
         `property`, `example_number`, `recorded_verdict`, `implementation`, `release`, and `exchanges`, an
         array of (step, sent, outcome, received) in order.
     """
-    targets = accepted.select("folder", F.inline("header.targets")).select(
-        "folder", F.col("id").alias("target"), "implementation", "release"
+    # A target's entry may have a folder too: that of a build.
+    targets = accepted.select("folder", F.explode("header.targets").alias("entry")).select(
+        "folder",
+        F.col("entry.id").alias("target"),
+        F.col("entry.implementation"),
+        F.col("entry.release"),
     )
     judged = targets.where(F.col("implementation").isin(*JUDGED_IMPLEMENTATIONS))
     answers = read_answers(spark, roots)

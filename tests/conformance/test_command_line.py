@@ -34,7 +34,7 @@ NO_TESTS_COLLECTED = 5
         ),
         pytest.param(
             ["--bootstrap-server", "localhost:9092", "--broker", "reference"],
-            "give either --broker or --bootstrap-server, not both",
+            "give either a target (--broker, --kafka-home) or --bootstrap-server, not both",
             id="both",
         ),
     ],
