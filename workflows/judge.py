@@ -22,9 +22,11 @@ from reports.plugin import RUN_FOLDER_FILE, run_folder_in
 from workflows.job_outputs import write_outputs, write_summary
 
 SUITE = Path(__file__).parent.parent / "conformance"
-KINDS = ("bootstrap-server", "broker", "image", "client", "client-command")
+KINDS = ("bootstrap-server", "broker", "kafka-home", "image", "client", "client-command")
 """The inputs of which one chooses what is judged."""
 IMAGE_TARGET = "given-image"
+SECRET = "INPUT_COMMAND_CONFIG"
+"""The variable with the properties of --command-config: its text has passwords, so it is neither shown nor passed on."""
 USAGE_ERROR = 4
 _COMMIT = re.compile("[0-9a-f]{40}")
 
@@ -52,11 +54,23 @@ def target_options(environment: Mapping[str, str]) -> list[str]:
     kind = kinds[0]
     if kind == "image":
         return ["--broker", IMAGE_TARGET, "--launcher", "container"]
-    if kind == "bootstrap-server":
-        return ["--bootstrap-server", given(environment, kind)]
+    if kind == "kafka-home":
+        return ["--kafka-home", str(_workspace(environment) / given(environment, kind))]
     if kind == "client-command":
         return ["--client-cmd", given(environment, kind)]
     return [option for id_ in given(environment, kind).split() for option in (f"--{kind}", id_)]
+
+
+def _workspace(environment: Mapping[str, str]) -> Path:
+    """Return the folder to which paths are relative: that of the workflow that uses the action, not the action's own."""
+    return Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
+
+
+def _is_true(environment: Mapping[str, str], name: str) -> bool:
+    value = given(environment, name) or "false"
+    if value not in ("true", "false"):
+        raise WrongInput(f"the input {name} is {value!r}; it must be true or false")
+    return value == "true"
 
 
 def image_entry(environment: Mapping[str, str]) -> str:
@@ -97,15 +111,12 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
         WrongInput: the inputs are invalid or contradictory.
     """
     options = target_options(environment)
-    for name in ("tier", "listener"):
+    for name in ("tier", "listener", "like", "bootstrap-controller"):
         if given(environment, name):
             options += [f"--{name}", given(environment, name)]
-    strict = given(environment, "strict-should") or "false"
-    if strict not in ("true", "false"):
-        raise WrongInput(f"the input strict-should is {strict!r}; it must be true or false")
-    options += ["--strict-should"] if strict == "true" else []
-    # Paths are relative to the workspace of the workflow that uses the action, not to the action's folder.
-    workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd())
+    for name in ("read-only", "strict-should"):
+        options += [f"--{name}"] if _is_true(environment, name) else []
+    workspace = _workspace(environment)
     if given(environment, "expectations"):
         options += ["--expectations", str(workspace / given(environment, "expectations"))]
     runs = workspace / (given(environment, "runs") or "kafka-conformance-runs")
@@ -113,9 +124,20 @@ def suite_options(environment: Mapping[str, str]) -> list[str]:
 
 
 def suite_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the suite's environment, with the suite's own commit if the action is pinned by one."""
+    """Return the suite's environment: with its own commit if the action is pinned by one, and without secrets."""
     commit = environment.get("GITHUB_ACTION_REF", "")
-    return {**environment, **({COMMIT_VARIABLE: commit} if _COMMIT.fullmatch(commit) else {})}
+    own = {name: value for name, value in environment.items() if name != SECRET}
+    return {**own, **({COMMIT_VARIABLE: commit} if _COMMIT.fullmatch(commit) else {})}
+
+
+def command_config(environment: Mapping[str, str], folder: Path) -> list[str]:
+    """Write the properties that a workflow gives, which only this user can read; return the option that names the file."""
+    if not environment.get(SECRET, "").strip():
+        return []
+    file = folder / "client.properties"
+    file.touch(mode=0o600)
+    file.write_text(environment[SECRET], encoding="utf-8")
+    return ["--command-config", str(file)]
 
 
 def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
@@ -128,6 +150,7 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
     try:
         with TemporaryDirectory() as place:
             file = Path(place) / "run_folder"
+            options += command_config(environment, Path(place))
             status = _show([*command, RUN_FOLDER_FILE, str(file), *options], environment)
             return status, run_folder_in(file)
     finally:

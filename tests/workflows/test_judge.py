@@ -17,6 +17,7 @@ from tests.conformance.suite_runs import REPOSITORY
 from workflows.judge import (
     IMAGE_TARGET,
     WrongInput,
+    command_config,
     image_entry,
     suite_environment,
     suite_options,
@@ -37,6 +38,20 @@ def options(**inputs: str) -> list[str]:
     ("inputs", "expected"),
     [
         ({"bootstrap_server": "localhost:9092"}, ["--bootstrap-server", "localhost:9092"]),
+        (
+            {"bootstrap_server": "SSL://a:1 SASL_SSL://a:2", "bootstrap_controller": "c:3"},
+            [
+                *("--bootstrap-server", "SSL://a:1", "--bootstrap-server", "SASL_SSL://a:2"),
+                *("--bootstrap-controller", "c:3"),
+            ],
+        ),
+        (
+            {"kafka_home": "core/build/kafka", "like": "apache-kafka-4.4.0", "read_only": "true"},
+            [
+                *("--kafka-home", f"{WORKSPACE}/core/build/kafka"),
+                *("--like", "apache-kafka-4.4.0", "--read-only"),
+            ],
+        ),
         ({"broker": "a-1 b-*"}, ["--broker", "a-1", "--broker", "b-*"]),
         ({"image": "some/broker:1"}, ["--broker", IMAGE_TARGET, "--launcher", "container"]),
         (
@@ -48,7 +63,7 @@ def options(**inputs: str) -> list[str]:
             ["--broker", "a", "--expectations", f"{WORKSPACE}/ci/known.toml"],
         ),
     ],
-    ids=["address", "ids", "image", "options", "expectations"],
+    ids=["address", "secured-addresses", "build", "ids", "image", "options", "expectations"],
 )
 def test_inputs_become_options(inputs: dict[str, str], expected: list[str]) -> None:
     """Each input is one option of the suite, and paths are relative to the project's workspace."""
@@ -141,3 +156,14 @@ def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, sta
         assert (Path(values["run"]) / "run.json").is_file()
         assert Path(values["summary"]).read_text() in summary.read_text()
     assert not (BROKERS_FOLDER / f"{IMAGE_TARGET}.toml").exists()
+
+
+def test_properties_reach_the_suite_in_a_file_and_nowhere_else(tmp_path: Path) -> None:
+    """They have passwords: only this user can read the file, and the suite does not inherit the variable."""
+    environment = {"INPUT_COMMAND_CONFIG": "security.protocol=SSL\n", "OTHER": "1"}
+    option, file = command_config(environment, tmp_path)
+    assert option == "--command-config"
+    assert Path(file).read_text() == "security.protocol=SSL\n"
+    assert Path(file).stat().st_mode & 0o777 == 0o600
+    assert suite_environment(environment) == {"OTHER": "1"}
+    assert command_config({}, tmp_path) == []
