@@ -109,7 +109,8 @@ def test_a_night_is_planned(runner: Runner) -> None:
     assert {"apache-kafka-4.4.0", "confluent-kafka-2.16.1"} <= set(outputs["targets"].split())
 
 
-@pytest.mark.slow  # Two runs, and Spark starts twice
+@pytest.mark.slow
+@pytest.mark.nightly  # Two runs, and Spark starts twice
 @pytest.mark.timeout(1200)  # On a busy machine that took four minutes
 def test_a_night_goes_from_its_shards_to_issues(runner: Runner) -> None:
     """Two shards, roll-up, a second night on top, hashes, issues: each step uses the output of the one before."""
