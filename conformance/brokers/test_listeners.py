@@ -23,7 +23,7 @@ from fixtures.client.transport import client_hello
 from fixtures.errors import TlsRefused
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
-from reference_model.listeners import SASL_LISTENERS, SSL_CLIENT_AUTH, TLS_LISTENERS
+from reference_model.listeners import SASL_LISTENERS, SSL, SSL_CLIENT_AUTH, TLS_LISTENERS
 from reference_model.same_response import stable_part
 from reference_model.tls import tls_records_size
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -147,7 +147,7 @@ def test_nothing_is_answered_during_the_handshake(
 
 
 @pytest.mark.needs("plaintext")
-@pytest.mark.listeners(*TLS_LISTENERS)
+@pytest.mark.listeners(SSL, SSL_CLIENT_AUTH)
 @pytest.mark.clause("KIP-35.nothing-before-tls")
 @given(sent=WELL_FORMED_REQUESTS, newest=st.sampled_from(TLS_VERSIONS))
 @example(sent=build_request(version=0), newest="TLSv1_2")
