@@ -13,7 +13,7 @@ from clauses.catalogue import Role
 from conformance.assertions.judging import Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.commands.progress import status_line
-from conformance.commands.selection import clients_with_operations, selected_targets
+from conformance.commands.selection import clients_with_operations, selected_target
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import (
     NoLongerApplies,
@@ -200,7 +200,7 @@ def _target(failure: StoredFailure, given: _GivenTarget) -> Target:
         return like_given(_target_at(given.listener, failure, even_remote=given.even_remote), like)
     name = given.name or _named_target(failure)
     like = given.like or (failure.origin.get("like", "") if is_folder(name) else "")
-    target = _target_named(name, like)
+    target = selected_target(name, like=like)
     hashes = origin_of(target).get("jars_sha256")
     if hashes is not None and hashes != failure.origin.get("jars_sha256"):
         click.echo(f"{name} has other jars than those of which the failure was recorded", err=True)
@@ -232,13 +232,6 @@ def _named_target(failure: StoredFailure) -> str:
             f"the failure was found on the build in {folder}, which is gone: give the folder of a build with --kafka-home"
         )
     return folder or failure.target
-
-
-def _target_named(pattern: str, like: str) -> Target:
-    targets = selected_targets([pattern], like=like)
-    if len(targets) > 1:
-        raise click.UsageError(f"{pattern!r} names {len(targets)} targets; give one")
-    return targets[0]
 
 
 def _read_address(text: str) -> Address | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import click
+
 from conformance.commands.errors import InvalidFile, UnknownName
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.kafka_home import targets_named
@@ -36,6 +38,20 @@ def selected_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target
         raise UnknownName(str(error)) from error
     except InvalidTargetFile as error:
         raise InvalidFile(str(error)) from error
+
+
+def selected_target(pattern: str, *, like: str = "") -> Target:
+    """Return the one target that an id, a glob or a folder names; the arguments are those of `selected_targets`.
+
+    Raises:
+        UnknownName: it matches nothing, or `like` is no release or is not about the target.
+        InvalidFile: a file of the registry does not follow its schema.
+        click.UsageError: it names several targets.
+    """
+    targets = selected_targets([pattern], like=like)
+    if len(targets) > 1:
+        raise click.UsageError(f"{pattern!r} names {len(targets)} targets; give one")
+    return targets[0]
 
 
 def runnable_targets(patterns: Sequence[str], *, like: str = "") -> tuple[Target, ...]:

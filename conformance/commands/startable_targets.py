@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from conformance.commands.errors import UnknownName
-from conformance.commands.selection import selected_targets
+from conformance.commands.selection import selected_target
 from conformance.failures.drawn_values import UnreadableValues, read_values
 from fixtures.launchers.scripted import scripted_target
 from fixtures.registry.targets import Target, nearest_names
@@ -33,10 +33,7 @@ def target_named(text: str) -> Target:
     script = scripted_name(text)
     if script is not None:
         return _named_script(script)
-    targets = selected_targets([text])
-    if len(targets) > 1:
-        raise click.UsageError(f"{text!r} names {len(targets)} targets; give one")
-    return targets[0]
+    return selected_target(text)
 
 
 def _named_script(name: str) -> Target:

@@ -34,13 +34,13 @@ from wire.exchange import Exchange, Outcome, Request
 LIST_GROUPS = Item("ListGroups", 16, 0)
 
 
-class Nobody:
+class NeverAsked:
     """A target that is never asked."""
 
     target = newest_release()
 
 
-NOBODY = cast(Broker, Nobody())
+NEVER_ASKED = cast(Broker, NeverAsked())
 
 
 @pytest.fixture(autouse=True)
@@ -70,26 +70,26 @@ def test_a_version_that_is_served_is_asked_for_once(monkeypatch: pytest.MonkeyPa
     """A served version is no news."""
     codes = iter([ErrorCode.NONE, ErrorCode.NONE])
     answering(monkeypatch, codes)
-    assert check_served(NOBODY, LIST_GROUPS).outcome is Outcome.ANSWER
+    assert check_served(NEVER_ASKED, LIST_GROUPS).outcome is Outcome.ANSWER
     assert len(list(codes)) == 1
 
 
 def test_a_refused_version_is_served_but_not_supported(monkeypatch: pytest.MonkeyPatch) -> None:
     """UNSUPPORTED_VERSION in the version's layout is a response, and a refusal, which is requested again."""
     answering(monkeypatch, repeat(ErrorCode.UNSUPPORTED_VERSION))
-    assert check_served(NOBODY, LIST_GROUPS).outcome is Outcome.ANSWER
+    assert check_served(NEVER_ASKED, LIST_GROUPS).outcome is Outcome.ANSWER
     for _ in range(2):
         with pytest.raises(Refusal, match="answered with UNSUPPORTED_VERSION"):
-            check_supported(NOBODY, LIST_GROUPS)
+            check_supported(NEVER_ASKED, LIST_GROUPS)
 
 
 def test_what_is_served_is_not_requested_a_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second sweep takes the first one's exchanges, and requests nothing that the first one did not come to."""
     answering(monkeypatch, iter([ErrorCode.NONE]))
-    served = check_served(NOBODY, LIST_GROUPS)
-    assert check_supported(NOBODY, LIST_GROUPS) is served
+    served = check_served(NEVER_ASKED, LIST_GROUPS)
+    assert check_supported(NEVER_ASKED, LIST_GROUPS) is served
     with pytest.raises(UnsatisfiedAssumption):
-        check_supported(NOBODY, LIST_GROUPS._replace(api_version=1))
+        check_supported(NEVER_ASKED, LIST_GROUPS._replace(api_version=1))
 
 
 def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_p
         for kind in halves
     ]
 
-    class Build(Nobody):
+    class Build(NeverAsked):
         """The build that has these schemas."""
 
         target = home_target(write_home(tmp_path / "build", schemas=schemas))
@@ -114,7 +114,7 @@ def test_what_only_a_build_knows_is_swept(monkeypatch: pytest.MonkeyPatch, tmp_p
     items = [Item("AskMore", 9000, 0), Item("AskMore", 9000, 1)]
     assert list(advertised_items(build)) == items
     assert list(undescribed_items(build)) == []
-    assert list(undescribed_items(NOBODY)) == [Item("key 9000", 9000, 0)]
+    assert list(undescribed_items(NEVER_ASKED)) == [Item("key 9000", 9000, 0)]
     neighbours = [Item("AskMore", 9000, -1), Item("AskMore", 9000, 2)]
     assert list(neighbouring_items(build)) == neighbours
     asked: list[Request] = []
@@ -141,9 +141,9 @@ def test_what_is_not_served_is_neither_supported_nor_refused(
     monkeypatch.setattr(other_apis, "ask_anyhow", ask_anyhow)
     if was_swept:
         with pytest.raises(Problem):
-            check_served(NOBODY, LIST_GROUPS)
+            check_served(NEVER_ASKED, LIST_GROUPS)
     with pytest.raises(UnsatisfiedAssumption):
-        check_supported(NOBODY, LIST_GROUPS)
+        check_supported(NEVER_ASKED, LIST_GROUPS)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_only_a_refusal_shows_that_a_version_is_not_served(
     monkeypatch.setattr(other_apis, "advertised_table", lambda broker: table)
     above = LIST_GROUPS._replace(api_version=-1)
     with pytest.raises(Problem, match=what) if what else nullcontext():
-        check_not_served(NOBODY, above)
+        check_not_served(NEVER_ASKED, above)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.SILENT, Outcome.IGNORED])
@@ -178,4 +178,4 @@ def test_no_answer_is_no_refusal(monkeypatch: pytest.MonkeyPatch, outcome: Outco
     with pytest.raises(
         Problem, match=r"neither refused nor closed; the target (ignored|fell silent)"
     ):
-        check_not_served(NOBODY, LIST_GROUPS)
+        check_not_served(NEVER_ASKED, LIST_GROUPS)
