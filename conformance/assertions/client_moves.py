@@ -27,7 +27,6 @@ from reference_model.clients.moves import SASL_KEYS, History, api_name
 from reference_model.clients.oracle import begins_below, forbidden_moves
 from reference_model.clients.script import Script
 from reference_model.clients.software_rules import software_named_in
-from wire.api_keys import METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION
 from wire.error_codes import ErrorCode
 from wire.sasl import BARE_TOKEN
@@ -206,8 +205,8 @@ def assert_newest_metadata(play: Play, expected: int | None, why: str) -> None:
     )
 
 
-def assert_newest_of_other_apis(play: Play, healthy: Play) -> None:
-    """Fail unless the client sends the newest common version of each API other than Metadata and those of SASL.
+def assert_newest_common_versions(play: Play, healthy: Play) -> None:
+    """Fail unless the client sends the newest common version of each API other than those of SASL.
 
     Versions outside the range of the broker's table do not count: another clause judges them.
 
@@ -219,7 +218,7 @@ def assert_newest_of_other_apis(play: Play, healthy: Play) -> None:
     for api_key, usual in newest_versions(healthy).items():
         ranges = table.ranges_of(api_key)
         sent = newest_versions(play).get(api_key)
-        if sent is None or not ranges or api_key == METADATA_KEY:
+        if sent is None or not ranges:
             continue
         common = min(ranges[0][1], usual)
         assert not ranges[0][0] <= sent < common, (

@@ -9,8 +9,8 @@ from conformance.assertions.client_moves import (
     ClientUnderTest,
     assert_allowed,
     assert_bounded,
+    assert_newest_common_versions,
     assert_newest_metadata,
-    assert_newest_of_other_apis,
     assert_reports_error,
     assert_sends_no_metadata,
     assert_works,
@@ -91,13 +91,7 @@ def test_no_overlap_is_an_error(client: ClientUnderTest, script: Script) -> None
 def test_newest_common_version_is_used(client: ClientUnderTest, script: Script) -> None:
     """A client sends the broker's newest version of each API if that is below its own newest."""
     with played(client, script) as play:
-        usual = newest_metadata(client.healthy)
-        assert usual is not None
-        newest, high = newest_metadata(play), range_of_metadata(script)[1]
-        # Another clause judges versions outside the range.
-        if newest is not None and newest <= high:
-            assert_newest_metadata(play, min(high, usual), "which both sides know")
-        assert_newest_of_other_apis(play, client.healthy)
+        assert_newest_common_versions(play, client.healthy)
 
 
 @pytest.mark.needs("asks_versions")

@@ -14,7 +14,7 @@ from conformance.assertions.client_moves import (
     assert_ends_by_itself,
     assert_gives_no_ids,
     assert_names_version,
-    assert_newest_of_other_apis,
+    assert_newest_common_versions,
     assert_reports_error,
     assert_works,
     got_error,
@@ -70,11 +70,12 @@ CLOSED_BY_BROKER = replace(
 )
 HEALS = Script(heals_after_ms=700)
 OLD_APIS = one_node(Answer(table=Table(changed=((3, 0, 6), (60, 0, 1), (10, 0, 9)))))
+LATER_METADATA = one_node(Answer(table=Table(changed=((3, 2, 6),))))
 OLD_TABLE_IS_USED = recorded(
-    asked(4), sent(2), sent(1, api_key=60), sent(0, api_key=17), script=OLD_APIS
+    asked(4), sent(6), sent(1, api_key=60), sent(0, api_key=17), script=OLD_APIS
 )
-NEWEST_OF_OTHERS = partial(
-    assert_newest_of_other_apis,
+NEWEST_COMMON = partial(
+    assert_newest_common_versions,
     healthy=FakePlay(
         recording=recorded(asked(4), sent(12), sent(2, api_key=60), sent(1, api_key=17))
     ),
@@ -134,14 +135,16 @@ def seen(recording: Recording) -> FakePlay:
         ),
         pytest.param(partial(assert_names_version, version=""), HEALTHY, id="unknown-version"),
         pytest.param(partial(assert_names_version, version="1"), HEALTHY, id="with-a-zero"),
-        pytest.param(NEWEST_OF_OTHERS, seen(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
+        pytest.param(NEWEST_COMMON, seen(OLD_TABLE_IS_USED), id="newest-in-a-lower-range"),
         pytest.param(
-            NEWEST_OF_OTHERS,
+            NEWEST_COMMON,
             seen(recorded(asked(4), sent(3, api_key=60), script=OLD_APIS)),
             id="outside-the-range",
         ),
         pytest.param(
-            NEWEST_OF_OTHERS, seen(recorded(asked(4), sent(1), script=OLD_APIS)), id="only-metadata"
+            NEWEST_COMMON,
+            seen(recorded(asked(4), sent(1), script=LATER_METADATA)),
+            id="metadata-below-the-range",
         ),
         pytest.param(assert_allowed, seen(WRONG_VERSION), id="no-clause"),
         pytest.param(
@@ -215,10 +218,16 @@ def test_play_is_as_it_has_to_be(check: Callable[[FakePlay], None], play: FakePl
             for named in ("2.10", "12.1", "2.1.1", "2.1rc1")
         ),
         pytest.param(
-            NEWEST_OF_OTHERS,
+            NEWEST_COMMON,
             seen(recorded(asked(4), sent(0, api_key=60), script=OLD_APIS)),
             "the client sends DescribeCluster up to v0, and not up to v1, which both sides know",
             id="older-version-of-another-api",
+        ),
+        pytest.param(
+            NEWEST_COMMON,
+            seen(recorded(asked(4), sent(2), script=LATER_METADATA)),
+            "the client sends Metadata up to v2, and not up to v6, which both sides know",
+            id="older-version-of-metadata",
         ),
         pytest.param(
             partial(assert_ends_by_itself, FakeClient()),
