@@ -87,5 +87,5 @@ def echoing_broker(folder: Path) -> Iterator[tuple[dict[str, Address], TlsFiles]
 
 
 if __name__ == "__main__":
-    server.broker_for_listener = with_echo(server.broker_for_listener)  # type: ignore[assignment]
+    server.broker_for_listener = with_echo(server.broker_for_listener)
     server.main()
