@@ -1,4 +1,4 @@
-"""SCRAM-SHA-256 in the reference broker: the broker's side of one authentication.
+"""SCRAM-SHA-256 and -512 in the reference broker: the broker's side of one authentication.
 
 Nothing is random: the salt is fixed and the nonce is derived from the client's first token, so that a run can be
 repeated byte by byte. The oracle does not model SCRAM tokens.
@@ -16,6 +16,8 @@ from scramp import ScramException, ScramMechanism
 from reference_model.sasl import Credentials
 
 SCRAM = "SCRAM-SHA-256"
+SCRAM_MECHANISMS = (SCRAM, "SCRAM-SHA-512")
+"""The mechanisms that are understood; which of them a listener enables is said elsewhere."""
 ITERATIONS = 4096
 """The smallest number that the mechanism allows."""
 _SALT = b"reference broker"
@@ -29,8 +31,8 @@ class ScramRefused(Exception):
 
 
 @functools.cache
-def _secrets_of(password: str) -> Secrets:
-    salt, stored_key, server_key, iterations = ScramMechanism(SCRAM).make_auth_info(
+def _secrets_of(password: str, mechanism: str) -> Secrets:
+    salt, stored_key, server_key, iterations = ScramMechanism(mechanism).make_auth_info(
         password, iteration_count=ITERATIONS, salt=_SALT
     )
     return salt, stored_key, server_key, iterations
@@ -43,13 +45,15 @@ class ScramExchange:
         is_over: whether the client has proved that it knows the password.
     """
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, mechanism: str) -> None:
         """Start to wait for the first token.
 
         Args:
             credentials: the only accepted user.
+            mechanism: one of `SCRAM_MECHANISMS`.
         """
         self.is_over = False
+        self._mechanism = mechanism
         self._credentials = credentials
         self._exchange: Any = None
 
@@ -63,7 +67,7 @@ class ScramExchange:
             text = token.decode()
             if self._exchange is None:
                 nonce = hashlib.sha256(token).hexdigest()
-                mechanism = ScramMechanism(SCRAM)
+                mechanism = ScramMechanism(self._mechanism)
                 self._exchange = mechanism.make_server(self._secrets, s_nonce=nonce)
                 self._exchange.set_client_first(text)
                 return str(self._exchange.get_server_first()).encode()
@@ -76,4 +80,4 @@ class ScramExchange:
     def _secrets(self, username: str) -> Secrets:
         if username != self._credentials.username:
             raise ScramException(f"there is no user {username!r}")
-        return _secrets_of(self._credentials.password)
+        return _secrets_of(self._credentials.password, self._mechanism)

@@ -57,7 +57,7 @@ from reference_model.sasl import (
     refusal_of_token,
     token_in,
 )
-from reference_model.scram import SCRAM, ScramExchange, ScramRefused
+from reference_model.scram import SCRAM, SCRAM_MECHANISMS, ScramExchange, ScramRefused
 from wire import primitives
 from wire.errors import DecodeError
 from wire.exchange import Outcome
@@ -338,7 +338,8 @@ class BrokerConnection:
         assert context.header is not None
         mechanism = read_mechanism(memoryview(context.payload), context.header)
         credentials = self._broker.authentication.credentials
-        self.scram = ScramExchange(credentials) if mechanism == SCRAM else None
+        is_scram = mechanism in SCRAM_MECHANISMS
+        self.scram = ScramExchange(credentials, mechanism) if is_scram else None
 
     def _continue_scram(self, scram: ScramExchange, context: RequestContext) -> None:
         """Process a token with SCRAM, because the oracle has judged it as a token of PLAIN."""

@@ -5,6 +5,8 @@ Source: Kafka protocol guide, "Protocol Primitive Types" and "Common Request and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from wire import primitives
 from wire.errors import FrameTooLarge, NegativeLength
 
@@ -33,8 +35,20 @@ class FrameReader:
         max_frame_bytes: the largest payload to accept; it may be changed at any time.
     """
 
-    def __init__(self, *, max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES) -> None:
+    def __init__(
+        self,
+        *,
+        max_frame_bytes: int = DEFAULT_MAX_FRAME_BYTES,
+        hide: Callable[[bytes], bytes] | None = None,
+    ) -> None:
+        """Start without bytes.
+
+        Args:
+            max_frame_bytes: see the class.
+            hide: replaces bytes that no one may see by as many others, see `wire.echoed_secrets`.
+        """
         self.max_frame_bytes = max_frame_bytes
+        self._hide = hide
         self._buffer = bytearray()
 
     @property
@@ -45,6 +59,13 @@ class FrameReader:
     def receive_data(self, data: bytes) -> None:
         """Accept bytes of the stream, split in any way."""
         self._buffer += data
+        if self._hide is not None:
+            # What was read before is part of it: a secret may come in two pieces.
+            self._buffer[:] = self._hide(self.unread)
+
+    def hidden(self, data: bytes) -> bytes:
+        """Return bytes that are no frames as this reader would take them in."""
+        return data if self._hide is None else self._hide(data)
 
     def next_payload(self) -> bytes | None:
         """Return the next complete payload, or None until it has arrived.

@@ -6,7 +6,7 @@ guess passwords without asking the broker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any
@@ -22,6 +22,8 @@ from wire.startup_messages import SASL_AUTHENTICATE
 
 MARK = b"<token hidden>"
 """What a hidden token consists of, again and again."""
+SHORTEST_MARK_BYTES = 6
+"""Fewer bytes of the mark are not recognised: they may be anything."""
 _START_BYTES = SIZE_BYTES + 2 + 2 + CORRELATION_ID_BYTES
 """Size, API key, version and correlation id of a request."""
 _TOKEN_FIELD = "auth_bytes"
@@ -30,6 +32,17 @@ _TOKEN_FIELD = "auth_bytes"
 def filler(length: int) -> bytes:
     """Return so many bytes that say that they stand for a token."""
     return bytes(islice(cycle(MARK), length))
+
+
+def hidden_parts(data: bytes) -> Iterator[slice]:
+    """Yield where bytes were replaced by `filler`, at least `SHORTEST_MARK_BYTES` of them."""
+    found = data.find(MARK[:SHORTEST_MARK_BYTES])
+    while found >= 0:
+        end = found + SHORTEST_MARK_BYTES
+        while data[end : end + 1] == MARK[(end - found) % len(MARK) :][:1]:
+            end += 1
+        yield slice(found, end)
+        found = data.find(MARK[:SHORTEST_MARK_BYTES], end)
 
 
 def is_token(request: Request) -> bool:

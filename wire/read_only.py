@@ -3,7 +3,7 @@
 The list is about effects. An API is on it if its requests change nothing, whatever they name; a principal without any ACL
 may send each of them, and is at worst refused. What clients send as a matter of course but leaves a trace is not on
 it: FindCoordinator creates the internal topic of groups, InitProducerId takes a producer id, GetTelemetrySubscriptions
-registers a client.
+registers a client. Neither is DescribeDelegationToken, although it only reads: what authenticates as the owner of a token is in its response.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ READ_ONLY: Mapping[int, ReadOnlyApi] = MappingProxyType(
         29: ReadOnlyApi("DescribeAcls", "access rights"),
         32: ReadOnlyApi("DescribeConfigs", "settings; none is named"),
         35: ReadOnlyApi("DescribeLogDirs", "sizes of logs"),
-        41: ReadOnlyApi("DescribeDelegationToken", "tokens, without their secrets"),
         46: ReadOnlyApi("ListPartitionReassignments", "replicas that are being moved"),
         48: ReadOnlyApi("DescribeClientQuotas", "quotas"),
         50: ReadOnlyApi("DescribeUserScramCredentials", "which users have a SCRAM password"),

@@ -146,7 +146,8 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
     entry = BROKERS_FOLDER / f"{IMAGE_TARGET}.toml"
     if IMAGE_TARGET in options:
         entry.write_text(image_entry(environment), encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
+    # Safe: no module of the workspace, where it runs, comes before one of the suite's.
+    command = [sys.executable, "-P", "-m", "pytest", str(SUITE), "-q", "-p", "no:cacheprovider"]
     try:
         with TemporaryDirectory() as place:
             file = Path(place) / "run_folder"
@@ -158,14 +159,14 @@ def judge(environment: Mapping[str, str]) -> tuple[int, Path | None]:
 
 
 def _show(command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Run the suite, show its output as it comes, and return the exit status."""
+    """Run the suite in the workspace, where a client's command is; show its output as it comes, and return the exit status."""
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=suite_environment(environment),
-        cwd=SUITE.parent,
+        cwd=_workspace(environment),
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:

@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from conformance.api_versions.known_apis import Range
 from conformance.assertions.other_apis import advertised_table
-from conformance.commands.changed_tables import Table, table_lines
+from conformance.commands.changed_tables import Table, changed_tables
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from conformance.commands.selection import EVERY_RELEASE, runnable_targets
 from conformance.corpus.entries import Entry, InvalidCorpus, load_corpus
@@ -32,6 +32,7 @@ from reports.grid.change_log import (
     LeftOut,
     change_table,
     left_out_lines,
+    table_lines,
     write_change_log,
 )
 
@@ -108,7 +109,7 @@ def changes(
     """Send the same bytes to several releases, and list the releases that started to treat them differently.
 
     TARGET is an id or glob, or the folder of a build; every Apache Kafka release if none is given. What a build lists
-    other than the target before it is printed as well. The exit status is 1 if the profiles of both
+    other than the target before it is said as well. The exit status is 1 if the profiles of both
     releases do not predict a change, and 10 if there is no such change but a release could not be queried.
     """
     targets = comparable(runnable_targets(patterns or EVERY_RELEASE, like=like))
@@ -198,15 +199,15 @@ def _report(targets: Sequence[str], found: Found, out: Path | None) -> int:
     if found.changes:
         console.print(change_table(found.changes))
     news = sum(not change.predicted for change in found.changes)
-    for listener, tables in found.tables.items():
-        for line in table_lines(tables, listener):
-            click.echo(printable(line))
+    tables = tuple(changed_tables(found.tables))
+    for line in table_lines(tables):
+        click.echo(printable(line))
     for line in left_out_lines(found.left_out):
         click.echo(line)
     click.echo(
         f"{len(targets)} releases, {len(found.changes)} groups of changes; the profiles do not predict {news} of them"
     )
     if out is not None:
-        write_change_log(out, targets, found.changes, found.left_out)
+        write_change_log(out, targets, found.changes, found.left_out, tables)
         click.echo(f"written: {out / 'changes.json'}, {out / 'changes.md'}")
     return news

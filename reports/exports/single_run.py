@@ -153,6 +153,8 @@ def _targets(header: Header) -> Iterator[GridTarget]:
             started_at=datetime.fromisoformat(header["started_at"]),
             role=header["clauses"][0]["role"],
             language=known.get("language"),
+            like=known.get("like"),
+            commit=known.get("commit"),
         )
 
 

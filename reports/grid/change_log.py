@@ -1,10 +1,10 @@
-"""The change log of releases: as JSON, as Markdown, and as a table for the terminal."""
+"""The change log of releases and builds: as JSON, as Markdown, and as a table for the terminal."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -65,6 +65,42 @@ class LeftOut:
     inputs: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedEntry:
+    """An entry of a version table that changed.
+
+    Attributes:
+        api_key: the API.
+        api: its name, as far as the build knows it.
+        was: the lowest and the highest version before; None if it was not listed.
+        became: the same of the build.
+        change: the difference in words.
+    """
+
+    api_key: int
+    api: str
+    was: tuple[int, int] | None
+    became: tuple[int, int] | None
+    change: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedTable:
+    """What a build's version table lists other than that of the target before it.
+
+    Attributes:
+        listener: the listener.
+        before: the target before it.
+        since: the build.
+        entries: the entries that changed, by key ascending.
+    """
+
+    listener: str
+    before: str
+    since: str
+    entries: tuple[ChangedEntry, ...]
+
+
 OnRelease = TypeVar("OnRelease", LeftOut, InputsLeftOut)
 """Inputs not compared on one release: as the comparison found them, or as a row of a table."""
 
@@ -90,6 +126,25 @@ def left_out_lines(left_out: Sequence[LeftOut]) -> list[str]:
             for group, of_group in by_group(left_out).items()
         ),
     ]
+
+
+def table_lines(tables: Iterable[ChangedTable]) -> Iterator[str]:
+    """Yield what builds list otherwise than the target before them, one line for each table and each API."""
+    for table in tables:
+        count = len(table.entries)
+        yield (
+            f"{table.since} on {table.listener}, compared with {table.before}: "
+            f"{count or 'no'} {'entry' if count == 1 else 'entries'} of the table changed"
+        )
+        for each in table.entries:
+            versions = f"{_listed(each.was)} → {_listed(each.became)}"
+            yield f"- {each.api} ({each.api_key}): {versions}, {each.change}"
+
+
+def _listed(versions: tuple[int, int] | None) -> str:
+    if versions is None:
+        return "not listed"
+    return " to ".join(f"v{each}" for each in dict.fromkeys(versions))
 
 
 def _span(releases: Sequence[str]) -> str:
@@ -131,22 +186,30 @@ def _cells(change: Change) -> tuple[str, ...]:
 
 
 def write_change_log(
-    out: Path, releases: Sequence[str], changes: Sequence[Change], left_out: Sequence[LeftOut]
+    out: Path,
+    releases: Sequence[str],
+    changes: Sequence[Change],
+    left_out: Sequence[LeftOut],
+    tables: Sequence[ChangedTable] = (),
 ) -> None:
-    """Write `changes.json` and `changes.md` into a folder."""
+    """Write `changes.json` and `changes.md` into a folder; they have the tables only if builds were compared."""
     out.mkdir(parents=True, exist_ok=True)
     content = {
         "releases": list(releases),
         "changes": [dataclasses.asdict(each) for each in changes],
         "left_out": [dataclasses.asdict(each) for each in left_out],
+        **({"tables": [dataclasses.asdict(each) for each in tables]} if tables else {}),
     }
     (out / "changes.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    text = change_markdown(releases, changes, left_out)
+    text = change_markdown(releases, changes, left_out, tables)
     (out / "changes.md").write_text(text, encoding="utf-8")
 
 
 def change_markdown(
-    releases: Sequence[str], changes: Sequence[Change], left_out: Sequence[LeftOut]
+    releases: Sequence[str],
+    changes: Sequence[Change],
+    left_out: Sequence[LeftOut],
+    tables: Sequence[ChangedTable] = (),
 ) -> str:
     """Return the changes as Markdown, release by release."""
     news = sum(not change.predicted for change in changes)
@@ -157,12 +220,21 @@ def change_markdown(
         "",
         *left_out_lines(left_out),
     ]
+    if tables:
+        lines += ["", "## Version tables of builds"]
+        lines += [text for each in tables for text in ("", *_table_markdown(each))]
     for since in dict.fromkeys(change.since for change in changes):
         of_release = [change for change in changes if change.since == since]
         lines += ["", f"## Since {since} (before: {of_release[0].before})"]
         for change in of_release:
             lines += ["", *_markdown_of(change)]
     return "\n".join(lines) + "\n"
+
+
+def _table_markdown(table: ChangedTable) -> list[str]:
+    # Without an empty line before it, some readers take a list for a part of the paragraph.
+    heading, *entries = table_lines([table])
+    return [heading, "", *entries] if entries else [heading]
 
 
 def _markdown_of(change: Change) -> list[str]:

@@ -100,7 +100,8 @@ class GridTarget:
     """One listener of one target; the page folds a target's listeners into one column.
 
     `role` is what it was judged as ("broker" or "client"), or "operation" if client operations were tried on it.
-    `language` is that of a client library, None for any other target.
+    `language` is that of a client library, None for any other target. `like` is the release that it is judged like, None if
+    it is judged as itself; `commit` is Kafka's commit that a build in a folder was made of, if the build says it.
     """
 
     target: str
@@ -114,6 +115,8 @@ class GridTarget:
     started_at: datetime
     role: str = "broker"
     language: str | None = None
+    like: str | None = None
+    commit: str | None = None
 
     @property
     def target_name(self) -> str:

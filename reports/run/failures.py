@@ -40,6 +40,7 @@ from wire.errors import DecodeError
 from wire.exchange import Exchange, Outcome, Step
 from wire.frames import SIZE_BYTES, encode_frame
 from wire.headers import ResponseHeader, correlation_id_bytes
+from wire.hidden_tokens import hidden_parts
 from wire.sentinel import sentinel_for
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -180,13 +181,22 @@ def _recorded_answer(exchange: Exchange) -> str:
         return NO_FRAME if exchange.framing_error is not None else exchange.outcome.value
     if exchange.request.is_hidden:
         return A_TOKEN
-    digits = list(encode_frame(payload).hex())
+    digits = list(_with_dots(encode_frame(payload)))
     if exchange.request.api_key != API_VERSIONS_KEY:
         return "".join(digits)
     for span in _changing_spans(payload, exchange.request.api_version):
         start, end = (2 * (SIZE_BYTES + offset) for offset in (span.start, span.end))
         digits[start:end] = "." * (end - start)
     return "".join(digits)
+
+
+def _with_dots(data: bytes) -> str:
+    """Return bytes in hexadecimal, with dots in place of what is hidden: the target repeats a secret there."""
+    digits = data.hex()
+    for part in hidden_parts(data):
+        start, end = 2 * part.start, 2 * part.stop
+        digits = digits[:start] + "." * (end - start) + digits[end:]
+    return digits
 
 
 def _changing_spans(payload: bytes, api_version: int) -> list[Span]:
@@ -250,7 +260,7 @@ def _steps_to_repeat(failure: Failure) -> list[dict[str, Any]]:
             **({"tokens": made} if made else {}),
             "sentinel": _sentinel_id(step),
             "recorded": recorded_answers(step),
-            "stray": "" if made or not step.exchanges else step.exchanges[-1].stray.hex(),
+            "stray": "" if made or not step.exchanges else _with_dots(step.exchanges[-1].stray),
         }
         for step, made in zip(failure.steps, tokens, strict=True)
     ]

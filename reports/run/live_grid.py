@@ -84,4 +84,6 @@ def _target(recorder: RunRecorder, target: str, listener: str, started_at: datet
         started_at=started_at,
         role=recorder.role,
         language=facts.language if facts else None,
+        like=facts.like if facts else None,
+        commit=facts.commit if facts else None,
     )

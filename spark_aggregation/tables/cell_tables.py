@@ -126,7 +126,8 @@ def grid_targets(headers: DataFrame, shown: DataFrame) -> DataFrame:
     Returns:
         One row per `target`, `listener` and `role`: `implementation`, `release`, `release_order` (the release's
         leading numbers, an array that sorts as releases do), `launcher`, `artefacts` (name to SHA-256),
-        `run_id`, `started_at`, `language` (of a client library; else null).
+        `run_id`, `started_at`, `language` (of a client library; else null), `like` (the release that it is judged
+        like; null for itself), `commit` (Kafka's, of a build in a folder; else null).
     """
     described = headers.select(
         "run_id",

@@ -97,7 +97,7 @@ TABLES: Mapping[str, StructType] = {
             "started_at": _INSTANT,
             "role": _TEXT,
         },
-        {"language": _TEXT},
+        {"language": _TEXT, "like": _TEXT, "commit": _TEXT},
     ),
     "clauses": _schema(
         {

@@ -1,4 +1,7 @@
-"""Credentials that belong to a user appear in nothing that a run leaves: no record, dump, capture, script or page."""
+"""Credentials that belong to a user appear in nothing that a run leaves: no record, dump, capture, script or page.
+
+Not even if the broker repeats them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import base64
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,29 +17,35 @@ import pyarrow.parquet as pq
 import pytest
 
 from conformance.assertions.conversation_runner import ConversationRunner
-from fixtures.client.running_broker import SaslAccess
-from fixtures.launchers.built_in import launch_built_in, reference_targets
+from conformance.assertions.judging import decode_answer
+from fixtures.client.journal import Journal, log_and_reader
+from fixtures.client.running_broker import RunningBroker, SaslAccess, TlsFiles
 from fixtures.under_test.broker import Broker
+from reference_model.listeners import SASL_PLAINTEXT, SASL_SSL
 from reference_model.sasl import CREDENTIALS
 from reference_model.scram import SCRAM
 from reports.run.failures import write_failure
 from strategies.api_versions import build_request
 from strategies.conversations import Handshake, Say, Token
+from tests.conformance.echoing_broker import MECHANISMS, NAMES, TOKEN, echoing_broker
 from tests.conformance.suite_runs import SuiteRun, run_suite
+from tests.fixtures.running_targets import running_at
 from tests.reports.test_failures import failure_of
+from wire.exchange import Exchange, Outcome, Step
 from wire.hidden_tokens import MARK
-from wire.sasl import PLAIN
+from wire.sasl import PLAIN, authenticate_request
 
-REFERENCE = next(target for target in reference_targets() if target.id == "reference")
-V0 = build_request(version=0)
+V0, V1 = build_request(version=0), build_request(version=1)
 SHOWS_AGAIN, CANNOT_SAY, NO_CREDENTIALS = 1, 2, 3
 PASSWORD = CREDENTIALS.password.encode()
-TOKEN = b"\0".join((b"", CREDENTIALS.username.encode(), PASSWORD))
+OWN = {"KAFKA_USERNAME": CREDENTIALS.username, "KAFKA_PASSWORD": CREDENTIALS.password}
+PROOF = b"c=biws,r=nonce,p=proof"
 
 
 def forms_of(secret: bytes) -> set[bytes]:
     """Return the ways in which a secret may be written: raw, hexadecimal, and base64 at each place of a longer text."""
     forms = {secret, secret.hex().encode(), secret.hex().upper().encode()}
+    forms.add(b"".join(b"%%%02X" % each for each in secret))
     for shift in range(3):
         encoded = base64.b64encode(b"\0" * shift + secret)
         # The first and the last characters depend on the neighbours of the secret.
@@ -65,11 +74,29 @@ def _bytes_in(rows: list[dict[str, object]]) -> Iterator[bytes]:
 
 
 @pytest.fixture(scope="module")
-def listener() -> Iterator[Broker]:
-    """The SASL listener of a reference broker, whose credentials are taken for a user's own."""
-    with launch_built_in(REFERENCE) as running:
-        assert running.sasl is not None
-        yield Broker(replace(running, sasl=replace(running.sasl, is_given=True)), "sasl_plaintext")
+def echoing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, RunningBroker]]:
+    """The listeners with SASL of a reference broker that repeats the password; the credentials are the user's own."""
+    with echoing_broker(tmp_path_factory.mktemp("echo")) as (addresses, tls):
+        yield {
+            name: running_at(
+                addresses[name],
+                addresses={name: addresses[name]},
+                tls=tls,
+                sasl=SaslAccess(
+                    username=CREDENTIALS.username,
+                    password=CREDENTIALS.password,
+                    mechanisms=MECHANISMS,
+                    is_given=True,
+                ),
+            )
+            for name in (SASL_PLAINTEXT, SASL_SSL)
+        }
+
+
+@pytest.fixture
+def listener(echoing: Mapping[str, RunningBroker]) -> Broker:
+    """Its listener without TLS."""
+    return Broker(echoing[SASL_PLAINTEXT], SASL_PLAINTEXT)
 
 
 def access_of(broker: Broker) -> SaslAccess:
@@ -79,21 +106,22 @@ def access_of(broker: Broker) -> SaslAccess:
 
 
 def authenticated(broker: Broker, mechanism: str, handshake_version: int) -> None:
-    """Authenticate on a connection of a new example, and send one request."""
+    """Authenticate on a connection of a new example, and send one request, whose answer has the password."""
     broker.begin_example()
     with broker.connect(authenticate=False) as connection:
         connection.authenticate(
             access_of(broker), mechanism=mechanism, handshake_version=handshake_version
         )
-        connection.converse([V0])
+        connection.converse([V1])
 
 
 def run_script(
-    script: Path, broker: Broker, **credentials: str
+    script: Path, broker: Broker, *options: str, **credentials: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a reproducer against a listener."""
+    address = str(broker.running.addresses[broker.listener])
     return subprocess.run(
-        [sys.executable, script, str(broker.running.addresses[broker.listener])],
+        [sys.executable, script, address, *options],
         env={**os.environ, **credentials},
         capture_output=True,
         text=True,
@@ -109,29 +137,90 @@ def test_search_finds_what_it_looks_for(tmp_path: Path) -> None:
     assert len(leaks(tmp_path)) == 3
 
 
-@pytest.mark.parametrize("mechanism", [PLAIN, SCRAM])
+@pytest.mark.parametrize("name", [SASL_PLAINTEXT, SASL_SSL])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("handshake_version", [0, 1], ids=["bare", "wrapped"])
-def test_failure_shows_no_token_and_is_repeated_with_ones_own(
-    listener: Broker, mechanism: str, handshake_version: int, tmp_path: Path
+def test_failure_is_repeated_with_ones_own_credentials(
+    *,
+    name: str,
+    mechanism: str,
+    handshake_version: int,
+    echoing: Mapping[str, RunningBroker],
+    tmp_path: Path,
 ) -> None:
-    """Its script takes the credentials from the environment, sends tokens of its own, and prints none."""
-    authenticated(listener, mechanism, handshake_version)
-    place = write_failure(
-        tmp_path, replace(failure_of(*listener.journal), listener=listener.listener)
-    )
+    """Its script takes them from the environment and really authenticates: what it is answered after that comes again."""
+    broker = Broker(echoing[name], name)
+    authenticated(broker, mechanism, handshake_version)
+    place = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=name))
     assert leaks(tmp_path) == []
     assert MARK in (place / "exchange.pcap").read_bytes()
     assert "the tokens of both sides are hidden" in (place / "exchange.txt").read_text()
-    own = {"KAFKA_USERNAME": CREDENTIALS.username, "KAFKA_PASSWORD": CREDENTIALS.password}
-    again = run_script(place / "reproducer.py", listener, **own)
+    assert isinstance(broker.running.tls, TlsFiles)
+    authority = (f"ca={broker.running.tls.ca_file}",) if name == SASL_SSL else ()
+    again = run_script(place / "reproducer.py", broker, *authority, **OWN)
     assert again.returncode == SHOWS_AGAIN, again.stdout + again.stderr
-    assert "received  a token" in again.stdout
-    assert not any(form.decode("latin-1") in again.stdout for form in FORMS)
-    wrong = run_script(place / "reproducer.py", listener, **{**own, "KAFKA_PASSWORD": "guessed"})
-    assert wrong.returncode == CANNOT_SAY, wrong.stdout + wrong.stderr
-    missing = run_script(place / "reproducer.py", listener)
-    assert missing.returncode == NO_CREDENTIALS
-    assert "KAFKA_PASSWORD" in missing.stdout
+    assert again.stdout.count("received  a token") == (1 if mechanism == PLAIN else 2)
+    assert not any(form in (again.stdout + again.stderr).encode() for form in FORMS)
+
+
+@pytest.mark.parametrize(
+    ("variables", "status", "told"),
+    [
+        pytest.param(
+            {**OWN, "KAFKA_PASSWORD": "guessed"}, CANNOT_SAY, "closed", id="wrong password"
+        ),
+        pytest.param({}, NO_CREDENTIALS, "KAFKA_PASSWORD", id="none"),
+    ],
+)
+def test_script_says_what_it_lacks(
+    variables: dict[str, str], status: int, told: str, listener: Broker, tmp_path: Path
+) -> None:
+    """Without credentials it sends nothing; with a wrong password it cannot say anything about the failure."""
+    authenticated(listener, "SCRAM-SHA-512", 1)
+    place = write_failure(
+        tmp_path, replace(failure_of(*listener.journal), listener=listener.listener)
+    )
+    script = run_script(place / "reproducer.py", listener, **variables)
+    assert script.returncode == status, script.stdout + script.stderr
+    assert told in script.stdout
+
+
+def test_script_does_not_trust_everybody(
+    echoing: Mapping[str, RunningBroker], tmp_path: Path
+) -> None:
+    """Over TLS it sends no token to a server whose authority it does not know."""
+    broker = Broker(echoing[SASL_SSL], SASL_SSL)
+    authenticated(broker, PLAIN, 1)
+    place = write_failure(tmp_path, replace(failure_of(*broker.journal), listener=SASL_SSL))
+    script = run_script(place / "reproducer.py", broker, **OWN)
+    assert script.returncode == NO_CREDENTIALS
+    assert "certificate verify failed" in script.stdout
+
+
+def test_password_in_an_answer_is_hidden(listener: Broker) -> None:
+    """It is seen by no property, in whatever form it comes, so that no message of a property can have it."""
+    listener.begin_example()
+    (exchange,) = listener.converse([build_request(version=3)])
+    assert exchange.payload is not None
+    features = decode_answer(exchange, api_version=3).supported_features
+    assert [each.name[: len(MARK)] for each in features] == [MARK.decode()] * len(NAMES)
+    assert not any(form in exchange.payload for form in FORMS)
+
+
+def test_token_in_an_error_message_is_hidden() -> None:
+    """A broker may repeat what it refuses, at once or later: that of SCRAM lets whoever has it guess the password."""
+    access = SaslAccess(username="user", password="a password", mechanisms=(SCRAM,), is_given=True)
+    journal = Journal()
+    log, reader = log_and_reader(journal, access)
+    sent = authenticate_request(PROOF)
+    message = b"\0\x3a\0" + bytes([len(PROOF)]) + PROOF + b"\0\0\0\0"
+    payload = sent.correlation_id.to_bytes(4) + message
+    exchange = Exchange(request=sent, outcome=Outcome.ANSWER, payload=payload)
+    log.append(Step(connection=0, pieces=(sent.data,), exchanges=(exchange,)))
+    (step,) = journal.steps
+    assert not any(PROOF in each for each in (*step.pieces, step.received))
+    reader.receive_data(base64.b64encode(PROOF))
+    assert base64.b64encode(PROOF)[:8] not in reader.unread
 
 
 def test_tokens_that_a_property_writes_are_hidden_too(listener: Broker, tmp_path: Path) -> None:
@@ -159,22 +248,39 @@ def test_credentials_of_the_suite_are_no_secret(listener: Broker) -> None:
 
 
 @pytest.fixture(scope="module")
-def failing_run(tmp_path_factory: pytest.TempPathFactory) -> SuiteRun:
-    """A run with violations on a listener whose credentials are taken for a user's own."""
+def failing_run(
+    echoing: Mapping[str, RunningBroker], tmp_path_factory: pytest.TempPathFactory
+) -> SuiteRun:
+    """A run at the address of the broker that repeats the password, whose answers are violations for that reason."""
+    folder = tmp_path_factory.mktemp("given")
+    running = echoing[SASL_SSL]
+    assert isinstance(running.tls, TlsFiles)
+    config = folder / "client.properties"
+    jaas = f'x required username="{CREDENTIALS.username}" password="{CREDENTIALS.password}";'
+    config.write_text(
+        f"ssl.truststore.location={running.tls.ca_file}\n"
+        f"sasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={jaas}\n"
+    )
     return run_suite(
-        *("-p", "tests.conformance.given_credentials", "--tier", "smoke"),
-        *("--broker", "reference+tags-descend", "--listener", "sasl_plaintext"),
-        runs=tmp_path_factory.mktemp("given"),
+        *("--bootstrap-server", f"SASL_SSL://{running.addresses[SASL_SSL]}", "--tier", "smoke"),
+        *("--command-config", str(config), "--junitxml", str(folder / "others" / "junit.xml")),
+        *("--alluredir", str(folder / "others" / "allure")),
+        runs=folder / "runs",
+        every_listener=True,
     )
 
 
 def test_run_leaves_no_password(failing_run: SuiteRun) -> None:
-    """Neither its records and failures nor its output have it, although many connections authenticated."""
+    """Neither its records and failures nor its output have it, although many answers had."""
     assert failing_run.status == 1, failing_run.output
-    assert leaks(failing_run.folder) == []
+    others = failing_run.folder.parent.with_name("others")
+    assert list(others.rglob("*.json"))
+    assert leaks(failing_run.folder) == leaks(others) == []
     assert not any(form in failing_run.output.encode() for form in FORMS)
     sent = [row["sent"] for row in failing_run.rows("exchanges")]
     assert any(MARK in each for each in sent)
+    received = [row["received"] for row in failing_run.rows("answers")]
+    assert any(MARK in each for each in received)
 
 
 @pytest.mark.slow

@@ -61,7 +61,7 @@ _SCHEMAS = {
             ("run_id", _TEXT),
             ("started_at", _INSTANT),
             ("role", _TEXT),
-            ("language", _TEXT),
+            *((name, _TEXT) for name in ("language", "like", "commit")),
         ]
     ),
     "clauses": pa.schema(
@@ -214,6 +214,8 @@ def target_row(target: str, **changes: Any) -> dict[str, Any]:
         "started_at": datetime(2026, 11, 21, 14, 30, tzinfo=UTC),
         "role": "broker",
         "language": None,
+        "like": None,
+        "commit": None,
     } | changes
 
 

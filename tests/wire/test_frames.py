@@ -65,6 +65,17 @@ def test_stream_fed_byte_by_byte_gives_the_same(payloads: list[bytes]) -> None:
     assert reader.next_payload() is None
 
 
+def test_what_comes_in_pieces_is_hidden() -> None:
+    """A secret of which each piece has a part, and one in bytes that are no frames."""
+    reader = FrameReader(hide=lambda data: data.replace(b"secret", b"------"))
+    for piece in (encode_frame(b"a secret")[:-3], b"ret", b"more sec"):
+        reader.receive_data(piece)
+    assert reader.next_payload() == b"a ------"
+    assert reader.unread == b"more sec"
+    assert reader.hidden(b"secret") == b"------"
+    assert FrameReader().hidden(b"secret") == b"secret"
+
+
 @given(payloads=PAYLOADS, data=st.data())
 def test_stream_fed_in_any_pieces_gives_the_same(
     payloads: list[bytes], data: st.DataObject

@@ -9,7 +9,7 @@ import pytest
 from wire.codec import encode
 from wire.exchange import Exchange, Outcome, Request, Step
 from wire.frames import encode_frame
-from wire.hidden_tokens import MARK, TokenHider, filler
+from wire.hidden_tokens import MARK, TokenHider, filler, hidden_parts
 from wire.sasl import (
     authenticate_request,
     bare_token,
@@ -98,3 +98,11 @@ def test_step_without_a_token_stays_as_it_is() -> None:
     """Also one that wrote less than its requests, because the target closed."""
     step = step_of(handshake_request(), b"answer", unread=b"rest", pieces=(b"\0",))
     assert HIDER.hide(step) == step
+
+
+def test_hidden_parts_are_found() -> None:
+    """Each from its beginning to its end, also at the ends of the data; a few bytes of the mark are none."""
+    data = filler(20) + b"name" + filler(6) + b"<toke>" + filler(30)
+    found = [(part.start, part.stop) for part in hidden_parts(data)]
+    assert found == [(0, 20), (24, 30), (36, 66)]
+    assert list(hidden_parts(b"<toke")) == []

@@ -58,6 +58,12 @@ def test_request_off_the_list_is_refused_before_its_body_is_written(cut: int) ->
         gate.check(bare(API_VERSIONS_KEY))
 
 
+def test_what_answers_with_a_secret_is_not_listed() -> None:
+    """The response to DescribeDelegationToken has what authenticates as the owner of a token."""
+    with pytest.raises(NotReadOnly, match="version 3 of the API with key 41"):
+        ReadOnlyGate().check(bare(41, 3))
+
+
 def test_second_request_of_a_write_is_checked_too() -> None:
     """What follows a listed request does not pass with it."""
     with pytest.raises(NotReadOnly, match="key 0"):

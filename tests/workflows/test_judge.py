@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,6 +21,7 @@ from workflows.judge import (
     WrongInput,
     command_config,
     image_entry,
+    judge,
     suite_environment,
     suite_options,
 )
@@ -156,6 +159,25 @@ def test_action_judges_and_says_what_came_of_it(tmp_path: Path, target: str, sta
         assert (Path(values["run"]) / "run.json").is_file()
         assert Path(values["summary"]).read_text() in summary.read_text()
     assert not (BROKERS_FOLDER / f"{IMAGE_TARGET}.toml").exists()
+
+
+def test_suite_runs_in_the_workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the command of a client is, and files that properties name; but none of its modules is taken for the suite's."""
+    (tmp_path / "my-client").touch(mode=0o755)
+    seen: list[tuple[Path, str]] = []
+
+    def see(command: Sequence[str], *, cwd: Path, **_: object) -> subprocess.Popen[bytes]:
+        assert command[:3] == [sys.executable, "-P", "-m"]
+        seen.append((cwd, command[command.index("--client-cmd") + 1]))
+        return subprocess.Popen(["true"], stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(
+        "workflows.judge.subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": see})
+    )
+    inputs = {"GITHUB_WORKSPACE": str(tmp_path), "INPUT_CLIENT_COMMAND": "./my-client {bootstrap}"}
+    assert judge(inputs) == (0, None)
+    ((folder, text),) = seen
+    assert (folder / text.split()[0]).is_file()
 
 
 def test_properties_reach_the_suite_in_a_file_and_nowhere_else(tmp_path: Path) -> None:

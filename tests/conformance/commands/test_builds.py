@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from conformance.__main__ import main
 from conformance.api_versions.known_apis import Range
-from conformance.commands.changed_tables import table_lines
+from conformance.commands.changed_tables import changed_tables
 from conformance.commands.changes import comparable
 from conformance.commands.errors import UnknownName
 from conformance.commands.replay import _GivenTarget, _target
@@ -24,6 +24,7 @@ from conformance.runs.target_runs import TargetRun, TargetRuns, arguments_naming
 from fixtures.launchers.given_broker import given_listener
 from fixtures.launchers.kafka_home import home_target, origin_of
 from fixtures.registry.targets import Target, newest_release
+from reports.grid.change_log import table_lines, write_change_log
 from reports.run.failures import facts
 from tests.conformance.commands.test_matrix import write_finished_run
 from tests.fixtures.kafka_homes import VERSION, write_home
@@ -64,13 +65,29 @@ class TestChanges:
         """An API may be new, gone, or have other versions; between releases nothing is said."""
         own = {3: Range(0, 14), 18: Range(0, 4), 9000: Range(0, 0)}
         tables = [(replace(RELEASE, id="older"), {}), (RELEASE, LISTED), (build, own), (build, own)]
-        assert list(table_lines(tables, "controller")) == [
+        changed = list(changed_tables({"controller": tables}))
+        assert list(table_lines(changed)) == [
             f"{BUILD} on controller, compared with {RELEASE.id}: 3 entries of the table changed",
             "- Metadata (3): v0 to v13 → v0 to v14, up to v14",
             "- DescribeCluster (60): v0 to v2 → not listed, gone",
             "- key 9000 (9000): not listed → v0, new",
             f"{BUILD} on controller, compared with {BUILD}: no entries of the table changed",
         ]
+
+    def test_changed_entries_are_written(self, build: Target, tmp_path: Path) -> None:
+        """As JSON for programs, and in the text for people."""
+        tables = [(RELEASE, {3: Range(0, 13)}), (build, {3: Range(0, 14), 18: Range(0, 4)})]
+        write_change_log(tmp_path, [], [], [], list(changed_tables({"plaintext": tables})))
+        (table,) = json.loads((tmp_path / "changes.json").read_text())["tables"]
+        assert (table["listener"], table["before"], table["since"]) == (
+            *("plaintext", RELEASE.id, BUILD),
+        )
+        assert [(each["api"], each["was"], each["became"]) for each in table["entries"]] == [
+            ("Metadata", [0, 13], [0, 14]),
+            ("ApiVersions", None, [0, 4]),
+        ]
+        text = (tmp_path / "changes.md").read_text()
+        assert "2 entries of the table changed\n\n- Metadata (3): v0 to v13 → v0 to v14" in text
 
 
 class TestMatrix:

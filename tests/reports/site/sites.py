@@ -30,6 +30,8 @@ NAMED, FALLS_BACK = "KIP-35.client-asks-first", "KIP-511.client-falls-back"
 NEW_CLIENT, OLD_CLIENT = "librdkafka-2.12.1", "librdkafka-2.4.0"
 CLIENT_SIGNATURE, NOTE = "b" * 16, "c" * 16
 DECLARED = "It is so on purpose. (https://issues.example/browse/KAFKA-1)"
+BUILD = {"like": NEW, "commit": HOSTILE}
+"""What is known about a build in a folder; it says itself of which commit it was made."""
 BEFORE = datetime(2026, 11, 20, 14, 30, tzinfo=UTC)
 NOW = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 
@@ -41,7 +43,7 @@ def site_tables() -> dict[str, list[dict[str, Any]]]:
         "targets": [
             *(target_row(target) for target in TARGETS[:-1]),
             target_row(NEW, listener="ssl"),
-            target_row(HOSTILE, implementation="hostile", release="1", release_order=[1]),
+            target_row(HOSTILE, implementation="hostile", release="1", release_order=[1], **BUILD),
         ],
         "clauses": [
             clause_row(KEYS, 0),

@@ -77,6 +77,16 @@ def test_target_page_has_every_clause_on_every_listener(small_site: Path) -> Non
     assert f"{KEYS} MUST" in heads
 
 
+def test_target_page_says_what_was_built(small_site: Path) -> None:
+    """The commit of a build and the release that it is judged like; nothing about them for a release."""
+    text = text_of(parse(small_site / addresses.target_page(HOSTILE)))
+    assert f"Kafka's commit {HOSTILE}" in text
+    assert f"Judged like {NEW}" in text
+    released = text_of(parse(small_site / addresses.target_page(NEW)))
+    assert "Kafka's commit" not in released
+    assert "Judged like" not in released
+
+
 def test_cell_page_has_the_expectation_and_the_failures(small_site: Path) -> None:
     """A known violation names its declaration, and leads to the bytes."""
     page = parse(small_site / addresses.cell_page(NAMES, NEW, "plaintext"))
