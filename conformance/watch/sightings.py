@@ -118,10 +118,19 @@ class Sightings:
         if seen is not None:
             seen.missed_beginning = True
 
-    def never_asks(self, client: ClientIdentity) -> bool:
-        """Return whether a client is known not to ask for versions: all its connections were seen from their beginning."""
-        seen = self._clients.get(client)
-        return seen is not None and not seen.missed_beginning and not self.asked(client)
+    def asks(self, client: ClientIdentity) -> bool | None:
+        """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
+
+        A client may ask on its first connection alone. So what has the same client id and address counts as the same client.
+        """
+        same = [
+            each
+            for each in self._clients
+            if (each.client_id, each.address) == (client.client_id, client.address)
+        ]
+        if any(self.asked(each) for each in same):
+            return True
+        return None if any(self._clients[each].missed_beginning for each in same) else False
 
     def note(self, client: ClientIdentity, sentence: str) -> None:
         """Remember what a source could not read of a client."""
