@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from conformance.api_versions.known_apis import Range
-from fixtures.registry.targets import load_targets
+from fixtures.registry.targets import Target, load_targets
 from reference_model.profile import (
     APACHE_KAFKA,
     RECORDED_RELEASES,
@@ -48,7 +48,7 @@ class Release:
     def refused_since(self, api_key: int, api_version: int) -> str:
         """Return the line of releases, such as "4.0", from which on a request is refused; empty if no earlier one served it."""
         since = ""
-        for earlier in reversed(_releases_until(self.id)):
+        for earlier in map(_release, reversed(_releases_until(self.id))):
             if earlier.serves(api_key, api_version):
                 return since
             since = ".".join(map(str, line_of(earlier.profile.release)))
@@ -61,32 +61,38 @@ def release_named(id_: str) -> Release:
     Raises:
         UnknownRelease: there is no such release, or its table was not recorded.
     """
-    found = next((each for each in _releases() if each.id == id_), None)
-    if found is None:
-        known = ", ".join(each.id for each in _releases())
-        raise UnknownRelease(f"{id_!r} is no release whose table is known; known are {known}")
-    return found
+    if id_ not in _targets():
+        raise UnknownRelease(
+            f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}"
+        )
+    return _release(id_)
 
 
 @cache
-def _releases() -> Sequence[Release]:
-    """Return the releases whose tables are recorded, oldest first."""
-    return [
-        Release(id=each.id, profile=profile_of(each.release, quorum=each.quorum or ""))
+def _release(id_: str) -> Release:
+    target = _targets()[id_]
+    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum or ""))
+
+
+@cache
+def _targets() -> Mapping[str, Target]:
+    """Return the releases whose tables are recorded, oldest first, by their ids."""
+    return {
+        each.id: each
         for each in load_targets()
         if each.implementation == APACHE_KAFKA and each.release in RECORDED_RELEASES
-    ]
+    }
 
 
-def _releases_until(id_: str) -> Sequence[Release]:
-    """Return a release and those before it, oldest first; of a release with and without ZooKeeper only the one without."""
-    releases = _releases()
-    place = next(place for place, each in enumerate(releases) if each.id == id_)
-    usual = {each.profile.release: each.id for each in releases if not each.id.endswith(ZOOKEEPER)}
+def _releases_until(id_: str) -> list[str]:
+    """Return the ids of a release and those before it, oldest first; of one with and without ZooKeeper only the one without."""
+    targets = _targets()
+    usual = {each.release: each.id for each in targets.values() if not each.id.endswith(ZOOKEEPER)}
+    ids = list(targets)
     return [
         each
-        for each in releases[: place + 1]
-        if each.id in (id_, usual.get(each.profile.release, each.id))
+        for each in ids[: ids.index(id_) + 1]
+        if each in (id_, usual.get(targets[each].release, each))
     ]
 
 
