@@ -124,11 +124,18 @@ def requests_in_words(row: ClientRow) -> list[str]:
     return [f"{_api_name(key)} {', '.join(versions)}" for key, versions in by_api.items()]
 
 
-def sentences(report: WatchReport) -> list[str]:
-    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why."""
+def sentences(report: WatchReport, *, without: Outcome | None = None) -> list[str]:
+    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why.
+
+    Args:
+        report: the report.
+        without: an outcome that is left out.
+    """
     found = []
     for row in report.rows:
         for each in row.predictions:
+            if each.outcome is without:
+                continue
             about = f"{client_name(row.client)} at {row.client.address}"
             why = "; ".join(decision.sentence for decision in each.decisions[:3])
             reason = f": {why}" if why else ": every request that was seen is served"
@@ -138,7 +145,7 @@ def sentences(report: WatchReport) -> list[str]:
                 Outcome.CANNOT_SAY: "cannot be predicted for",
             }[each.outcome]
             found.append(f"{about} {words} {each.release}{reason}.")
-    return found or [f"{NO_CLIENT}."]
+    return found if report.rows else [f"{NO_CLIENT}."]
 
 
 def as_json(report: WatchReport) -> dict[str, object]:

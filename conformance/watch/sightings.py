@@ -16,7 +16,7 @@ MOST_CLIENTS = 2000
 MOST_VERSIONS = 1000
 """How many distinct requests are kept of each client; Kafka 4.4 has fewer than 500 versions of all APIs together."""
 MOST_CONNECTIONS = 1000
-"""How many connections of each client are told apart."""
+"""How many connections of each client are distinguished."""
 MOST_NOTES = 50
 """How many sentences are kept of each client, and how many about a source."""
 
@@ -170,7 +170,7 @@ class Sightings:
         return {} if seen is None else dict(sorted(seen.requests.items()))
 
     def connections(self, client: ClientIdentity) -> int:
-        """Return how many connections of a client were told apart; at most `MOST_CONNECTIONS`."""
+        """Return how many connections of a client were distinguished; at most `MOST_CONNECTIONS`."""
         seen = self._clients.get(client)
         return 0 if seen is None else len(seen.connections)
 

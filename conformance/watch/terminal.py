@@ -44,7 +44,7 @@ def show_result(console: Console, report: WatchReport) -> None:
     else:
         console.print(table_of(report))
         console.print()
-        for each in sentences(report):
+        for each in sentences(report, without=Outcome.WORKS):
             console.print(printable(each), markup=False, highlight=False)
     for row in report.rows:
         for violation in row.violations:
