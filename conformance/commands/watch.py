@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import ssl
 import sys
 from pathlib import Path
 
 import click
-import trustme
 from rich.console import Console
 from rich.live import Live
 
@@ -22,6 +20,7 @@ from conformance.watch.releases import Release, UnknownRelease, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
 from conformance.watch.running import CannotWatch, WatchPlan, watch_until_ended
 from conformance.watch.terminal import show_result, table_of
+from conformance.watch.tls import tls_for_application
 from fixtures.client.command_config import command_config as config_of
 from fixtures.client.command_config import read_properties
 from fixtures.client.given_tls import GivenTls
@@ -188,17 +187,8 @@ def _ways(command_config: Path | None, tls_ca: Path | None, place: Address) -> W
         except InvalidCommandConfig as error:
             raise InvalidFile(str(error)) from error
         upstream = tls.context() if isinstance(tls, GivenTls) else None
-    return Ways(upstream=upstream, listen=None if tls_ca is None else _tls(tls_ca, place))
-
-
-def _tls(file: Path, place: Address) -> ssl.SSLContext:
-    """Return the TLS that the application sees, with a new authority that is written to a file."""
-    authority = trustme.CA()
     try:
-        authority.cert_pem.write_to_path(str(file))
+        listen = None if tls_ca is None else tls_for_application(tls_ca, place)
     except OSError as error:
-        raise click.UsageError(f"--tls-ca {file} cannot be written: {error.strerror}") from error
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    names = dict.fromkeys((place.host, "localhost", "127.0.0.1", "::1"))
-    authority.issue_cert(*names).configure_cert(context)
-    return context
+        raise click.UsageError(f"--tls-ca {tls_ca} cannot be written: {error.strerror}") from error
+    return Ways(upstream=upstream, listen=listen)

@@ -77,10 +77,9 @@ def _write_page(folder: Path, report: WatchReport) -> None:
                 (each.clause, each.sentence, each.data[:_SHOWN_BYTES].hex(" "))
                 for each in row.violations
             ],
-            notes=row.notes,
         )
         for row in report.rows
     ]
     write_watch_page(
-        folder, report.releases, clients, remarks=report.remarks, rehearsed=report.rehearsed
+        folder, report.releases, clients, remarks=report.all_remarks, rehearsed=report.rehearsed
     )

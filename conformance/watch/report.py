@@ -19,6 +19,7 @@ NO_CLIENT = "no client sent a request, so nothing can be said"
 _REHEARSE = (
     "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
 )
+_LOOK_AT_PROGRAM = "a client that finds no version in common with the release sends nothing: see whether the program does its work"
 _JUDGED_BY = "Violations by the rules of the protocol, each with the first bytes of the request"
 
 
@@ -55,6 +56,7 @@ class WatchReport:
         watched: what the watched brokers list in common; empty if no client asked.
         remarks: what the sources cannot see, and what stood in the way, each a sentence.
         rehearsed: the id of the release that was rehearsed; empty for none.
+        command_status: the exit status of the command that was watched; 0 if there was none.
     """
 
     releases: tuple[str, ...]
@@ -62,11 +64,28 @@ class WatchReport:
     watched: Ranges
     remarks: tuple[str, ...] = ()
     rehearsed: str = ""
+    command_status: int = 0
 
     @property
     def outcome(self) -> Outcome:
-        """The worst outcome of all clients and releases."""
-        return worst([each for row in self.rows for each in row.predictions])
+        """The worst outcome of all clients and releases. A command that failed did not show all that it does."""
+        found = worst([each for row in self.rows for each in row.predictions])
+        has_failed = found is Outcome.WORKS and self.command_status
+        return Outcome.CANNOT_SAY if has_failed else found
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """What the sources cannot see, what stood in the way, and how to read the result."""
+        found = [*self.remarks]
+        if self.command_status:
+            found.append(
+                f"the command ended with status {self.command_status}: what it does otherwise was not seen"
+            )
+        if self.rehearsed:
+            found.append(_LOOK_AT_PROGRAM)
+        elif self.rows and self.outcome is Outcome.CANNOT_SAY:
+            found.append(_REHEARSE)
+        return (*found, *(note for row in self.rows for note in row.notes))
 
 
 def report_of(
@@ -77,6 +96,7 @@ def report_of(
     violations: Mapping[tuple[str | None, str], tuple[Violation, ...]] | None = None,
     remarks: Sequence[str] = (),
     rehearsed: str = "",
+    command_status: int = 0,
 ) -> WatchReport:
     """Return what sightings mean for releases.
 
@@ -87,6 +107,7 @@ def report_of(
         violations: what clients did against the rules, by client id and address.
         remarks: what stood in the way, each a sentence.
         rehearsed: the id of the release that was rehearsed.
+        command_status: the exit status of the command that was watched.
     """
     rows = [
         ClientRow(
@@ -106,6 +127,7 @@ def report_of(
         watched=watched,
         remarks=(*sightings.cannot_see, *remarks),
         rehearsed=rehearsed,
+        command_status=command_status,
     )
 
 
@@ -159,7 +181,8 @@ def as_json(report: WatchReport) -> dict[str, object]:
             {"api_key": key, "api": _api_name(key), "min_version": low, "max_version": high}
             for key, (low, high) in sorted(report.watched.items())
         ],
-        "remarks": list(report.remarks),
+        "remarks": list(report.all_remarks),
+        "command_status": report.command_status,
     }
 
 
@@ -183,9 +206,7 @@ def as_markdown(report: WatchReport) -> str:
         + markdown_text("; ".join(requests_in_words(row)))
         for row in report.rows
     ]
-    remarks = [*report.remarks, *(note for row in report.rows for note in row.notes)]
-    if report.outcome is Outcome.CANNOT_SAY and report.rows and not report.rehearsed:
-        remarks.append(_REHEARSE)
+    remarks = report.all_remarks
     if remarks:
         lines += ["", "Remarks:", "", *(f"- {markdown_text(each)}" for each in remarks)]
     return "\n".join(lines) + "\n"

@@ -24,6 +24,8 @@ from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID, RequestHeader
 
 BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
 LOOK_EVERY_S = 0.5
+MOST_SHARE = 50
+"""How many times as long as showing takes nothing is shown after it."""
 ASK_S = 10.0
 COMMAND_ENDING_S = 10.0
 _PROXY_LIMITS = (
@@ -83,44 +85,47 @@ async def watch_until_ended(
         watcher.sightings.say_cannot_see(sentence)
     rehearsal = None if plan.rehearsed is None else Rehearsal(plan.rehearsed, newest)
     proxy = WatchProxy(watcher, plan.ways, rehearsal)
-    remarks: list[str] = []
+    command_status = 0
 
-    def report() -> WatchReport:
+    def report(*, is_last: bool) -> WatchReport:
+        # The oracle takes its time, which is the traffic's as long as there is some.
         return report_of(
             watcher.sightings,
             watcher.watched,
             plan.releases,
-            violations=watcher.violations(),
-            remarks=(*proxy.obstacles, *remarks),
+            violations=watcher.violations() if is_last else {},
+            remarks=tuple(proxy.obstacles),
             rehearsed="" if plan.rehearsed is None else plan.rehearsed.id,
+            command_status=command_status,
         )
 
     try:
         place = await proxy.listen(plan.listen, plan.brokers)
         on_listening(place)
-        showing = asyncio.create_task(_show(watcher, report, on_report))
+        showing = asyncio.create_task(_show(watcher, lambda: on_report(report(is_last=False))))
         try:
-            remarks += await _until_ended(plan, place)
+            command_status = await _until_ended(plan, place)
         finally:
             showing.cancel()
     finally:
         await proxy.end()
-    return report()
+    return report(is_last=True)
 
 
-async def _show(
-    watcher: Watcher, report: Callable[[], WatchReport], on_report: Callable[[WatchReport], None]
-) -> None:
-    shown = -1
+async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
+    """Show what was seen so far, again and again; it takes a small share of the time, however many clients there are."""
+    loop = asyncio.get_running_loop()
+    shown, pause_s = -1, LOOK_EVERY_S
     while True:
-        await asyncio.sleep(LOOK_EVERY_S)
+        await asyncio.sleep(pause_s)
         if watcher.requests != shown:
-            shown = watcher.requests
-            on_report(report())
+            shown, began = watcher.requests, loop.time()
+            show()
+            pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
 
 
-async def _until_ended(plan: WatchPlan, place: Address) -> list[str]:
-    """Wait; return what is remarkable about the end."""
+async def _until_ended(plan: WatchPlan, place: Address) -> int:
+    """Wait; return the exit status of the command, if it ended by itself, else 0."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
@@ -135,25 +140,24 @@ async def _until_ended(plan: WatchPlan, place: Address) -> list[str]:
         await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
-        return [] if process is None else await _end(process)
+        return 0 if process is None else await _end(process)
     finally:
         for each in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(each)
 
 
-async def _end(process: asyncio.subprocess.Process) -> list[str]:
-    """End a command that still runs; return a sentence if it failed by itself."""
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), COMMAND_ENDING_S)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
-        return []
-    status = process.returncode
-    return [f"the command ended with status {status}"] if status else []
+async def _end(process: asyncio.subprocess.Process) -> int:
+    """End a command that still runs; return its exit status if it ended by itself."""
+    if process.returncode is not None:
+        return process.returncode
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), COMMAND_ENDING_S)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+    return 0
 
 
 async def _newest_version(plan: WatchPlan) -> int:

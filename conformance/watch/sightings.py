@@ -86,6 +86,7 @@ class Sightings:
 
     def __init__(self, *, most_clients: int = MOST_CLIENTS) -> None:
         self._clients: dict[ClientIdentity, _Seen] = {}
+        self._alike: dict[tuple[str | None, str], list[ClientIdentity]] = {}
         self._most_clients = most_clients
         self.cannot_see: dict[str, None] = {}
 
@@ -110,7 +111,8 @@ class Sightings:
 
     def asked(self, client: ClientIdentity) -> bool:
         """Return whether a client was seen to ask for versions."""
-        return any(key == API_VERSIONS_KEY for key, _ in self.requests(client))
+        seen = self._clients.get(client)
+        return seen is not None and any(key == API_VERSIONS_KEY for key, _ in seen.requests)
 
     def miss_beginning(self, client: ClientIdentity) -> None:
         """Remember that a connection of a client was not seen from its beginning, so that it may have asked for versions before."""
@@ -123,11 +125,7 @@ class Sightings:
 
         A client may ask on its first connection alone. So what has the same client id and address counts as the same client.
         """
-        same = [
-            each
-            for each in self._clients
-            if (each.client_id, each.address) == (client.client_id, client.address)
-        ]
+        same = self._alike.get((client.client_id, client.address), ())
         if any(self.asked(each) for each in same):
             return True
         return None if any(self._clients[each].missed_beginning for each in same) else False
@@ -198,4 +196,5 @@ class Sightings:
                 f"there were more than {self._most_clients} clients; further ones are left out"
             )
             return None
+        self._alike.setdefault((client.client_id, client.address), []).append(client)
         return self._clients.setdefault(client, _Seen())

@@ -52,5 +52,4 @@ def show_result(console: Console, report: WatchReport) -> None:
             console.print(
                 printable(text) + violation.data[:64].hex(" "), markup=False, highlight=False
             )
-    remarks = [*report.remarks, *(note for row in report.rows for note in row.notes)]
-    console.print(Group(*(Text(printable(each), style="dim") for each in remarks)))
+    console.print(Group(*(Text(printable(each), style="dim") for each in report.all_remarks)))

@@ -24,7 +24,6 @@ class WatchedClient:
         requests: its requests, one text for each API.
         outcomes: for each release the outcome in words, the verdict whose colour it has, and the reasons.
         violations: what it did against the rules: clause, sentence and bytes.
-        notes: what could not be read of it.
     """
 
     name: str
@@ -32,7 +31,6 @@ class WatchedClient:
     requests: Sequence[str]
     outcomes: Sequence[tuple[str, Verdict, Sequence[str]]]
     violations: Sequence[tuple[str, str, str]]
-    notes: Sequence[str]
 
 
 def write_watch_page(
@@ -49,7 +47,7 @@ def write_watch_page(
         out_dir: an existing folder.
         releases: the ids of the releases.
         clients: the clients, with one outcome for each release.
-        remarks: what could not be seen.
+        remarks: what could not be seen, and how to read the page.
         rehearsed: the release that the cluster was made to look like; empty for none.
 
     Raises:

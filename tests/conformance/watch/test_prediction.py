@@ -1,4 +1,4 @@
-"""Predictions follow from what a client sent, what it was told, and what a release serves."""
+"""Predictions follow from what a client sent, what it learned, and what a release serves."""
 
 from __future__ import annotations
 

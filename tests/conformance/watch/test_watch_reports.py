@@ -107,6 +107,25 @@ def test_the_outcome_is_the_worst(report: WatchReport) -> None:
     assert report.outcome is Outcome.BREAKS
 
 
+def test_a_command_that_failed_shows_no_success() -> None:
+    """What a failed command would have sent is not known; a client that breaks breaks all the same."""
+    seen = Sightings()
+    seen.add(Sighting(OLD, 3, 1))
+    release = release_named("apache-kafka-4.4.0")
+    assert report_of(seen, {}, [release]).outcome is Outcome.WORKS
+    failed = report_of(seen, {}, [release], command_status=3)
+    assert failed.outcome is Outcome.CANNOT_SAY
+    assert "status 3" in failed.all_remarks[0]
+    seen.add(Sighting(OLD, 0, 0))
+    assert report_of(seen, {}, [release], command_status=3).outcome is Outcome.BREAKS
+
+
+def test_a_rehearsal_says_how_to_read_it() -> None:
+    """A client that gives up by itself sends nothing that is refused."""
+    report = report_of(Sightings(), {}, [], rehearsed="apache-kafka-4.4.0")
+    assert "sends nothing" in report.all_remarks[-1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
