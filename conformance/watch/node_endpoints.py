@@ -26,7 +26,8 @@ _Steps = Generator[int, bytes, None]
 
 def names_endpoints(api_key: int, api_version: int) -> bool:
     """Return whether a response of this version can name brokers after its records."""
-    return _FIRST_VERSIONS.get(api_key, api_version + 1) <= api_version <= _LAST_VERSIONS[api_key]
+    first = _FIRST_VERSIONS.get(api_key)
+    return first is not None and first <= api_version <= _LAST_VERSIONS[api_key]
 
 
 class EndpointHider:

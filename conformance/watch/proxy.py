@@ -76,6 +76,7 @@ class _Open:
     watched: WatchedConnection
     client: asyncio.StreamWriter
     pending: deque[RequestHead] = field(default_factory=lambda: deque(maxlen=MOST_PENDING))
+    broker: asyncio.StreamWriter | None = None
     headers: RequestHeaders | None = None
     responses: Responses | None = None
 
@@ -166,22 +167,22 @@ class WatchProxy:
         address = str((writer.get_extra_info("peername") or ("",))[0])
         opened = _Open(self.watcher.opened(address, node), writer)
         self._open[task] = opened
-        broker: asyncio.StreamWriter | None = None
         try:
             broker_reader, broker = await self._connect(self._brokers[node].addresses)
+            opened.broker = broker
             await self._carry_both(opened, reader, broker_reader, broker)
         except OSError:
             _reset(writer)
-            if broker is not None:
-                _reset(broker)
+            if opened.broker is not None:
+                _reset(opened.broker)
         except asyncio.CancelledError:
             # Only `end` cancels; what is open is closed below.
             pass
         finally:
-            del self._open[task]
-            for each in (writer, broker):
+            for each in (writer, opened.broker):
                 if each is not None:
                     await _close(each)
+            del self._open[task]
 
     async def _carry_both(
         self,
@@ -205,6 +206,9 @@ class WatchProxy:
         def requested(head: RequestHead) -> None:
             opened.pending.append(head)
             self.watcher.requested(opened.watched, head)
+            if head.api_key != API_VERSIONS_KEY:
+                # A client id has up to 32 KiB, and many requests may wait.
+                head.client_id, head.data = None, b""
 
         substitute = None if self._rehearsal is None else self._rehearsal.substitute
         headers = opened.headers = RequestHeaders(requested, substitute)
@@ -350,12 +354,13 @@ async def _write(writer: asyncio.StreamWriter, parts: Sequence[bytes | memoryvie
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
-    """Close a connection after what was written to it; a side that does not read it is left."""
+    """Close a connection after what was written to it, unless the other side does not read that."""
     writer.close()
     try:
         async with asyncio.timeout(ENDING_S):
             await writer.wait_closed()
-    except OSError:
+    except (OSError, asyncio.CancelledError):
+        # It is over in any way; also if the proxy ends and has waited long enough.
         writer.transport.abort()
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
 
+_START = struct.Struct(">ihhih")
+"""Size, API key, version, correlation id, and the length of the client id."""
 _NUMBERS = struct.Struct(">hhih")
 """API key, version, correlation id, and the length of the client id."""
 _SHORTEST = 8
@@ -20,7 +22,8 @@ _SHORTEST = 8
 _BEFORE_CLIENT_ID = SIZE_BYTES + _NUMBERS.size
 _HIGHEST = 1000
 """Above every API key and version that there is; what has more is no request of Kafka's protocol."""
-MOST_BODY_BYTES = 1 << 16
+_READ_FURTHER = (SASL_HANDSHAKE_KEY, API_VERSIONS_KEY)
+MOST_BODY_BYTES = 1 << 12
 """How much of an ApiVersions request is read; a correct one has less than 1 KiB."""
 
 
@@ -87,7 +90,8 @@ class RequestHeaders:
             return [data]
         parts: list[bytes | memoryview] = []
         view = memoryview(data)
-        at = 0
+        is_usual = not (self._substitute or self._head or self._handshake is not None)
+        at = self._read_usual(data) if is_usual else 0
         while at < len(data) and not self.problem:
             if self._left:
                 end = min(at + self._left, len(data))
@@ -103,6 +107,29 @@ class RequestHeaders:
         if not self._substitute:
             return [data]
         return [*parts, view[at:]] if at < len(data) else parts
+
+    def _read_usual(self, data: bytes) -> int:
+        """Read the frames whose headers are complete and of which nothing else is read, which are most; return where they end."""
+        at = min(self._left, len(data))
+        self._left -= at
+        while at + _BEFORE_CLIENT_ID <= len(data):
+            size, api_key, version, correlation_id, length = _START.unpack_from(data, at)
+            header_end = at + _BEFORE_CLIENT_ID + max(0, length)
+            if (
+                not _NUMBERS.size + length <= size <= SOCKET_REQUEST_MAX_BYTES
+                or not _is_of_kafka(api_key, version)
+                or api_key in _READ_FURTHER
+                or header_end > len(data)
+            ):
+                break
+            client_id = None if length < 0 else data[at + _BEFORE_CLIENT_ID : header_end]
+            header = data[at:header_end]
+            self._on_request(RequestHead(api_key, version, correlation_id, client_id, header))
+            at += SIZE_BYTES + size
+            if at > len(data):
+                self._left = at - len(data)
+                return len(data)
+        return at
 
     def _wanted(self) -> int:
         """Return how many bytes of the frame are read, as far as its beginning says."""
@@ -156,10 +183,11 @@ class RequestHeaders:
         return self._requested(head)
 
     def _requested(self, head: RequestHead) -> list[bytes]:
+        data = head.data
         replacement = self._substitute(head) if self._substitute else None
         self._on_request(head)
         self._is_replaced = replacement is not None
-        return [head.data if replacement is None else replacement]
+        return [data if replacement is None else replacement]
 
     def _is_token(self, data: bytes) -> bool:
         """Return whether a frame is a token of SASL: it does not have the client id of the handshake where a header has it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from wire.startup_messages import CLUSTER_APIS
 
 MOST_HELD_BYTES = 32 * 1024 * 1024
 """The largest response that is kept until it is complete: the metadata of some 200,000 partitions."""
+_START = struct.Struct(">ii")
+"""Size and correlation id."""
 _START_BYTES = SIZE_BYTES + CORRELATION_ID_BYTES
 _HELD_KEYS = frozenset({*CLUSTER_APIS, API_VERSIONS_KEY})
 
@@ -73,7 +76,9 @@ class Responses:
         """Read received bytes, split in any way; return what follows from them, in order."""
         parts: list[bytes | memoryview | HeldResponse] = []
         view = memoryview(data)
-        at = 0
+        at = self._pass_usual(data)
+        if at:
+            parts.append(data if at == len(data) else view[:at])
         while at < len(data) and not self.problem:
             if self._left:
                 end = min(at + self._left, len(data))
@@ -92,6 +97,30 @@ class Responses:
         if at < len(data):
             parts.append(view[at:])
         return parts
+
+    def _pass_usual(self, data: bytes) -> int:
+        """Pass over the responses that come in turn and pass unread, which are most; return where they end."""
+        if self._start or self._held is not None or self._hider is not None:
+            return 0
+        at = min(self._left, len(data))
+        self._left -= at
+        while at + _START_BYTES <= len(data) and self._pending:
+            size, correlation_id = _START.unpack_from(data, at)
+            request = self._pending[0]
+            if (
+                request.correlation_id != correlation_id
+                or size < CORRELATION_ID_BYTES
+                or _is_held(request)
+                or names_endpoints(request.api_key, request.api_version)
+            ):
+                break
+            self._pending.popleft()
+            self._on_response(request, data[at : at + _START_BYTES])
+            at += SIZE_BYTES + size
+            if at > len(data):
+                self._left = at - len(data)
+                return len(data)
+        return at
 
     def _wanted(self) -> int:
         if len(self._start) < SIZE_BYTES:
@@ -123,7 +152,12 @@ class Responses:
 
     def _rest(self, piece: memoryview) -> list[bytes | memoryview | HeldResponse]:
         if self._held is None:
-            return [piece if self._hider is None else self._hider.feed(piece)]
+            if self._hider is None:
+                return [piece]
+            passed = self._hider.feed(piece)
+            if not self._left:
+                self._hider = None
+            return [passed]
         self._held += piece
         if self._left or self._request is None:
             return []

@@ -30,8 +30,12 @@ from wire.frames import SIZE_BYTES
 
 MOST_JUDGED = 200
 """How many clients are judged by the oracle; of each the first connections and requests."""
-MOST_VIOLATIONS = 20
-"""How many different violations are shown of each client."""
+MOST_VIOLATIONS = 3
+"""How many different violations of one clause are shown of each client."""
+_NEW, _LEFT_OUT = -1, -2
+"""Places of a connection that has no request yet, and of one that the oracle is not shown."""
+_MOST_COUNTS = 200
+"""How many kinds of requests are counted on a connection before they are taken over."""
 _CONNECTION = re.compile(r" on connection \d+")
 _NOT_JUDGED = "KIP-1242."
 """Clauses about ids: the oracle needs to know those of the cluster for them."""
@@ -75,9 +79,9 @@ class WatchedConnection:
     address: str
     node: int
     opened_ms: int
-    identities: dict[bytes | None, ClientIdentity] = field(default_factory=dict)
+    counts: dict[tuple[bytes | None, int, int], int] = field(default_factory=dict)
     judged: _Judged | None = None
-    judged_number: int = -1
+    judged_number: int = _NEW
     unanswered: dict[int, tuple[RequestHead, int]] = field(default_factory=dict)
 
 
@@ -85,19 +89,26 @@ class Watcher:
     """Collects what the connections of a proxy show.
 
     Attributes:
-        sightings: the requests.
         tables: what each broker listed, by the place of the broker.
         requests: how many requests there were.
     """
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms
-        self.sightings = Sightings()
+        self._sightings = Sightings()
+        self._open: dict[int, WatchedConnection] = {}
         self.tables: dict[int, Ranges] = {}
         self.requests = 0
         self._opened = 0
         self._software: dict[tuple[str | None, str], tuple[str, str]] = {}
         self._judged: dict[tuple[str | None, str], _Judged] = {}
+
+    @property
+    def sightings(self) -> Sightings:
+        """The requests so far."""
+        for connection in self._open.values():
+            self._count(connection)
+        return self._sightings
 
     @property
     def watched(self) -> Ranges:
@@ -107,23 +118,28 @@ class Watcher:
     def opened(self, address: str, node: int) -> WatchedConnection:
         """Begin to watch a connection."""
         self._opened += 1
-        return WatchedConnection(self._opened - 1, address, node, self._now_ms())
+        opened = WatchedConnection(self._opened - 1, address, node, self._now_ms())
+        self._open[opened.number] = opened
+        return opened
 
     def requested(self, connection: WatchedConnection, head: RequestHead) -> None:
         """Count a request."""
         self.requests += 1
         if head.api_key == API_VERSIONS_KEY:
             self._learn_software(connection, head)
-        client = self._identity(connection, head.client_id)
-        self.sightings.add(
-            Sighting(client, head.api_key, head.api_version), connection=connection.number
-        )
-        self._record(connection, head, client)
+        kind = (head.client_id, head.api_key, head.api_version)
+        connection.counts[kind] = connection.counts.get(kind, 0) + 1
+        if connection.judged is not None or connection.judged_number == _NEW:
+            self._record(connection, head)
+        if len(connection.counts) > _MOST_COUNTS:
+            self._count(connection)
 
     def answered(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
         """Remember that a request was answered, with the first bytes of the response; all of it if it tells of versions."""
+        if connection.judged is None:
+            return
         found = connection.unanswered.pop(id(head), None)
-        if found is None or connection.judged is None:
+        if found is None:
             return
         place = found[1]
         connection.judged.requests[place] = replace(
@@ -141,13 +157,13 @@ class Watcher:
 
     def note(self, connection: WatchedConnection, sentence: str) -> None:
         """Remember what could not be read on a connection."""
-        client = next(
-            iter(connection.identities.values()), ClientIdentity(None, connection.address)
-        )
-        self.sightings.note(client, sentence)
+        client_id = next((each for each, *_ in connection.counts), None)
+        self._sightings.note(self._identity(client_id, connection.address), sentence)
 
     def closed(self, connection: WatchedConnection, *, by_client: bool) -> None:
         """Remember the end of a connection."""
+        self._count(connection)
+        self._open.pop(connection.number, None)
         judged, number = connection.judged, connection.judged_number
         connection.unanswered.clear()
         if judged is not None and number >= 0:
@@ -168,28 +184,25 @@ class Watcher:
             client = (_text(head.client_id), connection.address)
             if client in self._software or len(self._software) < MOST_CLIENTS:
                 software = (body.client_software_name, body.client_software_version)
-                if self._software.get(client) != software:
-                    self._software[client] = software
-                    connection.identities.clear()
+                self._software[client] = software
 
-    def _identity(self, connection: WatchedConnection, client_id: bytes | None) -> ClientIdentity:
-        found = connection.identities.get(client_id)
-        if found is None:
-            text = _text(client_id)
-            name, version = self._software.get((text, connection.address), (None, None))
-            found = ClientIdentity(
-                text, connection.address, software_name=name, software_version=version
-            )
-            if len(connection.identities) < MOST_CLIENTS:
-                connection.identities[client_id] = found
-        return found
+    def _count(self, connection: WatchedConnection) -> None:
+        """Take over what was counted on a connection, by what is known of the client's software now."""
+        for (client_id, api_key, api_version), times in connection.counts.items():
+            client = self._identity(client_id, connection.address)
+            sighting = Sighting(client, api_key, api_version)
+            self._sightings.add(sighting, times, connection=connection.number)
+        connection.counts.clear()
 
-    def _record(
-        self, connection: WatchedConnection, head: RequestHead, client: ClientIdentity
-    ) -> None:
+    def _identity(self, client_id: bytes | None, address: str) -> ClientIdentity:
+        text = _text(client_id)
+        name, version = self._software.get((text, address), (None, None))
+        return ClientIdentity(text, address, software_name=name, software_version=version)
+
+    def _record(self, connection: WatchedConnection, head: RequestHead) -> None:
         """Keep the header of a request for the oracle, if there is room for it."""
-        if connection.judged is None and connection.judged_number == -1:
-            self._begin_record(connection, (client.client_id, client.address))
+        if connection.judged_number == _NEW:
+            self._begin_record(connection, (_text(head.client_id), connection.address))
         judged = connection.judged
         if judged is None:
             return
@@ -201,7 +214,7 @@ class Watcher:
         judged.requests.append(_seen(head, connection.judged_number, self._now_ms()))
 
     def _begin_record(self, connection: WatchedConnection, client: tuple[str | None, str]) -> None:
-        connection.judged_number = -2
+        connection.judged_number = _LEFT_OUT
         if client not in self._judged and len(self._judged) >= MOST_JUDGED:
             return
         judged = self._judged.setdefault(client, _Judged())
@@ -229,12 +242,13 @@ def _violations(judged: _Judged) -> tuple[Violation, ...]:
     found: dict[tuple[str, str], Violation] = {}
     for move in forbidden_moves(recording):
         alike = (move.clause, _CONNECTION.sub("", move.sentence))
-        if move.clause.startswith(_NOT_JUDGED) or alike in found:
+        shown = sum(1 for clause, _ in found if clause == move.clause)
+        if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MOST_VIOLATIONS:
             continue
         found[alike] = Violation(
             clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged)
         )
-    return tuple(found.values())[:MOST_VIOLATIONS]
+    return tuple(found.values())
 
 
 def _bytes_of(move: ForbiddenMove, judged: _Judged) -> bytes:
