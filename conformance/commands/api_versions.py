@@ -42,12 +42,12 @@ from conformance.api_versions.terminal import (
     show_silent,
     show_verdicts,
 )
+from conformance.commands.addresses import addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile
 from fixtures.client.command_config import (
     CommandConfig,
     read_command_config,
 )
-from fixtures.client.running_broker import Address
 from fixtures.errors import ConnectionFailed, InvalidCommandConfig
 from fixtures.registry.targets import load_targets
 from reports.escaping import printable
@@ -120,7 +120,7 @@ def api_versions(
         needs = {} if feature_file is None else read_features(feature_file)
         own = None if client is None else requests_of(client)
         cluster = ask_cluster(
-            _addresses(bootstrap_controller or bootstrap_server or ""),
+            addresses_of(bootstrap_controller or bootstrap_server or ""),
             config,
             controllers=bootstrap_controller is not None,
         )
@@ -196,17 +196,6 @@ def _compare(names: tuple[str, str], config: CommandConfig, form: str | None) ->
         raise SystemExit(CouldNotTell.exit_code)
 
 
-def _addresses(text: str) -> list[Address]:
-    return [_address(part.strip()) for part in text.split(",")]
-
-
-def _address(text: str) -> Address:
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
-        raise click.UsageError(f"{text!r} is no address: expected HOST:PORT")
-    return Address(host.removeprefix("[").removesuffix("]"), int(port))
-
-
 def _tables_named(name: str, config: CommandConfig) -> ClusterTables:
     """Return the tables of a cluster that runs, of a file, or of a release."""
     target = next((each for each in load_targets() if each.id == name), None)
@@ -215,7 +204,7 @@ def _tables_named(name: str, config: CommandConfig) -> ClusterTables:
     if Path(name).is_file():
         return read_tables(Path(name))
     if ":" in name:
-        return ask_cluster(_addresses(name), config, controllers=False)
+        return ask_cluster(addresses_of(name), config, controllers=False)
     raise click.UsageError(
         f"{name!r} is neither HOST:PORT, nor a file, nor a release; `kafka-conformance targets` lists the releases"
     )

@@ -30,7 +30,7 @@ from reports.verdict_labels import (
     with_doubts,
 )
 
-_NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+NOT_IN_HTML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 """Characters that no page may contain, even if a target put them into a text."""
 _WEB_ADDRESS = re.compile(r"(https?://[^\s<>\"'()]+)")
 _HERE = Path(__file__).parent
@@ -89,7 +89,7 @@ class Site:
         )
         path = self.out_dir / address
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(_NOT_IN_HTML.sub("\ufffd", text).encode())
+        path.write_bytes(NOT_IN_HTML.sub("\ufffd", text).encode())
 
     def why(self, cell: FoldedCell) -> list[str]:
         """Return why a cell has its verdict: its recorded reason, else the messages of its failures."""

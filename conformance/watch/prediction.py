@@ -1,0 +1,199 @@
+"""Predicts whether a client that was watched would work with another release.
+
+The rule in short: a request that the release serves is no problem, because the client can send it again. One that it refuses breaks
+a client that cannot send another version: one that never asks which versions there are, or that knows no newer version. It
+knows no newer one if it used less than the watched broker serves. A client that used the broker's own maximum may know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from conformance.api_versions.cluster_tables import Ranges
+from conformance.api_versions.known_apis import name_of
+from conformance.watch.releases import Release
+from conformance.watch.sightings import ClientIdentity, Sightings
+from wire.api_keys import API_VERSIONS_KEY
+
+
+class Outcome(StrEnum):
+    """What becomes of a client with another release."""
+
+    WORKS = "works"
+    BREAKS = "breaks"
+    CANNOT_SAY = "cannot say"
+
+
+WORST_FIRST = (Outcome.BREAKS, Outcome.CANNOT_SAY, Outcome.WORKS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Why a client does not simply work with a release.
+
+    Attributes:
+        outcome: what one request leads to.
+        api_key: the API of that request; None if the reason is none.
+        api_version: its version.
+        refused_since: the first releases that refuse it, such as "4.0"; empty if no earlier one served it, or nothing is refused.
+        sentence: the reason, to be read after the client's name.
+    """
+
+    outcome: Outcome
+    sentence: str
+    api_key: int | None = None
+    api_version: int | None = None
+    refused_since: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What becomes of a client with a release.
+
+    Attributes:
+        client: the client.
+        release: the id of the release.
+        decisions: what stands in its way, the worst first; empty if nothing does.
+    """
+
+    client: ClientIdentity
+    release: str
+    decisions: tuple[Decision, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst of the decisions."""
+        return self.decisions[0].outcome if self.decisions else Outcome.WORKS
+
+
+def predict(
+    sightings: Sightings, client: ClientIdentity, watched: Ranges, release: Release
+) -> Prediction:
+    """Predict what becomes of a client with a release.
+
+    Args:
+        sightings: what was seen.
+        client: one of its clients.
+        watched: what the watched brokers told clients that they all serve; empty if that is not known.
+        release: the release.
+    """
+    versions: dict[int, list[int]] = {}
+    for api_key, api_version in sightings.requests(client):
+        versions.setdefault(api_key, []).append(api_version)
+    about_versions = versions.pop(API_VERSIONS_KEY, [])
+    found = [*_about_versions(about_versions, watched, release)]
+    asks = sightings.asks(client)
+    for api_key, seen in versions.items():
+        found += [
+            _refused(api_key, version, seen, asks, watched, release)
+            for version in seen
+            if not release.serves(api_key, version)
+        ]
+    if not versions:
+        found.append(
+            Decision(
+                outcome=Outcome.CANNOT_SAY,
+                sentence="it sent nothing that a release refuses or serves",
+            )
+        )
+    found.sort(key=lambda each: WORST_FIRST.index(each.outcome))
+    return Prediction(client=client, release=release.id, decisions=tuple(found))
+
+
+def worst(predictions: Sequence[Prediction]) -> Outcome:
+    """Return the worst outcome; with no prediction nothing can be said."""
+    outcomes = {each.outcome for each in predictions} or {Outcome.CANNOT_SAY}
+    return next(each for each in WORST_FIRST if each in outcomes)
+
+
+def request_name(api_key: int, api_version: int) -> str:
+    """Return how a request is named: "Produce v2", or "API 999 v0" if Kafka has no API with this key."""
+    name = name_of(api_key)
+    return f"{f'API {api_key}' if name == 'UNKNOWN' else name} v{api_version}"
+
+
+def _about_versions(seen: Sequence[int], watched: Ranges, release: Release) -> list[Decision]:
+    """Return what stands in the way of asking: a refused version is no obstacle for a client that was seen to fall back."""
+    refused = [each for each in seen if not release.serves(API_VERSIONS_KEY, each)]
+    offered = watched.get(API_VERSIONS_KEY)
+    fell_back = (
+        len(refused) < len(seen)
+        and offered is not None
+        and not any(offered.lowest <= each <= offered.highest for each in refused)
+    )
+    if not refused or fell_back:
+        return []
+    request = request_name(API_VERSIONS_KEY, refused[-1])
+    return [
+        Decision(
+            outcome=Outcome.CANNOT_SAY,
+            api_key=API_VERSIONS_KEY,
+            api_version=refused[-1],
+            sentence=f"{request} is too new for it; whether the client then asks in an older version was not seen",
+        )
+    ]
+
+
+def _refused(
+    api_key: int,
+    version: int,
+    seen: Sequence[int],
+    asks: bool | None,
+    watched: Ranges,
+    release: Release,
+) -> Decision:
+    """Return what a request that the release refuses means for the client.
+
+    Args:
+        api_key: its API.
+        version: its version.
+        seen: all versions of the API that the client sent.
+        asks: whether the client asks for versions; None if that is not known.
+        watched: what the watched brokers serve.
+        release: the release.
+    """
+    outcome, why = _what_client_can_do(api_key, seen, asks, watched, release)
+    since = release.refused_since(api_key, version)
+    refused = (
+        f"is refused since {since}" if since else "is refused: no release until then serves it"
+    )
+    return Decision(
+        outcome=outcome,
+        api_key=api_key,
+        api_version=version,
+        refused_since=since,
+        sentence=f"{request_name(api_key, version)} {refused}; {why}",
+    )
+
+
+def _what_client_can_do(
+    api_key: int, seen: Sequence[int], asks: bool | None, watched: Ranges, release: Release
+) -> tuple[Outcome, str]:
+    if asks is False:
+        return Outcome.BREAKS, "the client never asks for versions, so it sends it anyway"
+    if asks is None:
+        return Outcome.CANNOT_SAY, "the client may have asked for versions before it was watched"
+    served, offered = release.served(api_key), watched.get(api_key)
+    newest = max(seen)
+    if served is None:
+        return (
+            Outcome.CANNOT_SAY,
+            "the release lists no version of it, and the client may do without",
+        )
+    if any(release.serves(api_key, each) for each in seen):
+        return Outcome.CANNOT_SAY, "the client also sent a version that is served"
+    if newest > served.highest:
+        return Outcome.CANNOT_SAY, f"the client may know v{served.highest} or older as well"
+    if offered is None:
+        return Outcome.CANNOT_SAY, "which versions the watched broker serves is not known"
+    if newest < offered.highest:
+        return (
+            Outcome.BREAKS,
+            f"the client knows no newer one: it used v{newest}, and the watched broker serves up to v{offered.highest}",
+        )
+    return (
+        Outcome.CANNOT_SAY,
+        f"v{newest} is the newest that the watched broker serves, so the client may know newer ones",
+    )

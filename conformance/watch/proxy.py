@@ -1,0 +1,382 @@
+"""The proxy of `watch`: passes bytes between an application and its brokers as they are, and reads only headers.
+
+- Bytes are passed on as they arrive. Only a response that names brokers or versions is kept until it is complete.
+- The memory of a connection is bounded: a side that reads slowly stops the other one.
+- The end of one direction ends that direction, and a reset is passed on as a reset.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import struct
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.responses import HeldResponse, Responses
+from conformance.watch.watcher import WatchedConnection, Watcher
+from fixtures.client.running_broker import Address
+from wire.api_keys import API_VERSIONS_KEY
+from wire.broker_addresses import HostAndPort, addresses_in, with_addresses
+from wire.frames import encode_frame
+from wire.startup_messages import CLUSTER_APIS
+
+CHUNK_BYTES = 1 << 18
+BUFFER_BYTES = 1 << 16
+"""How much is buffered of one direction before the other side has to wait; reading may add one chunk."""
+CONNECT_S = 10.0
+ENDING_S = 5.0
+"""How long open requests may take once the proxy is to end."""
+MOST_PENDING = 4096
+"""How many unanswered requests of a connection are remembered; writes with acks=0 never get an answer."""
+MOST_BROKERS = 1000
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+_END_LOOK_S = 0.05
+
+
+class CannotListen(Exception):
+    """The address to listen on cannot be used; the message says why."""
+
+
+class _ClosedByRelease(Exception):
+    """The release that is rehearsed closes a connection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """How the proxy listens and connects.
+
+    Attributes:
+        upstream: TLS towards the brokers; None for none.
+        listen: TLS towards the application; None for none.
+    """
+
+    upstream: ssl.SSLContext | None = None
+    listen: ssl.SSLContext | None = None
+
+
+@dataclass(slots=True)
+class _Broker:
+    """One listen address, and what it leads to."""
+
+    addresses: Sequence[Address]
+    server: asyncio.Server
+    port: int
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """One open connection."""
+
+    watched: WatchedConnection
+    client: asyncio.StreamWriter
+    pending: deque[RequestHead] = field(default_factory=lambda: deque(maxlen=MOST_PENDING))
+    broker: asyncio.StreamWriter | None = None
+    headers: RequestHeaders | None = None
+    responses: Responses | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is incomplete or waits for its response, and no response is incomplete."""
+        sides = (self.headers, self.responses)
+        return not self.pending and all(each is None or each.is_between_frames for each in sides)
+
+
+class WatchProxy:
+    """A proxy in front of a cluster.
+
+    Attributes:
+        watcher: what was found out.
+        obstacles: what kept the application from a broker, each a sentence.
+    """
+
+    def __init__(self, watcher: Watcher, ways: Ways, rehearsal: Rehearsal | None = None) -> None:
+        """Open nothing yet."""
+        self.watcher = watcher
+        self.obstacles: dict[str, None] = {}
+        self._ways = ways
+        self._rehearsal = rehearsal
+        self._host = ""
+        self._brokers: list[_Broker] = []
+        self._ports: dict[HostAndPort, int] = {}
+        self._opening = asyncio.Lock()
+        self._open: dict[asyncio.Task[None], _Open] = {}
+        self._is_ending = False
+
+    async def listen(self, place: Address, brokers: Sequence[Address]) -> Address:
+        """Listen for the application; return the address, with the port that was chosen if 0 is given.
+
+        Args:
+            place: the address to listen on.
+            brokers: the bootstrap servers, which are tried in their order.
+
+        Raises:
+            CannotListen: the address cannot be used.
+        """
+        self._host = place.host
+        try:
+            port = await self._serve(place.port, brokers)
+        except OSError as error:
+            raise CannotListen(f"cannot listen on {place}: {error.strerror or error}") from error
+        if len(brokers) == 1:
+            self._ports[brokers[0].host, brokers[0].port] = port
+        return Address(place.host, port)
+
+    async def end(self) -> None:
+        """Accept no more connections and requests, wait for the answers to open ones, and close everything."""
+        self._is_ending = True
+        for broker in self._brokers:
+            broker.server.close()
+        deadline = asyncio.get_running_loop().time() + ENDING_S
+        while self._open and asyncio.get_running_loop().time() < deadline:
+            self._cancel([task for task, each in self._open.items() if each.is_idle])
+            await asyncio.wait(self._open, timeout=_END_LOOK_S)
+        self._cancel(list(self._open))
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    def _cancel(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """Cancel connections, each once: another time would end the writing of what is buffered."""
+        for task in tasks:
+            if not task.cancelling():
+                task.cancel()
+
+    async def _serve(self, port: int, brokers: Sequence[Address]) -> int:
+        node = len(self._brokers)
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await self.carry(node, reader, writer)
+
+        server = await asyncio.start_server(
+            serve, self._host, port, limit=BUFFER_BYTES, ssl=self._ways.listen
+        )
+        chosen = int(server.sockets[0].getsockname()[1])
+        self._brokers.append(_Broker(brokers, server, chosen))
+        return chosen
+
+    async def carry(
+        self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Carry one connection of the application to its end."""
+        task = asyncio.current_task()
+        assert task is not None
+        address = str((writer.get_extra_info("peername") or ("",))[0])
+        opened = _Open(self.watcher.opened(address, node), writer)
+        self._open[task] = opened
+        try:
+            broker_reader, broker = await self._connect(self._brokers[node].addresses)
+            opened.broker = broker
+            await self._carry_both(opened, reader, broker_reader, broker)
+        except OSError:
+            _reset(writer)
+            if opened.broker is not None:
+                _reset(opened.broker)
+        except asyncio.CancelledError:
+            # Only `end` cancels; what is open is closed below.
+            pass
+        finally:
+            for each in (writer, opened.broker):
+                if each is not None:
+                    await _close(each)
+            del self._open[task]
+
+    async def _carry_both(
+        self,
+        opened: _Open,
+        reader: asyncio.StreamReader,
+        broker_reader: asyncio.StreamReader,
+        broker: asyncio.StreamWriter,
+    ) -> None:
+        try:
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._pass_requests(opened, reader, broker))
+                both.create_task(self._pass_responses(opened, broker_reader))
+        except* _ClosedByRelease:
+            self.watcher.closed(opened.watched, by_client=False)
+        except* OSError as errors:
+            raise ConnectionResetError from errors
+
+    async def _pass_requests(
+        self, opened: _Open, reader: asyncio.StreamReader, broker: asyncio.StreamWriter
+    ) -> None:
+        def requested(head: RequestHead) -> None:
+            opened.pending.append(head)
+            self.watcher.requested(opened.watched, head)
+            if head.api_key != API_VERSIONS_KEY:
+                # A client id has up to 32 KiB, and many requests may wait.
+                head.client_id, head.data = None, b""
+
+        substitute = None if self._rehearsal is None else self._rehearsal.substitute
+        headers = opened.headers = RequestHeaders(requested, substitute)
+        while data := await reader.read(CHUNK_BYTES):
+            was_read = not headers.problem
+            parts = headers.feed(data)
+            if was_read and headers.problem:
+                self.watcher.note(
+                    opened.watched,
+                    f"a connection is passed on unread from here on: {headers.problem}",
+                )
+            await _write(broker, parts)
+        await _write(broker, [headers.held])
+        self.watcher.closed(opened.watched, by_client=True)
+        _end(broker)
+
+    async def _pass_responses(self, opened: _Open, reader: asyncio.StreamReader) -> None:
+        def answered(head: RequestHead, start: bytes) -> None:
+            if head.api_key != API_VERSIONS_KEY:
+                self.watcher.answered(opened.watched, head, start)
+
+        responses = opened.responses = Responses(opened.pending, answered)
+        while data := await reader.read(CHUNK_BYTES):
+            parts: list[bytes | memoryview] = []
+            for part in responses.feed(data):
+                if not isinstance(part, HeldResponse):
+                    parts.append(part)
+                    continue
+                changed = await self._for_client(opened, part)
+                if changed is None:
+                    # The release that is rehearsed closes the connection here.
+                    await _write(opened.client, parts)
+                    raise _ClosedByRelease
+                parts.append(changed)
+            await _write(opened.client, parts)
+        await _write(opened.client, [responses.held])
+        self.watcher.closed(opened.watched, by_client=False)
+        _end(opened.client)
+
+    async def _for_client(self, opened: _Open, held: HeldResponse) -> bytes | None:
+        """Return a response, with its size, as the application gets it; None to close the connection."""
+        head, payload = held.request, held.payload
+        if head.answer is not None:
+            answer = head.answer(payload)
+            if answer is None:
+                return None
+            payload = answer
+        if head.api_key == API_VERSIONS_KEY:
+            frame = encode_frame(payload)
+            self.watcher.told(opened.watched, head, frame)
+            return frame
+        named = addresses_in(payload, head.api_key, head.api_version)
+        if named is None:
+            what = f"{CLUSTER_APIS[head.api_key].name} v{head.api_version}"
+            self.watcher.note(
+                opened.watched,
+                f"the addresses in a {what} response cannot be read, so the client may connect to brokers directly",
+            )
+            return encode_frame(payload)
+        host = self._host_for(opened.client)
+        ours: dict[HostAndPort, HostAndPort] = {}
+        for place in dict.fromkeys(named):
+            port = await self._port_of(place)
+            if port is not None:
+                ours[place] = (host, port)
+        return encode_frame(with_addresses(payload, head.api_key, head.api_version, ours))
+
+    def _host_for(self, client: asyncio.StreamWriter) -> str:
+        """Return the host by which the application reached us."""
+        name = client.get_extra_info("sockname")
+        return str(name[0]) if name else self._host
+
+    async def _port_of(self, place: HostAndPort) -> int | None:
+        """Return our port that leads to a broker, which is opened if there is none; None if it cannot be opened."""
+        async with self._opening:
+            if place in self._ports:
+                return self._ports[place]
+            if len(self._brokers) >= MOST_BROKERS or self._is_ending:
+                self.obstacles[
+                    f"no listen address is left for the broker {place[0]}:{place[1]}"
+                ] = None
+                return None
+            try:
+                port = await self._next_port(Address(*place))
+            except OSError as error:
+                why = error.strerror or error
+                self.obstacles[f"no listen address for {place[0]}:{place[1]}: {why}"] = None
+                return None
+            self._ports[place] = port
+            return port
+
+    async def _next_port(self, broker: Address) -> int:
+        """Listen on the port after the last one, so that ports can be foreseen; on any free one if that is in use."""
+        following = self._brokers[-1].port + 1
+        with contextlib.suppress(OSError, OverflowError):
+            return await self._serve(following, [broker])
+        return await self._serve(0, [broker])
+
+    async def _connect(
+        self, addresses: Sequence[Address]
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the first address that accepts.
+
+        Raises:
+            OSError: none does.
+        """
+        for address in addresses:
+            try:
+                return await connect(address, self._ways)
+            except OSError as error:
+                self.obstacles[f"{address} cannot be reached: {_reason(error)}"] = None
+        raise ConnectionRefusedError
+
+
+async def connect(
+    address: Address, ways: Ways
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to a broker.
+
+    Raises:
+        OSError: it cannot be reached, or TLS fails.
+    """
+    name = address.host if ways.upstream is not None else None
+    async with asyncio.timeout(CONNECT_S):
+        return await asyncio.open_connection(
+            address.host,
+            address.port,
+            limit=BUFFER_BYTES,
+            ssl=ways.upstream,
+            server_hostname=name,
+        )
+
+
+def _reason(error: OSError) -> str:
+    return str(error) or f"no connection within {CONNECT_S:.0f} s"
+
+
+async def _write(writer: asyncio.StreamWriter, parts: Sequence[bytes | memoryview]) -> None:
+    data = parts[0] if len(parts) == 1 else b"".join(parts)
+    if data:
+        writer.write(data)
+        await writer.drain()
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    """Close a connection after what was written to it, unless the other side does not read that."""
+    writer.close()
+    try:
+        async with asyncio.timeout(ENDING_S):
+            await writer.wait_closed()
+    except (OSError, asyncio.CancelledError):
+        # It is over in any way; also if the proxy ends and has waited long enough.
+        writer.transport.abort()
+
+
+def _end(writer: asyncio.StreamWriter) -> None:
+    """End one direction. TLS cannot do that here: there the connection ends."""
+    with contextlib.suppress(OSError, RuntimeError):
+        if writer.can_write_eof():
+            writer.write_eof()
+        else:
+            writer.close()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection as it ended on the other side: with a reset."""
+    own = writer.get_extra_info("socket")
+    if own is not None:
+        with contextlib.suppress(OSError):
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+    writer.transport.abort()

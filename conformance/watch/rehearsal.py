@@ -1,0 +1,135 @@
+"""Makes the brokers of a cluster look like those of another release, as far as versions are concerned.
+
+ApiVersions is answered as the release answers it, with the versions that it shares with the cluster. What the release refuses is not
+passed on. In its place the broker gets a plain ApiVersions request, so that the refusal comes in its turn among the responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from conformance.watch.releases import Release
+from conformance.watch.request_headers import RequestHead
+from reference_model.api_versions import reactions_of_broker
+from reference_model.reaction import Identity, Reaction
+from reference_model.responses import response_for
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import (
+    FIRST_FLEXIBLE_VERSION,
+    NEWEST_VERSION,
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from wire.codec import decode, decode_prefix, encode
+from wire.error_codes import ErrorCode
+from wire.errors import DecodeError
+from wire.exchange import Outcome
+from wire.frames import SIZE_BYTES, encode_frame
+from wire.headers import CORRELATION_ID_BYTES, RequestHeader, request_header_version
+
+_UNKNOWN = Identity()
+
+
+class Rehearsal:
+    """One release, rehearsed on a cluster."""
+
+    def __init__(self, release: Release, newest: int) -> None:
+        """Rehearse a release.
+
+        Args:
+            release: the release.
+            newest: the newest version of ApiVersions that every broker of the cluster serves.
+        """
+        self._release = release
+        self._newest = min(newest, NEWEST_VERSION)
+
+    def substitute(self, head: RequestHead) -> bytes | None:
+        """Return the frame that replaces a request; None if it is passed on. It sets what becomes of the response."""
+        if head.api_key != API_VERSIONS_KEY:
+            if self._release.serves(head.api_key, head.api_version):
+                return None
+            head.answer = _close
+            return _plain(head)
+        payload = head.data[SIZE_BYTES:]
+        reaction = reactions_of_broker(payload, self._release.profile, _UNKNOWN)[0]
+        if reaction.outcome is not Outcome.ANSWER:
+            head.answer = _close
+            return _plain(head)
+        if reaction.error_code is not ErrorCode.NONE:
+            head.answer = self._refusal(reaction)
+            return _plain(head)
+        asked = min(head.api_version, self._newest)
+        head.answer = self._table(reaction, asked)
+        return None if asked == head.api_version else _in_version(head, asked)
+
+    def _refusal(self, reaction: Reaction) -> Callable[[bytes], bytes | None]:
+        body = response_for(reaction, self._release.profile)
+
+        def answer(payload: bytes) -> bytes:
+            return payload[:CORRELATION_ID_BYTES] + encode(body, version=reaction.response_version)
+
+        return answer
+
+    def _table(self, reaction: Reaction, asked: int) -> Callable[[bytes], bytes | None]:
+        def answer(payload: bytes) -> bytes | None:
+            try:
+                told = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=asked)
+            except DecodeError:
+                return payload
+            body = encode(self._shared(told), version=reaction.response_version)
+            return payload[:CORRELATION_ID_BYTES] + body
+
+        return answer
+
+    def _shared(self, told: ApiVersionsResponse) -> ApiVersionsResponse:
+        """Return what a broker lists as far as the release lists it too; features only if the release has some."""
+        own = {each.api_key: each for each in self._release.profile.api_keys}
+        own[API_VERSIONS_KEY] = self._release.profile.own_range
+        told = replace(told, unknown_tagged_fields=(), tag_order=())
+        if not self._release.profile.supported_features:
+            told = replace(
+                told, supported_features=(), finalized_features=(), finalized_features_epoch=-1
+            )
+        return replace(told, api_keys=tuple(_shared(told.api_keys, own)))
+
+
+def _shared(listed: tuple[ApiVersion, ...], own: dict[int, ApiVersion]) -> list[ApiVersion]:
+    """Return the entries of a table, each cut to the versions that the release lists; ApiVersions has the release's own range."""
+    found = []
+    for each in listed:
+        if each.api_key == API_VERSIONS_KEY:
+            found.append(own[API_VERSIONS_KEY])
+        elif each.api_key in own:
+            lowest = max(each.min_version, own[each.api_key].min_version)
+            highest = min(each.max_version, own[each.api_key].max_version)
+            if lowest <= highest:
+                found.append(replace(each, min_version=lowest, max_version=highest))
+    return found
+
+
+def _close(payload: bytes) -> None:
+    """Close the connection in place of a response."""
+
+
+def _plain(head: RequestHead) -> bytes:
+    return _in_version(head, 0)
+
+
+def _in_version(head: RequestHead, version: int) -> bytes:
+    """Return an ApiVersions request with the correlation id, the client id and the software of another request."""
+    client_id = None if head.client_id is None else head.client_id.decode(errors="replace")
+    header = RequestHeader(
+        request_api_key=API_VERSIONS_KEY,
+        request_api_version=version,
+        correlation_id=head.correlation_id,
+        client_id=client_id,
+    )
+    header_version = request_header_version(API_VERSIONS_KEY, version)
+    body = ApiVersionsRequest()
+    if version >= FIRST_FLEXIBLE_VERSION:
+        payload = head.data[SIZE_BYTES:]
+        _, at = decode_prefix(RequestHeader, payload, version=header_version)
+        body = decode(ApiVersionsRequest, payload[at:], version=head.api_version)
+    return encode_frame(encode(header, version=header_version) + encode(body, version=version))

@@ -1,0 +1,101 @@
+"""What a release serves and refuses, and since which release it refuses a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from conformance.api_versions.known_apis import Range
+from fixtures.registry.targets import Target, load_targets
+from reference_model.profile import (
+    APACHE_KAFKA,
+    RECORDED_RELEASES,
+    ZOOKEEPER,
+    Profile,
+    line_of,
+    profile_of,
+)
+from wire.api_versions import ApiVersion
+
+
+class UnknownRelease(Exception):
+    """There is no table of a release; the message says of which there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """A release that an application may be upgraded to.
+
+    Attributes:
+        id: its id in the registry.
+        profile: how it behaves on a listener for clients.
+    """
+
+    id: str
+    profile: Profile
+
+    def serves(self, api_key: int, api_version: int) -> bool:
+        """Return whether it serves a request, listed or not; a version that is listed but refused is not served."""
+        return self.profile.accepts(api_key, api_version)
+
+    def served(self, api_key: int) -> Range | None:
+        """Return the versions of an API that a client finds in its table and that it serves; None if there are none."""
+        listed = _range(self.profile.api_keys, api_key)
+        refused = _range(self.profile.traits.refused_listed, api_key)
+        return None if listed is None else listed.without(refused)
+
+    def refused_since(self, api_key: int, api_version: int) -> str:
+        """Return the line of releases, such as "4.0", from which on a request is refused; empty if no earlier one served it."""
+        since = ""
+        for earlier in map(_release, reversed(_releases_until(self.id))):
+            if earlier.serves(api_key, api_version):
+                return since
+            since = ".".join(map(str, line_of(earlier.profile.release)))
+        return ""
+
+
+def release_named(id_: str) -> Release:
+    """Return a release by its id in the registry.
+
+    Raises:
+        UnknownRelease: there is no such release, or its table was not recorded.
+    """
+    if id_ not in _targets():
+        raise UnknownRelease(
+            f"{id_!r} is no release whose table is known; known are {', '.join(_targets())}"
+        )
+    return _release(id_)
+
+
+@cache
+def _release(id_: str) -> Release:
+    target = _targets()[id_]
+    return Release(id=id_, profile=profile_of(target.release, quorum=target.quorum or ""))
+
+
+@cache
+def _targets() -> Mapping[str, Target]:
+    """Return the releases whose tables are recorded, oldest first, by their ids."""
+    return {
+        each.id: each
+        for each in load_targets()
+        if each.implementation == APACHE_KAFKA and each.release in RECORDED_RELEASES
+    }
+
+
+def _releases_until(id_: str) -> list[str]:
+    """Return the ids of a release and those before it, oldest first; of one with and without ZooKeeper only the one without."""
+    targets = _targets()
+    usual = {each.release: each.id for each in targets.values() if not each.id.endswith(ZOOKEEPER)}
+    ids = list(targets)
+    return [
+        each
+        for each in ids[: ids.index(id_) + 1]
+        if each in (id_, usual.get(targets[each].release, each))
+    ]
+
+
+def _range(entries: Sequence[ApiVersion], api_key: int) -> Range | None:
+    found = next((each for each in entries if each.api_key == api_key), None)
+    return None if found is None else Range(found.min_version, found.max_version)

@@ -1,0 +1,257 @@
+"""The result of watching: each client with what it sent, and what becomes of it with each release; as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conformance.api_versions.cluster_tables import Ranges
+from conformance.api_versions.known_apis import name_of
+from conformance.watch.prediction import Outcome, Prediction, predict, request_name, worst
+from conformance.watch.releases import Release
+from conformance.watch.sightings import ClientIdentity, Sightings
+from conformance.watch.watcher import Violation
+from reports.escaping import markdown_text
+from reports.verdict_labels import counted
+
+EXIT_STATUS = {Outcome.WORKS: 0, Outcome.BREAKS: 1, Outcome.CANNOT_SAY: 10}
+NO_CLIENT = "no client sent a request, so nothing can be said"
+_REHEARSE = (
+    "`watch --rehearse` shows whether a client of which nothing can be said copes with a release"
+)
+_LOOK_AT_PROGRAM = "a client that finds no version in common with the release sends nothing: see whether the program does its work"
+_JUDGED_BY = "Violations by the rules of the protocol, each with the first bytes of the request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRow:
+    """One client.
+
+    Attributes:
+        client: the client.
+        requests: how often it sent each request, by API key and version.
+        connections: how many connections it opened, as far as they were counted.
+        asks: whether it asks for versions; None if that is not known.
+        predictions: one for each release.
+        violations: what it did against the rules.
+        notes: what could not be read of it.
+    """
+
+    client: ClientIdentity
+    requests: Mapping[tuple[int, int], int]
+    connections: int
+    asks: bool | None
+    predictions: tuple[Prediction, ...]
+    violations: tuple[Violation, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchReport:
+    """What was found out.
+
+    Attributes:
+        releases: the ids of the releases that were asked about.
+        rows: the clients.
+        watched: what the watched brokers list in common; empty if no client asked.
+        remarks: what the sources cannot see, and what stood in the way, each a sentence.
+        rehearsed: the id of the release that was rehearsed; empty for none.
+        command_status: the exit status of the command that was watched; 0 if there was none.
+    """
+
+    releases: tuple[str, ...]
+    rows: tuple[ClientRow, ...]
+    watched: Ranges
+    remarks: tuple[str, ...] = ()
+    rehearsed: str = ""
+    command_status: int = 0
+
+    @property
+    def outcome(self) -> Outcome:
+        """The worst outcome of all clients and releases. A command that failed did not show all that it does."""
+        found = worst([each for row in self.rows for each in row.predictions])
+        has_failed = found is Outcome.WORKS and self.command_status
+        return Outcome.CANNOT_SAY if has_failed else found
+
+    @property
+    def all_remarks(self) -> tuple[str, ...]:
+        """What the sources cannot see, what stood in the way, and how to read the result."""
+        found = [*self.remarks]
+        if self.command_status:
+            found.append(
+                f"the command ended with status {self.command_status}: what it does otherwise was not seen"
+            )
+        if self.rehearsed:
+            found.append(_LOOK_AT_PROGRAM)
+        elif self.rows and self.outcome is Outcome.CANNOT_SAY:
+            found.append(_REHEARSE)
+        return (*found, *(note for row in self.rows for note in row.notes))
+
+
+def report_of(
+    sightings: Sightings,
+    watched: Ranges,
+    releases: Sequence[Release],
+    *,
+    violations: Mapping[tuple[str | None, str], tuple[Violation, ...]] | None = None,
+    remarks: Sequence[str] = (),
+    rehearsed: str = "",
+    command_status: int = 0,
+) -> WatchReport:
+    """Return what sightings mean for releases.
+
+    Args:
+        sightings: what sources saw.
+        watched: what the watched brokers list in common; empty if it is not known.
+        releases: the releases.
+        violations: what clients did against the rules, by client id and address.
+        remarks: what stood in the way, each a sentence.
+        rehearsed: the id of the release that was rehearsed.
+        command_status: the exit status of the command that was watched.
+    """
+    rows = [
+        ClientRow(
+            client=client,
+            requests=sightings.requests(client),
+            connections=sightings.connections(client),
+            asks=sightings.asks(client),
+            predictions=tuple(predict(sightings, client, watched, each) for each in releases),
+            violations=(violations or {}).get((client.client_id, client.address), ()),
+            notes=sightings.notes(client),
+        )
+        for client in sightings.clients
+    ]
+    return WatchReport(
+        releases=tuple(each.id for each in releases),
+        rows=tuple(rows),
+        watched=watched,
+        remarks=(*sightings.cannot_see, *remarks),
+        rehearsed=rehearsed,
+        command_status=command_status,
+    )
+
+
+def client_name(client: ClientIdentity) -> str:
+    """Return how a client is named: its software if it is known, and its client id."""
+    software = " ".join(filter(None, (client.software_name, client.software_version)))
+    own = "without a client id" if client.client_id is None else f"“{client.client_id}”"
+    return f"{software} {own}" if software else f"client {own}"
+
+
+def requests_in_words(row: ClientRow) -> list[str]:
+    """Return the requests of a client, one text for each API: "Produce v7 (12), v8 (1)"."""
+    by_api: dict[int, list[str]] = {}
+    for (key, version), times in row.requests.items():
+        by_api.setdefault(key, []).append(f"v{version} ({times:,})")
+    return [f"{_api_name(key)} {', '.join(versions)}" for key, versions in by_api.items()]
+
+
+def sentences(report: WatchReport, *, without: Outcome | None = None) -> list[str]:
+    """Return what can be pasted into a ticket: for each client and release what becomes of it, and why.
+
+    Args:
+        report: the report.
+        without: an outcome that is left out.
+    """
+    found = []
+    for row in report.rows:
+        for each in row.predictions:
+            if each.outcome is without:
+                continue
+            about = f"{client_name(row.client)} at {row.client.address}"
+            why = "; ".join(decision.sentence for decision in each.decisions[:3])
+            reason = f": {why}" if why else ": every request that was seen is served"
+            words = {
+                Outcome.WORKS: "works with",
+                Outcome.BREAKS: "breaks with",
+                Outcome.CANNOT_SAY: "cannot be predicted for",
+            }[each.outcome]
+            found.append(f"{about} {words} {each.release}{reason}.")
+    return found if report.rows else [f"{NO_CLIENT}."]
+
+
+def as_json(report: WatchReport) -> dict[str, object]:
+    """Return the report for machines."""
+    return {
+        "outcome": report.outcome.value,
+        "releases": list(report.releases),
+        "rehearsed": report.rehearsed or None,
+        "clients": [_row_as_json(row) for row in report.rows],
+        "watched": [
+            {"api_key": key, "api": _api_name(key), "min_version": low, "max_version": high}
+            for key, (low, high) in sorted(report.watched.items())
+        ],
+        "remarks": list(report.all_remarks),
+        "command_status": report.command_status,
+    }
+
+
+def as_markdown(report: WatchReport) -> str:
+    """Return the report as text for a ticket."""
+    lines = ["# Will these applications survive the upgrade?", ""]
+    if report.rehearsed:
+        lines += [f"The cluster was made to look like {report.rehearsed}.", ""]
+    lines += [f"- {markdown_text(each)}" for each in sentences(report)]
+    if any(row.violations for row in report.rows):
+        lines += ["", f"{_JUDGED_BY}:", ""]
+        lines += [
+            f"- {markdown_text(client_name(row.client))}: {markdown_text(each.sentence)} "
+            f"({markdown_text(each.clause)}): `{each.data[:64].hex(' ')}`"
+            for row in report.rows
+            for each in row.violations
+        ]
+    lines += ["", "Requests that were seen:", ""]
+    lines += [
+        f"- {markdown_text(client_name(row.client))}, {counted(row.connections, 'connection')}: "
+        + markdown_text("; ".join(requests_in_words(row)))
+        for row in report.rows
+    ]
+    remarks = report.all_remarks
+    if remarks:
+        lines += ["", "Remarks:", "", *(f"- {markdown_text(each)}" for each in remarks)]
+    return "\n".join(lines) + "\n"
+
+
+def _row_as_json(row: ClientRow) -> dict[str, object]:
+    client = row.client
+    return {
+        "client_id": client.client_id,
+        "address": client.address,
+        "principal": client.principal,
+        "software_name": client.software_name,
+        "software_version": client.software_version,
+        "connections": row.connections,
+        "asks_for_versions": row.asks,
+        "requests": [
+            {"api_key": key, "api": _api_name(key), "api_version": version, "times": times}
+            for (key, version), times in row.requests.items()
+        ],
+        "predictions": [
+            {
+                "release": each.release,
+                "outcome": each.outcome.value,
+                "decisions": [
+                    {
+                        "outcome": decision.outcome.value,
+                        "request": None
+                        if decision.api_key is None or decision.api_version is None
+                        else request_name(decision.api_key, decision.api_version),
+                        "refused_since": decision.refused_since or None,
+                        "sentence": decision.sentence,
+                    }
+                    for decision in each.decisions
+                ],
+            }
+            for each in row.predictions
+        ],
+        "violations": [
+            {"clause": each.clause, "sentence": each.sentence, "bytes": each.data.hex()}
+            for each in row.violations
+        ],
+        "notes": list(row.notes),
+    }
+
+
+def _api_name(api_key: int) -> str:
+    name = name_of(api_key)
+    return f"API {api_key}" if name == "UNKNOWN" else name

@@ -1,0 +1,229 @@
+"""Reads the headers in a stream of requests, and the bodies of ApiVersions. Payloads are passed over: never copied, never kept.
+
+SASL: what follows SaslHandshake v0 are tokens without a header. They are passed over too, until a frame has the header of the same
+client again.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wire.api_keys import API_VERSIONS_KEY, SASL_HANDSHAKE_KEY
+from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES, read_size
+
+_START = struct.Struct(">ihhih")
+"""Size, API key, version, correlation id, and the length of the client id."""
+_NUMBERS = struct.Struct(">hhih")
+"""API key, version, correlation id, and the length of the client id."""
+_SHORTEST = 8
+"""API key, version and correlation id; a shorter frame is no request."""
+_BEFORE_CLIENT_ID = SIZE_BYTES + _NUMBERS.size
+_HIGHEST = 1000
+"""Above every API key and version that there is; what has more is no request of Kafka's protocol."""
+_READ_FURTHER = (SASL_HANDSHAKE_KEY, API_VERSIONS_KEY)
+MOST_BODY_BYTES = 1 << 12
+"""How much of an ApiVersions request is read; a correct one has less than 1 KiB."""
+
+
+@dataclass(slots=True)
+class RequestHead:
+    """What is read of one request.
+
+    Attributes:
+        api_key: its API.
+        api_version: its version.
+        correlation_id: its correlation id.
+        client_id: its client id; None if it is null, or does not fit into the frame.
+        data: its bytes as far as they were read: size and header, and the body of ApiVersions.
+        answer: what makes the response of another one; None if the broker's own response is passed on.
+    """
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: bytes | None
+    data: bytes
+    answer: Callable[[bytes], bytes | None] | None = None
+
+
+class RequestHeaders:
+    """Reads one connection's requests.
+
+    Attributes:
+        problem: why the rest of the stream is not read; empty if it is.
+    """
+
+    def __init__(
+        self,
+        on_request: Callable[[RequestHead], None],
+        substitute: Callable[[RequestHead], bytes | None] | None = None,
+    ) -> None:
+        """Begin between two frames.
+
+        Args:
+            on_request: called for every request whose header was read.
+            substitute: returns the frame that replaces a request, or None to pass it on. Without it nothing is held back.
+        """
+        self._on_request = on_request
+        self._substitute = substitute
+        self._head = bytearray()
+        self._left = 0
+        self._is_replaced = False
+        self._handshake: bytes | None = None
+        self.problem = ""
+
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether no frame is incomplete."""
+        return not self._head and not self._left
+
+    @property
+    def held(self) -> bytes:
+        """The bytes that are held back, because what they begin is not known yet."""
+        return bytes(self._head) if self._substitute else b""
+
+    def feed(self, data: bytes) -> list[bytes | memoryview]:
+        """Read received bytes, split in any way; return what is passed on."""
+        if self.problem:
+            return [data]
+        parts: list[bytes | memoryview] = []
+        view = memoryview(data)
+        is_usual = not (self._substitute or self._head or self._handshake is not None)
+        at = self._read_usual(data) if is_usual else 0
+        while at < len(data) and not self.problem:
+            if self._left:
+                end = min(at + self._left, len(data))
+                self._left -= end - at
+                if not self._is_replaced:
+                    parts.append(view[at:end])
+            else:
+                end = min(at + self._wanted() - len(self._head), len(data))
+                self._head += view[at:end]
+                if len(self._head) == self._wanted():
+                    parts += self._complete()
+            at = end
+        if not self._substitute:
+            return [data]
+        return [*parts, view[at:]] if at < len(data) else parts
+
+    def _read_usual(self, data: bytes) -> int:
+        """Read the frames whose headers are complete and of which nothing else is read, which are most; return where they end."""
+        at = min(self._left, len(data))
+        self._left -= at
+        while at + _BEFORE_CLIENT_ID <= len(data):
+            size, api_key, version, correlation_id, length = _START.unpack_from(data, at)
+            header_end = at + _BEFORE_CLIENT_ID + max(0, length)
+            if (
+                not _NUMBERS.size + length <= size <= SOCKET_REQUEST_MAX_BYTES
+                or not _is_of_kafka(api_key, version)
+                or api_key in _READ_FURTHER
+                or header_end > len(data)
+            ):
+                break
+            client_id = None if length < 0 else data[at + _BEFORE_CLIENT_ID : header_end]
+            header = data[at:header_end]
+            self._on_request(RequestHead(api_key, version, correlation_id, client_id, header))
+            at += SIZE_BYTES + size
+            if at > len(data):
+                self._left = at - len(data)
+                return len(data)
+        return at
+
+    def _wanted(self) -> int:
+        """Return how many bytes of the frame are read, as far as its beginning says."""
+        head = self._head
+        if len(head) < SIZE_BYTES:
+            return SIZE_BYTES
+        size = read_size(head)
+        if not 0 <= size <= SOCKET_REQUEST_MAX_BYTES:
+            return SIZE_BYTES
+        whole = SIZE_BYTES + size
+        if self._handshake is not None:
+            return min(whole, SIZE_BYTES + len(self._handshake) + _SHORTEST)
+        if len(head) < _BEFORE_CLIENT_ID:
+            return min(whole, _BEFORE_CLIENT_ID)
+        api_key: int
+        length: int
+        api_key, api_version, _, length = _NUMBERS.unpack_from(head, SIZE_BYTES)
+        if not _is_of_kafka(api_key, api_version):
+            return _BEFORE_CLIENT_ID
+        if api_key == API_VERSIONS_KEY:
+            return min(whole, SIZE_BYTES + MOST_BODY_BYTES)
+        return min(whole, _BEFORE_CLIENT_ID + max(0, length))
+
+    def _complete(self) -> list[bytes]:
+        """Take in what was read of a frame; return what is passed on of it."""
+        data = bytes(self._head)
+        size = read_size(data)
+        if not 0 <= size <= SOCKET_REQUEST_MAX_BYTES:
+            what = f"a frame of {size} bytes, which is no size of a request (is it TLS?)"
+            return self._give_up(what)
+        is_token = self._is_token(data)
+        if not is_token:
+            self._handshake = None
+            if len(data) < self._wanted():
+                return []
+        self._head.clear()
+        self._left = SIZE_BYTES + size - len(data)
+        self._is_replaced = False
+        if is_token:
+            return [data]
+        if size < _SHORTEST:
+            return self._give_up(f"a frame of {size} bytes, which is too short for a request", data)
+        head = _head_of(data)
+        if not _is_of_kafka(head.api_key, head.api_version):
+            what = f"a request of API {head.api_key} v{head.api_version}, which is not Kafka's protocol"
+            return self._give_up(what, data)
+        if (head.api_key, head.api_version) == (SASL_HANDSHAKE_KEY, 0):
+            self._handshake = data[
+                SIZE_BYTES + _SHORTEST : _BEFORE_CLIENT_ID + len(head.client_id or b"")
+            ]
+        return self._requested(head)
+
+    def _requested(self, head: RequestHead) -> list[bytes]:
+        data = head.data
+        replacement = self._substitute(head) if self._substitute else None
+        self._on_request(head)
+        self._is_replaced = replacement is not None
+        return [data if replacement is None else replacement]
+
+    def _is_token(self, data: bytes) -> bool:
+        """Return whether a frame is a token of SASL: it does not have the client id of the handshake where a header has it."""
+        if self._handshake is None:
+            return False
+        own = data[SIZE_BYTES + _SHORTEST : SIZE_BYTES + _SHORTEST + len(self._handshake)]
+        return own != self._handshake
+
+    def _give_up(self, what: str, data: bytes | None = None) -> list[bytes]:
+        self.problem = what
+        if data is None:
+            data = bytes(self._head)
+            self._head.clear()
+        return [data]
+
+
+def _is_of_kafka(api_key: int, api_version: int) -> bool:
+    return 0 <= api_key < _HIGHEST and -1 <= api_version < _HIGHEST
+
+
+def _head_of(data: bytes) -> RequestHead:
+    """Return the head of a request whose header was read."""
+    if len(data) < _BEFORE_CLIENT_ID:
+        key, version, correlation_id, length = (
+            int.from_bytes(data[4:6], signed=True),
+            int.from_bytes(data[6:8], signed=True),
+            int.from_bytes(data[8:12], signed=True),
+            -1,
+        )
+    else:
+        key, version, correlation_id, length = _NUMBERS.unpack_from(data, SIZE_BYTES)
+    client_id = data[_BEFORE_CLIENT_ID : _BEFORE_CLIENT_ID + length] if length >= 0 else None
+    return RequestHead(
+        api_key=key,
+        api_version=version,
+        correlation_id=correlation_id,
+        client_id=client_id if client_id is None or len(client_id) == length else None,
+        data=data,
+    )

@@ -1,0 +1,180 @@
+"""Passes on a stream of responses. Only those that name brokers or versions are kept until they are complete; all others pass unread."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conformance.watch.node_endpoints import EndpointHider, names_endpoints
+from conformance.watch.request_headers import RequestHead
+from wire.api_keys import API_VERSIONS_KEY
+from wire.frames import SIZE_BYTES, read_size
+from wire.headers import CORRELATION_ID_BYTES, read_correlation_id
+from wire.startup_messages import CLUSTER_APIS
+
+MOST_HELD_BYTES = 32 * 1024 * 1024
+"""The largest response that is kept until it is complete: the metadata of some 200,000 partitions."""
+_START = struct.Struct(">ii")
+"""Size and correlation id."""
+_START_BYTES = SIZE_BYTES + CORRELATION_ID_BYTES
+_HELD_KEYS = frozenset({*CLUSTER_APIS, API_VERSIONS_KEY})
+
+
+@dataclass(frozen=True, slots=True)
+class HeldResponse:
+    """A complete response that is not passed on yet.
+
+    Attributes:
+        request: its request.
+        payload: the response without its size.
+    """
+
+    request: RequestHead
+    payload: bytes
+
+
+class Responses:
+    """The responses of one connection.
+
+    Attributes:
+        problem: why the rest of the stream is not read; empty if it is.
+    """
+
+    def __init__(
+        self, pending: deque[RequestHead], on_response: Callable[[RequestHead, bytes], None]
+    ) -> None:
+        """Begin between two frames.
+
+        Args:
+            pending: the requests that have no response yet, in their order.
+            on_response: called with each request that is answered, and the first bytes of its response.
+        """
+        self._pending = pending
+        self._on_response = on_response
+        self._start = bytearray()
+        self._is_start_passed = False
+        self._left = 0
+        self._held: bytearray | None = None
+        self._request: RequestHead | None = None
+        self._hider: EndpointHider | None = None
+        self.problem = ""
+
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether no response is incomplete."""
+        return not self._start and not self._left
+
+    @property
+    def held(self) -> bytes:
+        """The bytes that are not passed on yet: those of an incomplete response, if the stream ends here."""
+        start = b"" if self._is_start_passed else bytes(self._start)
+        return start + bytes(self._held or b"")
+
+    def feed(self, data: bytes) -> list[bytes | memoryview | HeldResponse]:
+        """Read received bytes, split in any way; return what follows from them, in order."""
+        parts: list[bytes | memoryview | HeldResponse] = []
+        view = memoryview(data)
+        at = self._pass_usual(data)
+        if at:
+            parts.append(data if at == len(data) else view[:at])
+        while at < len(data) and not self.problem:
+            if self._left:
+                end = min(at + self._left, len(data))
+                self._left -= end - at
+                parts += self._rest(view[at:end])
+            else:
+                end = min(at + self._wanted() - len(self._start), len(data))
+                if not self._start:
+                    self._is_start_passed = not any(map(_is_held, self._pending))
+                if self._is_start_passed:
+                    parts.append(view[at:end])
+                self._start += view[at:end]
+                if len(self._start) == self._wanted():
+                    parts += self._begin()
+            at = end
+        if at < len(data):
+            parts.append(view[at:])
+        return parts
+
+    def _pass_usual(self, data: bytes) -> int:
+        """Pass over the responses that come in turn and pass unread, which are most; return where they end."""
+        if self._start or self._held is not None or self._hider is not None:
+            return 0
+        at = min(self._left, len(data))
+        self._left -= at
+        while at + _START_BYTES <= len(data) and self._pending:
+            size, correlation_id = _START.unpack_from(data, at)
+            request = self._pending[0]
+            if (
+                request.correlation_id != correlation_id
+                or size < CORRELATION_ID_BYTES
+                or _is_held(request)
+                or names_endpoints(request.api_key, request.api_version)
+            ):
+                break
+            self._pending.popleft()
+            self._on_response(request, data[at : at + _START_BYTES])
+            at += SIZE_BYTES + size
+            if at > len(data):
+                self._left = at - len(data)
+                return len(data)
+        return at
+
+    def _wanted(self) -> int:
+        if len(self._start) < SIZE_BYTES:
+            return SIZE_BYTES
+        return SIZE_BYTES + max(0, min(read_size(self._start), CORRELATION_ID_BYTES))
+
+    def _begin(self) -> list[bytes | memoryview | HeldResponse]:
+        start = bytes(self._start)
+        self._start.clear()
+        size = read_size(start)
+        passed: list[bytes | memoryview | HeldResponse] = [] if self._is_start_passed else [start]
+        if size < 0:
+            self.problem = f"a response of {size} bytes"
+            return passed
+        self._left = SIZE_BYTES + size - len(start)
+        self._held = self._hider = None
+        correlation_id = read_correlation_id(start[SIZE_BYTES:])
+        request = None if correlation_id is None else self._asked(correlation_id)
+        self._request = request
+        if request is None:
+            return passed
+        self._on_response(request, start)
+        if _is_held(request) and not self._is_start_passed and size <= MOST_HELD_BYTES:
+            self._held = bytearray(start)
+            return [] if self._left else self._rest(memoryview(b""))
+        if names_endpoints(request.api_key, request.api_version):
+            self._hider = EndpointHider(request.api_key, request.api_version)
+        return passed
+
+    def _rest(self, piece: memoryview) -> list[bytes | memoryview | HeldResponse]:
+        if self._held is None:
+            if self._hider is None:
+                return [piece]
+            passed = self._hider.feed(piece)
+            if not self._left:
+                self._hider = None
+            return [passed]
+        self._held += piece
+        if self._left or self._request is None:
+            return []
+        payload = bytes(self._held[SIZE_BYTES:])
+        self._held = None
+        return [HeldResponse(self._request, payload)]
+
+    def _asked(self, correlation_id: int) -> RequestHead | None:
+        """Return the request of a response. Those before it get none, such as writes with acks=0; if there is none, all stay."""
+        for place, head in enumerate(self._pending):
+            if head.correlation_id == correlation_id:
+                for _ in range(place + 1):
+                    self._pending.popleft()
+                return head
+        return None
+
+
+def _is_held(request: RequestHead) -> bool:
+    """Return whether the response of a request is kept until it is complete."""
+    return request.answer is not None or request.api_key in _HELD_KEYS

@@ -1,0 +1,203 @@
+"""Runs the proxy of `watch` until it is to end: on a signal, after a time, or with a command."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from conformance.watch.proxy import WatchProxy, Ways, connect
+from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.releases import Release
+from conformance.watch.report import WatchReport, report_of
+from conformance.watch.watcher import Watcher
+from fixtures.client.running_broker import Address
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsResponse
+from wire.codec import decode, encode
+from wire.errors import DecodeError
+from wire.frames import DEFAULT_MAX_FRAME_BYTES, SIZE_BYTES, encode_frame, read_size
+from wire.headers import CORRELATION_ID_BYTES, PLAIN_CLIENT_ID, RequestHeader
+
+BOOTSTRAP_VARIABLE = "KAFKA_BOOTSTRAP_SERVERS"
+LOOK_EVERY_S = 0.5
+MOST_SHARE = 50
+"""How many times as long as showing takes nothing is shown after it."""
+ASK_S = 10.0
+COMMAND_ENDING_S = 10.0
+_PROXY_LIMITS = (
+    "seen by the proxy: only clients that connect to the listen address",
+    "share groups: after a leader has moved, a client may connect to its broker directly",
+)
+
+
+class CannotWatch(Exception):
+    """The cluster cannot be watched; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchPlan:
+    """What is watched, and how.
+
+    Attributes:
+        brokers: the bootstrap servers.
+        listen: the address to listen on.
+        ways: TLS on both sides.
+        releases: the releases that are asked about.
+        rehearsed: the release that the cluster is made to look like; None for none.
+        time_s: how long to watch; None for no limit.
+        command: a command that is run meanwhile; empty for none.
+    """
+
+    brokers: Sequence[Address]
+    listen: Address
+    ways: Ways
+    releases: Sequence[Release]
+    rehearsed: Release | None = None
+    time_s: float | None = None
+    command: Sequence[str] = ()
+
+
+async def watch_until_ended(
+    plan: WatchPlan,
+    on_listening: Callable[[Address], None],
+    on_report: Callable[[WatchReport], None],
+) -> WatchReport:
+    """Watch until a signal, the time, or the end of the command.
+
+    Args:
+        plan: what is watched.
+        on_listening: called with the address on which the proxy listens.
+        on_report: called with the report so far, every half second in which something changed.
+
+    Raises:
+        CannotWatch: no bootstrap server can be reached.
+        CannotListen: the address to listen on cannot be used.
+    """
+    newest = await _newest_version(plan)
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    watcher = Watcher(lambda: round(1000 * (loop.time() - began)))
+    for sentence in _PROXY_LIMITS:
+        watcher.sightings.say_cannot_see(sentence)
+    rehearsal = None if plan.rehearsed is None else Rehearsal(plan.rehearsed, newest)
+    proxy = WatchProxy(watcher, plan.ways, rehearsal)
+    command_status = 0
+
+    def report(*, is_last: bool) -> WatchReport:
+        # The oracle takes its time, which is the traffic's as long as there is some.
+        return report_of(
+            watcher.sightings,
+            watcher.watched,
+            plan.releases,
+            violations=watcher.violations() if is_last else {},
+            remarks=tuple(proxy.obstacles),
+            rehearsed="" if plan.rehearsed is None else plan.rehearsed.id,
+            command_status=command_status,
+        )
+
+    try:
+        place = await proxy.listen(plan.listen, plan.brokers)
+        on_listening(place)
+        showing = asyncio.create_task(_show(watcher, lambda: on_report(report(is_last=False))))
+        try:
+            command_status = await _until_ended(plan, place)
+        finally:
+            showing.cancel()
+    finally:
+        await proxy.end()
+    return report(is_last=True)
+
+
+async def _show(watcher: Watcher, show: Callable[[], None]) -> None:
+    """Show what was seen so far, again and again; it takes a small share of the time, however many clients there are."""
+    loop = asyncio.get_running_loop()
+    shown, pause_s = -1, LOOK_EVERY_S
+    while True:
+        await asyncio.sleep(pause_s)
+        if watcher.requests != shown:
+            shown, began = watcher.requests, loop.time()
+            show()
+            pause_s = max(LOOK_EVERY_S, MOST_SHARE * (loop.time() - began))
+
+
+async def _until_ended(plan: WatchPlan, place: Address) -> int:
+    """Wait; return the exit status of the command, if it ended by itself, else 0."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop.set)
+    process = None
+    try:
+        waiting: list[asyncio.Task[object]] = [asyncio.create_task(stop.wait())]
+        if plan.command:
+            environment = {**os.environ, BOOTSTRAP_VARIABLE: str(place)}
+            process = await asyncio.create_subprocess_exec(*plan.command, env=environment)
+            waiting.append(asyncio.create_task(process.wait()))
+        await asyncio.wait(waiting, timeout=plan.time_s, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+        return 0 if process is None else await _end(process)
+    finally:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(each)
+
+
+async def _end(process: asyncio.subprocess.Process) -> int:
+    """End a command that still runs; return its exit status if it ended by itself."""
+    if process.returncode is not None:
+        return process.returncode
+    with contextlib.suppress(ProcessLookupError):
+        process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), COMMAND_ENDING_S)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
+    return 0
+
+
+async def _newest_version(plan: WatchPlan) -> int:
+    """Return the newest version of ApiVersions that the first reachable bootstrap server lists.
+
+    Without a rehearsal nothing is sent, and the result is 0: the connection alone shows that there is something to watch.
+
+    Raises:
+        CannotWatch: none can be reached, or does not answer.
+    """
+    problems = []
+    for address in plan.brokers:
+        try:
+            async with asyncio.timeout(ASK_S):
+                return await _ask(address, plan)
+        except (OSError, EOFError, DecodeError, ValueError) as error:
+            problems.append(f"{address}: {error or 'no answer'}")
+    raise CannotWatch(
+        f"no bootstrap server can be used: {'; '.join(problems)}; is the address right, and does it need --command-config?"
+    )
+
+
+async def _ask(address: Address, plan: WatchPlan) -> int:
+    reader, writer = await connect(address, plan.ways)
+    try:
+        if plan.rehearsed is None:
+            return 0
+        header = RequestHeader(
+            request_api_key=API_VERSIONS_KEY,
+            request_api_version=0,
+            correlation_id=1,
+            client_id=PLAIN_CLIENT_ID,
+        )
+        writer.write(encode_frame(encode(header, version=1)))
+        size = read_size(await reader.readexactly(SIZE_BYTES))
+        if not CORRELATION_ID_BYTES < size < DEFAULT_MAX_FRAME_BYTES:
+            raise ValueError(f"the response has {size} bytes")
+        payload = await reader.readexactly(size)
+        table = decode(ApiVersionsResponse, payload[CORRELATION_ID_BYTES:], version=0)
+        entry = table.range_of(API_VERSIONS_KEY)
+        return 0 if entry is None else int(entry.max_version)
+    finally:
+        writer.close()

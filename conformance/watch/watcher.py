@@ -1,0 +1,267 @@
+"""What a proxy that watches finds out: who sends what, what the brokers list, and what clients do against the rules.
+
+Kept are counts, tables, and the headers of the first requests of each client; never a payload.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from conformance.api_versions.cluster_tables import Ranges, intersection
+from conformance.api_versions.known_apis import Range
+from conformance.watch.request_headers import RequestHead
+from conformance.watch.sightings import MOST_CLIENTS, ClientIdentity, Sighting, Sightings
+from reference_model.clients.oracle import ForbiddenMove, forbidden_moves
+from reference_model.clients.reading import SHORTEST_REQUEST_BYTES, read_request
+from reference_model.clients.recording import (
+    MOST_CONNECTIONS,
+    MOST_REQUESTS,
+    Recording,
+    SeenConnection,
+    SeenRequest,
+)
+from reference_model.clients.script import NodeScript, Script
+from reference_model.clients.told import Tells, told_by
+from wire.api_keys import API_VERSIONS_KEY
+from wire.api_versions import ApiVersionsRequest
+from wire.frames import SIZE_BYTES
+
+MOST_JUDGED = 200
+"""How many clients are judged by the oracle; of each the first connections and requests."""
+MOST_VIOLATIONS = 3
+"""How many different violations of one clause are shown of each client."""
+_NEW, _LEFT_OUT = -1, -2
+"""Places of a connection that has no request yet, and of one that the oracle is not shown."""
+_MOST_COUNTS = 200
+"""How many kinds of requests are counted on a connection before they are taken over."""
+_CONNECTION = re.compile(r" on connection \d+")
+_NOT_JUDGED = "KIP-1242."
+"""Clauses about ids: the oracle needs to know those of the cluster for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A request that a client was not allowed to send.
+
+    Attributes:
+        clause: the clause that forbids it.
+        sentence: what was wrong.
+        data: its bytes: size, header, and for ApiVersions the body.
+    """
+
+    clause: str
+    sentence: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class _Judged:
+    """What the oracle is shown of one client."""
+
+    connections: list[SeenConnection] = field(default_factory=list)
+    requests: list[SeenRequest] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class WatchedConnection:
+    """One connection of a client, as the watcher sees it.
+
+    Attributes:
+        number: counted from 0 over all connections.
+        address: the client's host.
+        node: the place of the broker among those that were named.
+        opened_ms: when it was opened.
+    """
+
+    number: int
+    address: str
+    node: int
+    opened_ms: int
+    counts: dict[tuple[bytes | None, int, int], int] = field(default_factory=dict)
+    judged: _Judged | None = None
+    judged_number: int = _NEW
+    unanswered: dict[int, tuple[RequestHead, int]] = field(default_factory=dict)
+
+
+class Watcher:
+    """Collects what the connections of a proxy show.
+
+    Attributes:
+        tables: what each broker listed, by the place of the broker.
+        requests: how many requests there were.
+    """
+
+    def __init__(self, now_ms: Callable[[], int]) -> None:
+        self._now_ms = now_ms
+        self._sightings = Sightings()
+        self._open: dict[int, WatchedConnection] = {}
+        self.tables: dict[int, Ranges] = {}
+        self.requests = 0
+        self._opened = 0
+        self._software: dict[tuple[str | None, str], tuple[str, str]] = {}
+        self._judged: dict[tuple[str | None, str], _Judged] = {}
+
+    @property
+    def sightings(self) -> Sightings:
+        """The requests so far."""
+        for connection in self._open.values():
+            self._count(connection)
+        return self._sightings
+
+    @property
+    def watched(self) -> Ranges:
+        """What all brokers listed that a client asked; empty if none was asked."""
+        return intersection(list(self.tables.values()))
+
+    def opened(self, address: str, node: int) -> WatchedConnection:
+        """Begin to watch a connection."""
+        self._opened += 1
+        opened = WatchedConnection(self._opened - 1, address, node, self._now_ms())
+        self._open[opened.number] = opened
+        return opened
+
+    def requested(self, connection: WatchedConnection, head: RequestHead) -> None:
+        """Count a request."""
+        self.requests += 1
+        if head.api_key == API_VERSIONS_KEY:
+            self._learn_software(connection, head)
+        kind = (head.client_id, head.api_key, head.api_version)
+        connection.counts[kind] = connection.counts.get(kind, 0) + 1
+        if connection.judged is not None or connection.judged_number == _NEW:
+            self._record(connection, head)
+        if len(connection.counts) > _MOST_COUNTS:
+            self._count(connection)
+
+    def answered(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
+        """Remember that a request was answered, with the first bytes of the response; all of it if it tells of versions."""
+        if connection.judged is None:
+            return
+        found = connection.unanswered.pop(id(head), None)
+        if found is None:
+            return
+        place = found[1]
+        connection.judged.requests[place] = replace(
+            connection.judged.requests[place], response=response, answered_ms=self._now_ms()
+        )
+
+    def told(self, connection: WatchedConnection, head: RequestHead, response: bytes) -> None:
+        """Take in the response to ApiVersions, as the client gets it; size included."""
+        self.answered(connection, head, response)
+        told = told_by(_seen(head, connection.number, self._now_ms(), response=response))
+        if told.kind is Tells.TABLE:
+            self.tables[connection.node] = {
+                key: Range(*ranges[0]) for key, ranges in told.ranges.items() if ranges
+            }
+
+    def note(self, connection: WatchedConnection, sentence: str) -> None:
+        """Remember what could not be read on a connection."""
+        client_id = next((each for each, *_ in connection.counts), None)
+        self._sightings.note(self._identity(client_id, connection.address), sentence)
+
+    def closed(self, connection: WatchedConnection, *, by_client: bool) -> None:
+        """Remember the end of a connection."""
+        self._count(connection)
+        self._open.pop(connection.number, None)
+        judged, number = connection.judged, connection.judged_number
+        connection.unanswered.clear()
+        if judged is not None and number >= 0:
+            judged.connections[number] = replace(
+                judged.connections[number],
+                closed_ms=self._now_ms(),
+                closed_by="client" if by_client else "broker",
+            )
+
+    def violations(self) -> Mapping[tuple[str | None, str], tuple[Violation, ...]]:
+        """Return what the clients did against the rules, by client id and address; one violation of each clause and sentence."""
+        return {client: _violations(judged) for client, judged in self._judged.items()}
+
+    def _learn_software(self, connection: WatchedConnection, head: RequestHead) -> None:
+        """Remember the software that an ApiVersions request names, for all connections of the client."""
+        body = _seen(head, connection.number, 0).body
+        if isinstance(body, ApiVersionsRequest) and body.client_software_name:
+            client = (_text(head.client_id), connection.address)
+            if client in self._software or len(self._software) < MOST_CLIENTS:
+                software = (body.client_software_name, body.client_software_version)
+                self._software[client] = software
+
+    def _count(self, connection: WatchedConnection) -> None:
+        """Take over what was counted on a connection, by what is known of the client's software now."""
+        for (client_id, api_key, api_version), times in connection.counts.items():
+            client = self._identity(client_id, connection.address)
+            sighting = Sighting(client, api_key, api_version)
+            self._sightings.add(sighting, times, connection=connection.number)
+        connection.counts.clear()
+
+    def _identity(self, client_id: bytes | None, address: str) -> ClientIdentity:
+        text = _text(client_id)
+        name, version = self._software.get((text, address), (None, None))
+        return ClientIdentity(text, address, software_name=name, software_version=version)
+
+    def _record(self, connection: WatchedConnection, head: RequestHead) -> None:
+        """Keep the header of a request for the oracle, if there is room for it."""
+        if connection.judged_number == _NEW:
+            self._begin_record(connection, (_text(head.client_id), connection.address))
+        judged = connection.judged
+        if judged is None:
+            return
+        if len(judged.requests) >= MOST_REQUESTS:
+            # The oracle would take what is answered later for unanswered.
+            connection.judged = None
+            return
+        connection.unanswered[id(head)] = (head, len(judged.requests))
+        judged.requests.append(_seen(head, connection.judged_number, self._now_ms()))
+
+    def _begin_record(self, connection: WatchedConnection, client: tuple[str | None, str]) -> None:
+        connection.judged_number = _LEFT_OUT
+        if client not in self._judged and len(self._judged) >= MOST_JUDGED:
+            return
+        judged = self._judged.setdefault(client, _Judged())
+        if len(judged.connections) >= MOST_CONNECTIONS or len(judged.requests) >= MOST_REQUESTS:
+            return
+        connection.judged, connection.judged_number = judged, len(judged.connections)
+        judged.connections.append(
+            SeenConnection(
+                number=connection.judged_number,
+                node=connection.node,
+                opened_ms=connection.opened_ms,
+            )
+        )
+
+
+def _violations(judged: _Judged) -> tuple[Violation, ...]:
+    nodes = 1 + max((each.node for each in judged.connections), default=0)
+    recording = Recording(
+        script=Script(nodes=(NodeScript(),) * nodes),
+        connections=tuple(judged.connections),
+        requests=tuple(judged.requests),
+        all_connections=len(judged.connections),
+        all_requests=len(judged.requests),
+    )
+    found: dict[tuple[str, str], Violation] = {}
+    for move in forbidden_moves(recording):
+        alike = (move.clause, _CONNECTION.sub("", move.sentence))
+        shown = sum(1 for clause, _ in found if clause == move.clause)
+        if move.clause.startswith(_NOT_JUDGED) or alike in found or shown == MOST_VIOLATIONS:
+            continue
+        found[alike] = Violation(
+            clause=move.clause, sentence=move.sentence, data=_bytes_of(move, judged)
+        )
+    return tuple(found.values())
+
+
+def _bytes_of(move: ForbiddenMove, judged: _Judged) -> bytes:
+    on_connection = [each for each in judged.requests if each.connection == move.connection]
+    return on_connection[move.request].data
+
+
+def _seen(head: RequestHead, connection: int, at_ms: int, *, response: bytes = b"") -> SeenRequest:
+    """Return a request for the oracle: its data is what was read of it."""
+    payload = head.data[SIZE_BYTES:].ljust(SHORTEST_REQUEST_BYTES, b"\0")
+    seen = read_request(payload, connection=connection, at_ms=at_ms)
+    return replace(seen, data=head.data, response=response)
+
+
+def _text(client_id: bytes | None) -> str | None:
+    return None if client_id is None else client_id.decode(errors="replace")

@@ -1,0 +1,118 @@
+"""A broker, an application and the proxy of `watch` between them, in one process; and messages that they exchange."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from conformance.watch.proxy import WatchProxy, Ways
+from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.watcher import Watcher
+from fixtures.client.running_broker import Address
+from wire.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from wire.codec import encode
+from wire.error_codes import ErrorCode
+from wire.frames import SIZE_BYTES, encode_frame, read_size
+from wire.headers import RequestHeader
+from wire.startup_messages import METADATA
+
+HOST = "127.0.0.1"
+Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+PRODUCE, FETCH, METADATA_KEY, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 0, 1, 3, 17, 18, 36
+TABLE = (
+    ApiVersion(api_key=PRODUCE, min_version=0, max_version=11),
+    ApiVersion(api_key=METADATA_KEY, min_version=0, max_version=12),
+    ApiVersion(api_key=API_VERSIONS, min_version=0, max_version=4),
+    ApiVersion(api_key=80, min_version=0, max_version=1),
+)
+
+
+@dataclass
+class Relay:
+    """What a check works with."""
+
+    proxy: WatchProxy
+    place: Address
+    broker: Address
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect as the application does."""
+        return await asyncio.open_connection(self.place.host, self.place.port)
+
+
+@asynccontextmanager
+async def relayed(handler: Handler, rehearsal: Rehearsal | None = None) -> AsyncIterator[Relay]:
+    """Run a broker and the proxy in front of it."""
+    server = await asyncio.start_server(handler, HOST, 0)
+    broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
+    proxy = WatchProxy(Watcher(lambda: 0), Ways(), rehearsal)
+    try:
+        yield Relay(proxy, await proxy.listen(Address(HOST, 0), [broker]), broker)
+    finally:
+        server.close()
+        await proxy.end()
+
+
+def request(
+    api_key: int, api_version: int, body: bytes = b"", *, number: int = 1, client_id: str = "app"
+) -> bytes:
+    """Return the frame of a request with a header that is not flexible."""
+    header = struct.pack(">hhih", api_key, api_version, number, len(client_id))
+    return encode_frame(header + client_id.encode() + body)
+
+
+def asking(api_version: int, *, number: int = 1, name: str = "librdkafka") -> bytes:
+    """Return the frame of an ApiVersions request."""
+    header = RequestHeader(
+        request_api_key=API_VERSIONS,
+        request_api_version=api_version,
+        correlation_id=number,
+        client_id="app",
+    )
+    body = ApiVersionsRequest(client_software_name=name, client_software_version="1.2")
+    flexible = api_version >= 3
+    body_bytes = encode(body, version=api_version)
+    return encode_frame(encode(header, version=2 if flexible else 1) + body_bytes)
+
+
+def response(body: bytes, *, number: int = 1) -> bytes:
+    """Return the frame of a response."""
+    return encode_frame(struct.pack(">i", number) + body)
+
+
+def table(api_version: int, *, number: int = 1) -> bytes:
+    """Return the frame of an ApiVersions response."""
+    body = ApiVersionsResponse(error_code=ErrorCode.NONE, api_keys=TABLE)
+    return response(encode(body, version=api_version), number=number)
+
+
+def metadata(host: str, port: int, *, number: int = 1) -> bytes:
+    """Return the frame of a Metadata response v1 that names one broker."""
+    (brokers,) = (each.element for each in METADATA.response.FIELDS if each.name == "brokers")
+    assert brokers is not None
+    message = METADATA.response(brokers=(brokers(node_id=7, host=host, port=port),))
+    return response(encode(message, version=1), number=number)
+
+
+async def next_frame(reader: asyncio.StreamReader) -> bytes:
+    """Read a frame, size included."""
+    size = await reader.readexactly(SIZE_BYTES)
+    return size + await reader.readexactly(read_size(size))
+
+
+async def serve_tables(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Answer ApiVersions as a broker does that serves v0 to v4, and anything else with an empty body, until the client ends."""
+    try:
+        while True:
+            frame = await next_frame(reader)
+            api_key, version, number = struct.unpack_from(">hhi", frame, SIZE_BYTES)
+            is_about_versions = api_key == API_VERSIONS
+            writer.write(
+                table(version, number=number) if is_about_versions else response(b"", number=number)
+            )
+            await writer.drain()
+    except asyncio.IncompleteReadError:
+        writer.close()

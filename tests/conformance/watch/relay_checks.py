@@ -1,0 +1,426 @@
+"""What must be true of a proxy that watches, each as a function that fails if it is not."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import struct
+from collections.abc import Awaitable, Callable, Mapping
+
+from conformance.watch import proxy as proxy_module
+from conformance.watch.rehearsal import Rehearsal
+from conformance.watch.releases import release_named
+from tests.conformance.watch.relay import (
+    API_VERSIONS,
+    FETCH,
+    HOST,
+    METADATA_KEY,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    asking,
+    metadata,
+    next_frame,
+    relayed,
+    request,
+    response,
+    serve_tables,
+    table,
+)
+from wire.api_versions import ApiVersionsResponse
+from wire.broker_addresses import addresses_in
+from wire.codec import decode
+from wire.error_codes import ErrorCode
+from wire.frames import SIZE_BYTES
+
+MOST_BUFFERED = 1 << 20
+SECRET = b"correct horse battery staple"
+
+
+async def bytes_arrive_as_they_are() -> None:
+    """Requests and responses arrive byte for byte, however they are cut."""
+    sent = (
+        asking(3)
+        + request(PRODUCE, 9, bytes(range(256)) * 300, number=2)
+        + request(60, 0, number=3)
+    )
+    answers = table(3) + response(b"\xff" * 70_000, number=2) + response(b"", number=3)
+    arrived = asyncio.get_running_loop().create_future()
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        arrived.set_result(await reader.readexactly(len(sent)))
+        for at in range(0, len(answers), 13_001):
+            writer.write(answers[at : at + 13_001])
+            await writer.drain()
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        for piece in (sent[:1], sent[1:9], sent[9:20], sent[20:40_000], sent[40_000:]):
+            writer.write(piece)
+            await writer.drain()
+        assert await arrived == sent
+        assert await reader.readexactly(len(answers)) == answers
+
+
+async def a_half_close_arrives() -> None:
+    """A client that ends its direction still gets its response; so does a broker that ends its own."""
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.write(b"\0\0\0\4late")
+        writer.close()
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(METADATA_KEY, 1))
+        writer.write_eof()
+        assert await reader.read() == b"\0\0\0\4late"
+
+
+async def the_end_of_a_broker_arrives() -> None:
+    """When the broker ends its direction, the client sees the end, and can still send."""
+    rest = asyncio.get_running_loop().create_future()
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write_eof()
+        rest.set_result(await reader.read())
+        writer.close()
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        assert await reader.read() == b""
+        writer.write(request(METADATA_KEY, 1))
+        writer.write_eof()
+        assert await rest == request(METADATA_KEY, 1)
+
+
+async def a_reset_of_the_broker_arrives() -> None:
+    """A broker that resets its connection resets that of the client."""
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readexactly(4)
+        _reset(writer)
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(METADATA_KEY, 1))
+        try:
+            await reader.read()
+        except ConnectionResetError:
+            return
+        raise AssertionError("the client saw an end, and no reset")
+
+
+async def a_reset_of_the_client_arrives() -> None:
+    """A client that resets its connection resets that to the broker."""
+    seen = asyncio.get_running_loop().create_future()
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            writer.write(await reader.readexactly(4))
+            seen.set_result((await reader.read()) and None)
+        except ConnectionResetError as error:
+            seen.set_result(error)
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(METADATA_KEY, 1)[:4])
+        await reader.readexactly(4)
+        _reset(writer)
+        assert isinstance(await seen, ConnectionResetError)
+
+
+async def a_pause_arrives() -> None:
+    """A piece of a request arrives before the rest of it is sent, and so does a piece of a response."""
+    sent = request(PRODUCE, 9, b"x" * 100)
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(3))
+        writer.write(await reader.readexactly(len(sent) - 3))
+        await reader.read()
+        writer.close()
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(sent[:3])
+        assert await reader.readexactly(3) == sent[:3]
+        writer.write(sent[3:])
+        assert await reader.readexactly(len(sent) - 3) == sent[3:]
+        writer.close()
+
+
+async def what_is_not_kafka_passes() -> None:
+    """Bytes of another protocol pass in both directions, and are noted."""
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(await reader.readexactly(18))
+        await reader.read()
+        writer.close()
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(b"GET / HTTP/1.1\r\n\r\n")
+        assert await reader.readexactly(18) == b"GET / HTTP/1.1\r\n\r\n"
+        (client,) = relay.proxy.watcher.sightings.clients
+        assert "is no size of a request" in relay.proxy.watcher.sightings.notes(client)[0]
+        writer.close()
+
+
+async def a_slow_broker_stops_the_client() -> None:
+    """A client cannot send more than what is buffered, if the broker does not read."""
+    stop = asyncio.Event()
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        await stop.wait()
+        writer.close()
+
+    async with relayed(broker) as relay:
+        _, writer = await relay.connect()
+        writer.write(request(PRODUCE, 9, bytes(64 << 20)))
+        sending = asyncio.create_task(writer.drain())
+        try:
+            async with asyncio.timeout(1.5):
+                while not sending.done():
+                    await asyncio.sleep(0.01)
+                    assert all(
+                        _buffered(each) < MOST_BUFFERED for each in relay.proxy._open.values()
+                    )
+        except TimeoutError:
+            return
+        finally:
+            sending.cancel()
+            stop.set()
+            writer.transport.abort()
+        raise AssertionError("64 MiB were taken although the broker reads nothing")
+
+
+def _buffered(opened: proxy_module._Open) -> int:
+    return 0 if opened.broker is None else opened.broker.transport.get_write_buffer_size()
+
+
+async def no_payload_is_kept() -> None:
+    """Records and tokens are in no object that the proxy keeps."""
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for number in (1, 2):
+            await next_frame(reader)
+            writer.write(response(b"\0\0" + SECRET, number=number))
+        await next_frame(reader)
+        writer.write(b"\0\0\0\0")
+        for number in (4, 5, 6):
+            await next_frame(reader)
+            writer.write(response(SECRET, number=number))
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        frames = (
+            request(SASL_HANDSHAKE, 1, b"\0\5PLAIN", number=1),
+            request(SASL_HANDSHAKE, 0, b"\0\5PLAIN", number=2),
+            len(b"\0me\0" + SECRET).to_bytes(4) + b"\0me\0" + SECRET,
+            request(SASL_AUTHENTICATE, 1, SECRET, number=4),
+            request(PRODUCE, 9, SECRET * 100, number=5),
+            request(FETCH, 12, SECRET, number=6),
+        )
+        for frame in frames:
+            writer.write(frame)
+            await next_frame(reader)
+        kept = _reachable([relay.proxy.watcher, *relay.proxy._open.values()])
+        assert not any(SECRET in each for each in kept)
+        seen = {key for each, _ in relay.proxy.watcher.sightings for key in [each.api_key]}
+        assert seen == {SASL_HANDSHAKE, SASL_AUTHENTICATE, PRODUCE, FETCH}
+
+
+async def brokers_get_addresses_of_ours() -> None:
+    """A broker that a response names is reached through the proxy, and what it answers comes from it."""
+    second = await asyncio.start_server(serve_tables, HOST, 0)
+    port = int(second.sockets[0].getsockname()[1])
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await next_frame(reader)
+        writer.write(metadata(HOST, port))
+
+    async with second, relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(METADATA_KEY, 1, b"\xff\xff\xff\xff"))
+        named = addresses_in((await next_frame(reader))[SIZE_BYTES:], METADATA_KEY, 1)
+        assert named is not None
+        ((host, ours),) = named
+        assert ours != port
+        reader, writer = await asyncio.open_connection(host, ours)
+        writer.write(asking(3))
+        assert await next_frame(reader) == table(3)
+        assert list(relay.proxy.watcher.tables) == [1]
+
+
+async def clients_are_counted() -> None:
+    """Requests are counted with the software that the client names, also those on its other connections."""
+    async with relayed(serve_tables) as relay:
+        for frames in ((asking(3), request(PRODUCE, 7, number=2)), (request(80, 0, number=3),)):
+            reader, writer = await relay.connect()
+            for frame in frames:
+                writer.write(frame)
+                await next_frame(reader)
+        sightings = relay.proxy.watcher.sightings
+        (client,) = sightings.clients
+        assert (client.client_id, client.software_name, client.software_version) == (
+            "app",
+            "librdkafka",
+            "1.2",
+        )
+        assert sightings.requests(client) == {(PRODUCE, 7): 1, (API_VERSIONS, 3): 1, (80, 0): 1}
+        assert sightings.connections(client) == 2
+        assert relay.proxy.watcher.watched[PRODUCE] == (0, 11)
+
+
+async def forbidden_requests_are_found() -> None:
+    """A request that the broker's table does not list is found, with its clause and its bytes."""
+    async with relayed(serve_tables) as relay:
+        reader, writer = await relay.connect()
+        for frame in (asking(3), request(80, 9, b"payload", number=2)):
+            writer.write(frame)
+            await next_frame(reader)
+        (found,) = relay.proxy.watcher.violations()["app", HOST]
+        assert found.clause == "KIP-35.client-uses-overlap"
+        assert found.data.endswith(b"app")
+
+
+async def open_requests_are_answered_at_the_end() -> None:
+    """When the proxy is to end, a request that is open still gets its response."""
+    go = asyncio.Event()
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await next_frame(reader)
+        await go.wait()
+        writer.write(response(b"done"))
+        await reader.read()
+        writer.close()
+
+    async with relayed(broker) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(PRODUCE, 9))
+        await _eventually(lambda: relay.proxy.watcher.requests == 1)
+        ending = asyncio.create_task(relay.proxy.end())
+        await asyncio.sleep(0)
+        go.set()
+        assert await reader.read() == response(b"done")
+        await ending
+
+
+async def unanswered_requests_are_bounded() -> None:
+    """Writes with acks=0 get no response, and are forgotten in the end."""
+    count = proxy_module.MOST_PENDING + 50
+    arrived = asyncio.get_running_loop().create_future()
+
+    async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(count):
+            await next_frame(reader)
+        arrived.set_result(None)
+        await reader.read()
+        writer.close()
+
+    async with relayed(broker) as relay:
+        _, writer = await relay.connect()
+        writer.write(b"".join(request(PRODUCE, 9, number=each) for each in range(count)))
+        await arrived
+        (opened,) = relay.proxy._open.values()
+        assert len(opened.pending) == proxy_module.MOST_PENDING
+        opened.pending.clear()
+        writer.close()
+
+
+async def a_rehearsed_release_answers() -> None:
+    """ApiVersions is the intersection of both tables; what the release refuses is closed after earlier responses."""
+    rehearsal = Rehearsal(release_named("apache-kafka-4.0.2"), newest=4)
+    async with relayed(serve_tables, rehearsal) as relay:
+        reader, writer = await relay.connect()
+        writer.write(asking(3))
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=3)
+        assert {each.api_key: (each.min_version, each.max_version) for each in told.api_keys} == {
+            PRODUCE: (0, 11),
+            METADATA_KEY: (0, 12),
+            API_VERSIONS: (0, 4),
+            80: (0, 0),
+        }
+        writer.write(request(PRODUCE, 3, number=2) + request(PRODUCE, 2, number=3))
+        assert await reader.read() == response(b"", number=2)
+
+
+async def a_rehearsed_release_refuses_versions() -> None:
+    """A version of ApiVersions that the release does not serve is refused as the release does, in its turn."""
+    rehearsal = Rehearsal(release_named("apache-kafka-3.8.1"), newest=4)
+    async with relayed(serve_tables, rehearsal) as relay:
+        reader, writer = await relay.connect()
+        writer.write(request(PRODUCE, 3, number=2) + asking(4, number=3) + asking(2, number=4))
+        assert await next_frame(reader) == response(b"", number=2)
+        refusal = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=0)
+        assert refusal.error_code is ErrorCode.UNSUPPORTED_VERSION
+        assert [(each.api_key, each.max_version) for each in refusal.api_keys] == [
+            (API_VERSIONS, 3)
+        ]
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=2)
+        assert told.error_code is ErrorCode.NONE
+
+
+async def a_newer_release_is_rehearsed() -> None:
+    """A version of ApiVersions that the cluster does not know yet is answered as the newer release answers it."""
+    rehearsal = Rehearsal(release_named("apache-kafka-4.4.0"), newest=4)
+    async with relayed(serve_tables, rehearsal) as relay:
+        reader, writer = await relay.connect()
+        writer.write(asking(5))
+        told = decode(ApiVersionsResponse, (await next_frame(reader))[8:], version=5)
+        assert told.error_code is ErrorCode.NONE
+        assert (API_VERSIONS, 5) in [(each.api_key, each.max_version) for each in told.api_keys]
+
+
+CHECKS: Mapping[str, Callable[[], Awaitable[None]]] = {
+    check.__name__: check
+    for check in (
+        bytes_arrive_as_they_are,
+        a_half_close_arrives,
+        the_end_of_a_broker_arrives,
+        a_reset_of_the_broker_arrives,
+        a_reset_of_the_client_arrives,
+        a_pause_arrives,
+        what_is_not_kafka_passes,
+        a_slow_broker_stops_the_client,
+        no_payload_is_kept,
+        brokers_get_addresses_of_ours,
+        clients_are_counted,
+        forbidden_requests_are_found,
+        open_requests_are_answered_at_the_end,
+        unanswered_requests_are_bounded,
+        a_rehearsed_release_answers,
+        a_rehearsed_release_refuses_versions,
+        a_newer_release_is_rehearsed,
+    )
+}
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    own = writer.get_extra_info("socket")
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def _eventually(is_so: Callable[[], bool]) -> None:
+    while not is_so():
+        await asyncio.sleep(0.01)
+
+
+def _reachable(root: object) -> list[bytes]:
+    """Return all bytes that can be reached from an object, without those of modules and functions."""
+    found: list[bytes] = []
+    seen: set[int] = set()
+    waiting: list[object] = [root]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        if isinstance(each, bytes | bytearray):
+            found.append(bytes(each))
+        elif not isinstance(each, type | asyncio.StreamWriter) and not callable(each):
+            waiting += gc.get_referents(each)
+    return found

@@ -1,0 +1,171 @@
+"""What the proxy reads of requests and responses, without sockets."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from conformance.watch.node_endpoints import UNKNOWN_TAG, EndpointHider, names_endpoints
+from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.responses import HeldResponse, Responses
+from tests.conformance.watch.relay import (
+    METADATA_KEY,
+    PRODUCE,
+    SASL_HANDSHAKE,
+    metadata,
+    request,
+    response,
+)
+
+ENDPOINTS = bytes.fromhex("02 00000007 02 68 00002384 00 00".replace(" ", ""))
+"""NodeEndpoints with one broker: node id 7, host "h", port 9092, no rack."""
+FETCH_17 = (
+    bytes.fromhex("000000000000000000000002")
+    + bytes(16)
+    + bytes.fromhex("02000000000006000000000000000000000000000000000000000000000000")
+    + bytes.fromhex("020000000000000001000000000000000200ffffffff040102030000")
+)
+"""A Fetch response v17 after its correlation id, up to the tags: one topic, one partition, one aborted transaction, three bytes of records."""
+PRODUCE_10 = bytes.fromhex(
+    "00"
+    "02"
+    "02"
+    "74"
+    "02"
+    "00000000"
+    "0006"
+    "0000000000000000"
+    "0000000000000000"
+    "0000000000000000"
+    "02"
+    "00000001"
+    "00"
+    "00"
+    "00"
+    "00"
+    "00"
+    "00000000"
+)
+"""A Produce response v10 after its correlation id, up to the tags: one topic "t", one partition, one record error."""
+CASES = {"fetch": (1, 17, FETCH_17), "produce": (PRODUCE, 10, PRODUCE_10)}
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("case", CASES)
+def test_brokers_after_the_records_are_hidden(case: str, size: int) -> None:
+    """The tag of the brokers gets another number, however the response is cut; every other byte stays."""
+    api_key, version, start = CASES[case]
+    body = start + b"\x01\x00" + bytes([len(ENDPOINTS)]) + ENDPOINTS
+    hider = EndpointHider(api_key, version)
+    passed = b"".join(bytes(hider.feed(body[at : at + size])) for at in range(0, len(body), size))
+    expected = bytearray(body)
+    expected[len(start) + 1] = UNKNOWN_TAG
+    assert passed == expected
+    assert hider.hidden
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_response_without_brokers_is_passed_as_it_is(case: str) -> None:
+    """Without the tag nothing changes, also not in what follows."""
+    api_key, version, start = CASES[case]
+    hider = EndpointHider(api_key, version)
+    assert hider.feed(start + b"\x00") == start + b"\x00"
+    assert hider.feed(b"\x00\x01\x00") == b"\x00\x01\x00"
+    assert not hider.hidden
+
+
+def test_only_newer_versions_name_brokers() -> None:
+    """Produce names brokers since v10, Fetch since v16, and no other API after its records."""
+    named = {
+        (key, version)
+        for key in (0, 1, 3)
+        for version in range(30)
+        if names_endpoints(key, version)
+    }
+    assert named == {(0, 10), (0, 11), (0, 12), (0, 13), (1, 16), (1, 17), (1, 18)}
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_headers_are_read_however_a_stream_is_cut(size: int) -> None:
+    """Requests are found one after the other; the tokens after SaslHandshake v0 are none."""
+    stream = b"".join(
+        (
+            request(SASL_HANDSHAKE, 0, b"\0\5PLAIN", number=1),
+            b"\0\0\0\x0e\0me\0a password",
+            b"\0\0\0\x01x",
+            request(PRODUCE, 7, b"records" * 10, number=2),
+            request(METADATA_KEY, 1, number=3, client_id=""),
+        )
+    )
+    seen: list[RequestHead] = []
+    headers = RequestHeaders(seen.append)
+    passed = [
+        bytes(part)
+        for at in range(0, len(stream), size)
+        for part in headers.feed(stream[at : at + size])
+    ]
+    assert b"".join(passed) == stream
+    assert [(each.api_key, each.correlation_id, each.client_id) for each in seen] == [
+        (SASL_HANDSHAKE, 1, b"app"),
+        (PRODUCE, 2, b"app"),
+        (METADATA_KEY, 3, b""),
+    ]
+    assert not any(b"records" in each.data for each in seen)
+    assert headers.is_between_frames
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\3abc",
+        bytes.fromhex("16030102000100 01fc0303"),
+    ],
+)
+def test_what_is_no_request_is_passed(stream: bytes) -> None:
+    """Bytes that are no request pass, also those that follow, and the reason is kept."""
+    headers = RequestHeaders(lambda head: None)
+    assert headers.feed(stream) == [stream]
+    assert headers.problem
+    assert headers.feed(b"more") == [b"more"]
+
+
+def _asked(*heads: tuple[int, int, int]) -> deque[RequestHead]:
+    return deque(RequestHead(key, version, number, b"app", b"") for key, version, number in heads)
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_only_what_names_brokers_is_held(size: int) -> None:
+    """A Metadata response comes complete, those before and after it in pieces; a write with acks=0 is left out."""
+    before, named, after = (
+        response(b"one" * 9, number=1),
+        metadata("h", 1, number=3),
+        response(b"", number=4),
+    )
+    responses = Responses(
+        _asked((PRODUCE, 7, 1), (PRODUCE, 7, 2), (METADATA_KEY, 1, 3), (PRODUCE, 7, 4)),
+        lambda head, start: None,
+    )
+    stream = before + named + after
+    parts = [
+        part
+        for at in range(0, len(stream), size)
+        for part in responses.feed(stream[at : at + size])
+    ]
+    held = [part for part in parts if isinstance(part, HeldResponse)]
+    assert [part.payload for part in held] == [named[4:]]
+    assert (
+        b"".join(b"" if isinstance(part, HeldResponse) else bytes(part) for part in parts)
+        == before + after
+    )
+    assert responses.is_between_frames
+
+
+def test_an_incomplete_response_is_passed_at_the_end() -> None:
+    """What is held when the stream ends is what the client would have got."""
+    responses = Responses(_asked((METADATA_KEY, 1, 1)), lambda head, start: None)
+    piece = metadata("h", 1)[:15]
+    assert responses.feed(piece) == []
+    assert responses.held == piece

@@ -1,0 +1,57 @@
+"""A watcher keeps a bounded amount, whatever comes."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.watch import sightings, watcher
+from conformance.watch.request_headers import RequestHead, RequestHeaders
+from conformance.watch.watcher import Watcher
+from reference_model.clients import recording
+from tests.conformance.watch.relay import API_VERSIONS, asking, request, table
+
+
+def head_of(frame: bytes) -> RequestHead:
+    """Return what is read of a request."""
+    heads: list[RequestHead] = []
+    RequestHeaders(heads.append).feed(frame)
+    return heads[0]
+
+
+def test_a_day_of_connections_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients, their software, and what the oracle is shown have limits; requests are counted further."""
+    monkeypatch.setattr(watcher, "MOST_JUDGED", 5)
+    monkeypatch.setattr(watcher, "MOST_CLIENTS", 20)
+    seen = Watcher(lambda: 0)
+    for number in range(300):
+        connection = seen.opened("10.0.0.1", 0)
+        asked = head_of(asking(3))
+        written = head_of(request(0, 7, b"records", client_id=f"client {number % 50}"))
+        for head in (asked, written, written):
+            seen.requested(connection, head)
+        seen.told(connection, asked, table(3))
+        seen.closed(connection, by_client=True)
+        assert not connection.unanswered
+    kept = seen._judged.values()
+    assert len(kept) <= 5
+    assert all(len(each.connections) <= recording.MOST_CONNECTIONS for each in kept)
+    assert all(len(each.requests) <= recording.MOST_REQUESTS for each in kept)
+    assert len(seen._software) <= 20
+    assert len(seen.sightings) <= sightings.MOST_CLIENTS
+    assert sum(times for _, times in seen.sightings) == seen.requests == 900
+
+
+def test_tables_are_intersected() -> None:
+    """What a client may use is what all brokers list that were asked."""
+    seen = Watcher(lambda: 0)
+    assert seen.watched == {}
+    for node in (0, 1):
+        connection = seen.opened("10.0.0.1", node)
+        asked = head_of(asking(3))
+        seen.requested(connection, asked)
+        seen.told(connection, asked, table(3))
+    assert seen.watched[API_VERSIONS] == (0, 4)
+    refused = head_of(asking(9))
+    seen.requested(connection, refused)
+    seen.told(connection, refused, b"\0\0\0\6\0\0\0\1\0\x23")
+    assert seen.watched[API_VERSIONS] == (0, 4)
