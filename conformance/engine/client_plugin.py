@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis.errors import Flaky
 
 from clauses import marks
 from conformance.engine.budgets import client_examples
 from conformance.engine.client_prerequisites import why_not_applicable
+from conformance.engine.failing_examples import FailingExamples
 from conformance.engine.further_kinds import FurtherKinds
 from conformance.engine.interrupts import INTERRUPTS
 from conformance.engine.overlapping import JUDGE_EXAMPLE
@@ -35,6 +35,9 @@ from strategies.hypothesis_adapter import max_examples_changed, pinned_examples
 CLIENT_PROPERTIES = SUITE / "clients"
 BROKER_PROPERTIES = SUITE / "brokers"
 OPERATIONS = SUITE / "operations"
+
+FAILING = pytest.StashKey[FailingExamples]()
+"""The failures of the client that is judged, which are repeated together after its last property."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -80,21 +83,46 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     pinned = len(pinned_examples(test))
     further_kinds = FurtherKinds(pinned=pinned)
     judge = PropertyJudge(
-        recorder, client, clauses, name, pinned=pinned, further_kinds=further_kinds
+        recorder,
+        client,
+        clauses,
+        name,
+        pinned=pinned,
+        further_kinds=further_kinds,
+        failing=item.config.stash[FAILING],
     )
     JUDGE.set(judge)
     JUDGE_EXAMPLE.set(judge.judge)
-    try:
-        with max_examples_changed(test, partial(client_examples, tier=amount_in(item.config))):
-            try:
-                yield
-            except AssertionError as error:
-                _draw_on(item, judge, error)
-        INTERRUPTS.check()
-        judge.raise_first()
-    except (AssertionError, Flaky):
-        judge.repeat_failures(partial(repeat_plays, client))
-        raise
+    with max_examples_changed(test, partial(client_examples, tier=amount_in(item.config))):
+        try:
+            yield
+        except AssertionError as error:
+            _draw_on(item, judge, error)
+    INTERRUPTS.check()
+    judge.raise_first()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """Repeat the failures of a client after its last property, while the client is still there."""
+    client: ClientUnderTest | None = getattr(item, "funcargs", {}).get("client")
+    # A client that could not be installed is not there, and has no failures.
+    if client is None or FAILING not in item.config.stash:
+        return (yield)
+    if nextitem is None or not _is_about(nextitem, client):
+        # They may take longer than one property may; each play has a limit of its own.
+        item.ihook.pytest_timeout_cancel_timer(item=item)
+        _repeat_failures(item.config, client)
+    return (yield)
+
+
+def _repeat_failures(config: pytest.Config, client: ClientUnderTest) -> None:
+    """Repeat the failures of a client, and write what that showed into their folders."""
+    config.stash[FAILING].repeat(partial(repeat_plays, client))
+    recorder = config.stash[RECORDER]
+    for key in recorder.cells:
+        if key.target == client.target.id:
+            recorder.write_failures(key)
 
 
 def _draw_on(item: pytest.Item, judge: PropertyJudge, error: AssertionError) -> None:
@@ -118,6 +146,7 @@ def _begin(item: pytest.Item, client: ClientUnderTest, recorder: RunRecorder) ->
         facts = target_facts(client.target, launcher=LAUNCHER, artefacts=client.artefacts)
         recorder.target_started(facts)
         recorder.client_commands[client.target.id] = client.client.given
+        item.config.stash[FAILING] = FailingExamples(recorder)
         if client.works:
             recorder.stopped_short[client.target.id] = stops_short(client.healthy.recording)
             same = [each for each in item.session.items if _is_about(each, client)]

@@ -1,4 +1,4 @@
-"""The distinct failures of a property, each with the example that is repeated."""
+"""The distinct failures of a property, or of several, each with the example that is repeated."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ class FailingExamples:
             kept.append(example)
 
     def repeat(self, repeat: Repeat) -> None:
-        """Repeat each failure, unless it is declared, and record how often it occurs again."""
+        """Repeat each failure once, unless it is declared, and record how often it occurs again."""
         left = {
             signatures: list(examples)
             for signatures, examples in self._examples.items()
             if not all(self._recorder.cells[key].planned.known_violation for key, _ in signatures)
         }
+        self._examples.clear()
         while left:
             latest = [examples[0] for examples in left.values()]
             every = dict(zip(left, repeat(latest), strict=True))

@@ -47,6 +47,7 @@ class PropertyJudge:
         is_secondary_listener: bool = False,
         pinned: int = 0,
         further_kinds: FurtherKinds | None = None,
+        failing: FailingExamples | None = None,
     ) -> None:
         """Start without examples.
 
@@ -58,12 +59,13 @@ class PropertyJudge:
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
             pinned: the number of pinned examples; they come first, and all of them run.
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
+            failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
         """
         self._broker = broker
         self._examples = ExampleRecorder(recorder, broker, clauses, name)
         self._limits = ExampleLimits(is_secondary_listener=is_secondary_listener, pinned=pinned)
         self._crashes = CrashJudge(broker, self._examples)
-        self._failing = FailingExamples(recorder)
+        self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
         self._has_found = False
         self._harness_error: HarnessError | None = None

@@ -1,9 +1,10 @@
 """Repeats failing plays, to distinguish deterministic from intermittent failures of a client.
 
-Nothing else of the run is played meanwhile. The failures of one property are repeated a few at a time, each round next to a
-control, which shows whether the machine is fast enough at that moment. A failure that does not recur in each of these rounds
-is repeated alone, with a control before each repeat and after the last one. If the control is too slow even then, or the
-broker of an operation answers too slowly, the repeats prove nothing. Operations share a broker, so each is repeated alone.
+The failures of all properties of a client are repeated together, after its last property: nothing else of the run is played
+meanwhile, and each play mostly waits. They come a few at a time, each round next to a control, which shows whether the machine
+is fast enough at that moment. A failure that does not recur in each of these rounds is repeated alone, with a control before
+each repeat and after the last one. If the control is too slow even then, or the broker of an operation answers too slowly, the
+repeats prove nothing. Operations share a broker, so each is repeated alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from conformance.assertions.slow_answers import slow_answers
 from conformance.engine.repeating import FailingExample, run_again
 from fixtures.errors import HarnessError
+from fixtures.scripted_broker.play_pool import PLAYS_AT_A_TIME
 from fixtures.scripted_broker.playing import Play
 from fixtures.under_test.client import ClientUnderTest
 from fixtures.under_test.trial import Trial
@@ -25,7 +27,7 @@ FEW_REPEATS = 2
 """Repeats if all of them fail; they come one after the other, and each may take as long as its script, or an operation, may."""
 MANY_REPEATS = 3
 """Repeats if one of them passes."""
-SIDE_BY_SIDE = 3
+SIDE_BY_SIDE = PLAYS_AT_A_TIME - 2
 """Failures that are repeated at a time: fewer than are played side by side before they are judged, so that a control has a process."""
 
 
@@ -61,9 +63,11 @@ def repeat_plays(
         The repeats of each example; None for one that has no script.
     """
     scripts = {number: script for number, each in enumerate(examples) if (script := _script(each))}
+    # A round takes as long as its longest play, so those of one length come together.
+    in_order = sorted(scripts, key=lambda number: scripts[number].timeout_ms)
     found: dict[int, Repeats] = {}
     for first in range(0, len(scripts), SIDE_BY_SIDE):
-        group = list(scripts)[first : first + SIDE_BY_SIDE]
+        group = in_order[first : first + SIDE_BY_SIDE]
         left = group
         for _ in range(FEW_REPEATS):
             left = _recurring(client, {each: (examples[each], scripts[each]) for each in left})

@@ -21,7 +21,7 @@ _TAGS_BEFORE_ERROR = slice(9, 11)
 """Where a client finds the error code in a frame if it reads a tag section, which is not there, after the correlation id."""
 
 _Reaction = tuple[tuple[int, int], str, str]
-"""Connection and place of a request, a clause, and what the client did."""
+"""Connection and place of a request, a clause or "" if it fits none, and what the client did."""
 
 
 def stops_short(recording: Recording) -> str:
@@ -34,7 +34,7 @@ def stops_short(recording: Recording) -> str:
 
 
 def first_reaction(recording: Recording, said: str) -> str:
-    """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if none does.
+    """Return the clause that a client's first wrong reaction to a healthy broker fits, with what it did in further lines; empty if there is none.
 
     Args:
         recording: the play of a healthy broker.
@@ -45,7 +45,7 @@ def first_reaction(recording: Recording, said: str) -> str:
     reactions = [*_forbidden(recording), *_dropped_tables(History(recording), said)]
     if reactions:
         _, clause, what = min(reactions)
-        return f"its first reaction fits {clause}:\n{what}"
+        return f"its first reaction fits {clause}:\n{what}" if clause else what
     if recording.unserved:
         names = ", ".join(f"{api_name(key)} v{version}" for key, version in recording.unserved)
         return f"the scripted broker has no response to {names}"
@@ -64,11 +64,8 @@ def _dropped_tables(history: History, said: str) -> Iterator[_Reaction]:
         if last.tells is not Tells.TABLE:
             continue
         is_flexible = last.request.api_version >= FIRST_FLEXIBLE_VERSION
-        clause = (
-            "KIP-511.client-reads-fixed-header"
-            if is_flexible
-            else "KIP-35.client-tolerates-unknown-keys"
-        )
+        # What kept a client from a table that is not flexible, nothing shows.
+        clause = "KIP-511.client-reads-fixed-header" if is_flexible else ""
         what = f"nothing was sent after the table that {last} got"
         hint = _misread_header(last, said) if is_flexible else ""
         yield (last.request.connection, last.number), clause, what + hint

@@ -64,7 +64,12 @@ def _must_give_ids(move: Move, history: History) -> bool:
     ):
         return False
     connection = history.connection_of(move)
-    return history.had_metadata(connection.opened_ms - 1) and not any(
+    knows_broker = any(
+        other.request.responded_ms < connection.opened_ms
+        for other in history.metadata
+        if _may_be_one_client(move, other)
+    )
+    return knows_broker and not any(
         other.closed_by == "broker" or history.failed(other)
         for other in history.recording.connections[: connection.number + 1]
     )
@@ -92,12 +97,20 @@ def forgets_ids(move: Move, history: History) -> Forbidden:
             yield clause, "went to a broker that is no bootstrap server after REBOOTSTRAP_REQUIRED"
 
 
+def _may_be_one_client(one: Move, other: Move) -> bool:
+    """Whether two requests may be of the same client: a program may have several, and each knows only what it was sent itself."""
+    ids = {one.request.client_id, other.request.client_id} - {None}
+    return len(ids) < 2
+
+
 def _latest_misrouting(move: Move, history: History) -> Move | None:
     """Return the latest REBOOTSTRAP_REQUIRED that the client knew on another connection than that of a move."""
     known = [
         other
         for other in history.misrouted
-        if other.told is not None and other.told.from_ms < move.request.at_ms
+        if other.told is not None
+        and other.told.from_ms < move.request.at_ms
+        and _may_be_one_client(move, other)
     ]
     if not known or known[-1].request.connection == move.request.connection:
         return None

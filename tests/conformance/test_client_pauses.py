@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from conformance.assertions.client_pauses import assert_pauses, assert_uses_late_table
 from conformance.clients import test_fallback, test_robustness
 from reference_model.clients.recording import SeenRequest
-from reference_model.clients.script import Answer
+from reference_model.clients.script import Answer, Script
 from strategies.connection_scripts import changed_versions
 from strategies.nonsense_scripts import slow_broker, without_answer
-from tests.conformance.client_plays import FAILED, HEALTHY, STOPPED, FakePlay, FakeResult
-from tests.conformance.test_client_properties import judge
+from tests.conformance.client_plays import (
+    FAILED,
+    HEALTHY,
+    STOPPED,
+    FakeClient,
+    FakePlay,
+    FakeResult,
+)
+from tests.conformance.test_client_properties import judge, judge_client
 from tests.reference_model.clients.recordings import asked, opened, recorded, sent
 
 SLOW = Answer(delay_ms=2600)
@@ -66,3 +75,35 @@ def test_changed_broker_has_to_be_used(connection: int, said: str) -> None:
     recording = recorded(asked(4), sent(12, connection=connection), connections=connections)
     play = FakePlay(recording=recording, result=STOPPED)
     assert judge(test_fallback.test_changed_range_is_followed, changed_versions(4, 2), play) == said
+
+
+HEALTHY_V5 = FakePlay(recording=recorded(asked(5), sent(12)))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClientOfV5(FakeClient):
+    """A client that knows ApiVersions v5 and may read older flexible tables or not."""
+
+    healthy: FakePlay = HEALTHY_V5
+    reads_older: bool
+
+    def play(self, script: Script) -> FakePlay:
+        """Return the prepared play for a script of two connections, else whether it can use an older broker."""
+        if script == changed_versions(4, 2):
+            return self.prepared
+        return FakePlay(recording=recorded(asked(4)), result=OK if self.reads_older else FAILED)
+
+
+@pytest.mark.parametrize(
+    ("reads_older", "said"), [(True, "the client uses none of its later connections"), (False, "")]
+)
+def test_newer_client_has_to_use_a_changed_broker_if_it_reads_older_tables(
+    reads_older: bool, said: str
+) -> None:
+    """Its tables are of an older flexible version than its own; if it cannot read them, another clause is violated."""
+    recording = recorded(asked(4), sent(12), connections=(opened(), opened(1)))
+    play = FakePlay(recording=recording, result=STOPPED)
+    client = ClientOfV5(prepared=play, reads_older=reads_older)
+    assert judge_client(
+        test_fallback.test_changed_range_is_followed, changed_versions(4, 2), client
+    ) == (said)

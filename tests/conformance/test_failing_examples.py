@@ -84,3 +84,21 @@ def test_example_that_cannot_be_repeated_is_recorded_as_nothing() -> None:
     failing.keep(SIGNATURES, example(0))
     failing.repeat(lambda examples: [None] * len(examples))
     assert not recorder.found
+
+
+def test_failures_of_several_properties_are_repeated_together_and_once() -> None:
+    """What was repeated is not repeated again after a later property."""
+    recorder: Any = FakeRecorder()
+    failing = FailingExamples(recorder)
+    rounds: list[list[int]] = []
+
+    def repeat(examples: Sequence[FailingExample]) -> list[Repeats | None]:
+        rounds.append([each.values["number"] for each in examples])
+        return [ALWAYS] * len(examples)
+
+    failing.keep(SIGNATURES, example(0))
+    failing.keep((("cell", "of another property"),), example(1))  # type: ignore[arg-type]
+    failing.repeat(repeat)
+    failing.repeat(repeat)
+    assert rounds == [[0, 1]]
+    assert recorder.found == [ALWAYS, ALWAYS]

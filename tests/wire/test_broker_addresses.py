@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
 
+from tests.wire.filled_messages import filled_message
 from wire.broker_addresses import addresses_in, with_addresses
 from wire.codec import encode
+from wire.data_responses import DATA_APIS, PRODUCE
 from wire.headers import ResponseHeader
 from wire.message_schemas import Api
 from wire.startup_messages import CLUSTER_APIS, FIND_COORDINATOR, METADATA, cluster_response
@@ -53,13 +56,52 @@ def test_addresses_that_cannot_be_read_are_not_none_at_all() -> None:
     payload = payload_of(METADATA, 12, BROKER)
     assert addresses_in(payload, METADATA.api_key, 99) is None
     assert addresses_in(payload[:-1], METADATA.api_key, 12) is None
-    assert addresses_in(payload, 0, 12) == ()
+    assert addresses_in(payload, 2, 12) == ()
+
+
+FIRST_WITH_LEADERS = {0: 10, 1: 16}
+LEADERS = [
+    pytest.param(api, version, id=f"{api.name}-v{version}")
+    for api in DATA_APIS.values()
+    for version in api.valid_versions
+]
+
+
+def leaders_of(api: Api, version: int, *leaders: tuple[str, int]) -> bytes:
+    """Return a response in which every field has a value; it names new leaders at these addresses if its version can."""
+    response = filled_message(api.response, version)
+    if version >= FIRST_WITH_LEADERS.get(api.api_key, 0):
+        (endpoint,) = (
+            each.element for each in api.response.FIELDS if each.name == "node_endpoints"
+        )
+        named = tuple(endpoint(node_id=1, host=host, port=port) for host, port in leaders)
+        response = dataclasses.replace(response, node_endpoints=named)
+    header = encode(ResponseHeader(correlation_id=7), version=api.response_header_version(version))
+    return header + encode(response, version=version)
+
+
+@pytest.mark.parametrize(("api", "version"), LEADERS)
+def test_new_leaders_of_partitions_are_replaced(api: Api, version: int) -> None:
+    """They are found and replaced wherever a version can name them, and nothing else changes."""
+    before = leaders_of(api, version, BROKER, OTHER)
+    can_name_them = version >= FIRST_WITH_LEADERS.get(api.api_key, 0)
+    found = (BROKER, OTHER) if can_name_them else ()
+    assert addresses_in(before, api.api_key, version) == found
+    after = leaders_of(api, version, PROXY, OTHER)
+    assert with_addresses(before, api.api_key, version, {BROKER: PROXY}) == after
+    assert (after == before) is not can_name_them
+
+
+def test_version_of_the_future_may_name_leaders() -> None:
+    """Nothing is known of what it names."""
+    assert addresses_in(b"\0\0\0\7", PRODUCE.api_key, 99) is None
 
 
 @pytest.mark.parametrize(
     ("api_key", "version", "payload"),
     [
-        pytest.param(0, 3, b"\0\0\0\7whatever", id="api-without-addresses"),
+        pytest.param(2, 3, b"\0\0\0\7whatever", id="api-without-addresses"),
+        pytest.param(0, 9, b"\0\0\0\7whatever", id="version-without-addresses"),
         pytest.param(METADATA.api_key, 99, payload_of(METADATA, 12, BROKER), id="unknown-version"),
         pytest.param(METADATA.api_key, 12, b"\0\0\0\7\0", id="truncated"),
     ],

@@ -39,9 +39,11 @@ def rows(message: type[Any]) -> list[Any]:
 
 def _row(each: Field) -> tuple[Any, ...]:
     element = None if each.element is None else rows(each.element)
+    # The default of a struct is one of its own class, so only its values can be compared.
+    default = each.default if element is None else repr(each.default)
     return (
         *(each.name, each.type, each.versions, each.nullable, each.flexible, each.tag),
-        *(each.default, each.items, each.convert, element),
+        *(default, each.items, each.convert, element),
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 
 from clauses.catalogue import Role, catalogue
@@ -256,3 +259,43 @@ def test_ids_are_forbidden(recording: Recording, clause: str, sentence: str) -> 
 def test_clause_is_about_clients(clause: str) -> None:
     """The clauses of the rules are in the catalogue, for clients."""
     assert catalogue()[clause].roles == (Role.CLIENT,)
+
+
+def two_clients(first: str | None, second: str | None) -> Recording:
+    """Return a recording of a program whose second client bootstraps after its first one got metadata."""
+    return recorded(
+        asked(5, client_id=first),
+        replace(sent(12), client_id=first),
+        asked(5, at_ms=5, connection=1, client_id=second),
+        connections=(opened(), opened(1, at_ms=5)),
+    )
+
+
+def one_misrouted_of_two(first: str | None, second: str | None) -> Recording:
+    """Return a recording of a program whose second client works on after its first one was misrouted."""
+    return recorded(
+        asked(5, client_id=first),
+        replace(sent(12), client_id=first),
+        asked(5, at_ms=5, connection=1, ids=RIGHT, client_id=second),
+        asked(5, MISROUTED, at_ms=10, connection=2, ids=RIGHT, client_id=first),
+        replace(sent(12, at_ms=900, connection=1), client_id=second),
+        connections=(opened(), opened(1, at_ms=5), opened(2, at_ms=10)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("recording_of", "clause"), [(two_clients, BOTH), (one_misrouted_of_two, REBOOTSTRAP)]
+)
+@pytest.mark.parametrize(
+    ("ids", "is_forbidden"),
+    [(("one", "two"), False), (("one", "one"), True), (("one", None), True), ((None, None), True)],
+)
+def test_clients_with_ids_of_their_own_are_judged_apart(
+    recording_of: Callable[[str | None, str | None], Recording],
+    clause: str,
+    ids: tuple[str | None, str | None],
+    is_forbidden: bool,
+) -> None:
+    """A client of a program does not know what another one was sent; without different client ids they count as one."""
+    found = [move.clause for move in forbidden_moves(recording_of(*ids))]
+    assert found == ([clause] if is_forbidden else [])
