@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from hypothesis.errors import UnsatisfiedAssumption
+
 from clauses.catalogue import Clause
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
@@ -83,19 +85,42 @@ class PropertyJudge:
             AssertionError: the target violates the clause.
             HarnessError: the example could not be judged.
         """
-        drawn = self._examples.drawn(values)
-        if self._further is not None and self._further.skips(drawn):
-            return
-        if self._harness_error is None and self._limits.skips(
-            drawn,
-            is_first=self._examples.number == 0,
-            patience_left_s=self._broker.patience.left_s,
-        ):
+        if self._skips(values):
             return
         if self._further is None:
             self._run(body, values)
         else:
             self._run_on(self._further, body, values)
+
+    def judge_conforming(self, values: Mapping[str, Any], steps: tuple[Step, ...]) -> None:
+        """Judge a drawn example that conformed when it was run ahead, unless it is over the property's limits.
+
+        Raises:
+            HarnessError: an earlier example could not be judged.
+        """
+        if self._skips(values):
+            return
+        if self._harness_error is not None:
+            raise self._harness_error
+        self._examples.conforms(steps, self._limits.phase)
+
+    def is_expected(self, error: Exception) -> bool:
+        """Return whether an error of an example is no undeclared violation: it rejects the example, or is only noted."""
+        if isinstance(error, UnsatisfiedAssumption):
+            return True
+        if not isinstance(error, AssertionError) or isinstance(error, TargetEnded):
+            return False
+        return not self._examples.is_binding(error) or self._examples.is_declared(error)
+
+    def _skips(self, values: Mapping[str, Any]) -> bool:
+        drawn = self._examples.drawn(values)
+        if self._further is not None and self._further.skips(drawn):
+            return True
+        return self._harness_error is None and self._limits.skips(
+            drawn,
+            is_first=self._examples.number == 0,
+            patience_left_s=self._broker.patience.left_s,
+        )
 
     def _run_on(self, further: FurtherKinds, body: Body, values: Mapping[str, Any]) -> None:
         """Run the property's body once; go on after a failure unless Hypothesis has to shrink it.

@@ -54,11 +54,15 @@ def comparable(run: SuiteRun) -> list[dict[str, Any]]:
 
 
 def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
-    """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order."""
+    """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order.
+
+    In each of the three, several examples run at the same time, as for a target that is far away.
+    """
     with defective() as address:
         options = ("--bootstrap-server", address, "--hypothesis-seed", "7")
+        far = ("-p", "tests.conformance.waits_long")
         one, three = (
-            run_suite(*options, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
+            run_suite(*options, *far, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
             for jobs in ("1", "3")
         )
     assert one.status == three.status == 1, three.output
