@@ -210,6 +210,7 @@ def _judge_property(
         clauses,
         _name_of(item),
         is_secondary_listener=is_secondary,
+        distance_s=broker.exchange_s if broker.is_shared else 0.0,
         pinned=_pinned_examples([item])[_name_of(item)],
     )
     JUDGE.set(judge)

@@ -47,6 +47,7 @@ class PropertyJudge:
         name: str,
         *,
         is_secondary_listener: bool = False,
+        distance_s: float = 0.0,
         pinned: int = 0,
         further_kinds: FurtherKinds | None = None,
     ) -> None:
@@ -58,12 +59,15 @@ class PropertyJudge:
             clauses: the clauses that the property judges.
             name: the property's name.
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
+            distance_s: seconds that an example takes in any case, because the target is far away.
             pinned: the number of pinned examples; they come first, and all of them run.
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
         """
         self._broker = broker
         self._examples = ExampleRecorder(recorder, broker, clauses, name)
-        self._limits = ExampleLimits(is_secondary_listener=is_secondary_listener, pinned=pinned)
+        self._limits = ExampleLimits(
+            is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
+        )
         self._crashes = CrashJudge(broker, self._examples)
         self._failing = FailingExamples(recorder)
         self._further = further_kinds
