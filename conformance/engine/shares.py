@@ -117,7 +117,8 @@ class Shares:
         """Return what properties are begun in the order of: sweeps first, then those whose pinned examples wait most often."""
         item = self._items[place]
         is_swept = item.get_closest_marker(marks.SWEPT) is not None
-        return not is_swept, -sum(map(_waits, pinned_examples(item.obj)))  # type: ignore[attr-defined]
+        test = item.obj  # type: ignore[attr-defined]
+        return not is_swept, -sum(map(_waits, pinned_examples(test)))
 
     def _start(self) -> None:
         place = next(self._waiting, None)
