@@ -114,11 +114,14 @@ class Shares:
         self._shares.clear()
 
     def _urgency(self, place: int) -> tuple[bool, int]:
-        """Return what properties are begun in the order of: sweeps first, then those whose pinned examples wait most often."""
+        """Return what properties are begun in the order of, the longest first.
+
+        These are sweeps, and properties whose examples run one by one; then those whose pinned examples wait most often.
+        """
         item = self._items[place]
-        is_swept = item.get_closest_marker(marks.SWEPT) is not None
+        is_long = any(map(item.get_closest_marker, (marks.SWEPT, marks.IN_ORDER)))
         test = item.obj  # type: ignore[attr-defined]
-        return not is_swept, -sum(map(_waits, pinned_examples(test)))
+        return not is_long, -sum(map(_waits, pinned_examples(test)))
 
     def _start(self) -> None:
         place = next(self._waiting, None)

@@ -15,7 +15,10 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from clauses import marks
 from conformance.engine.jobs_plugin import (
     MOST_JOBS,
     WORTH_A_PROCESS_S,
@@ -155,6 +158,50 @@ def test_interrupt_ends_the_processes_before_it_records_what_they_sent(
     with pytest.raises(KeyboardInterrupt):
         Shares([item], jobs=1).judge()  # type: ignore[list-item]
     assert done == ["killed", "recorded"]
+
+
+@given(values=st.lists(st.integers()))
+@example(values=[1])
+@example(values=[2])
+def has_two(values: list[int]) -> None:
+    """Stand for a property with two pinned examples, each of which waits once."""
+
+
+@given(values=st.lists(st.integers()))
+@example(values=[0] * 51)
+def has_a_long_one(values: list[int]) -> None:
+    """Stand for a property with a pinned example that waits 51 times."""
+
+
+def test_longest_properties_are_begun_first() -> None:
+    """One that is begun last, and whose examples wait one after the other, would keep the run waiting for minutes."""
+
+    def item(test: object, *names: str) -> Any:
+        return SimpleNamespace(
+            config=None,
+            session=None,
+            obj=test,
+            get_closest_marker=lambda name: name in names or None,
+        )
+
+    items = [
+        item(has_two),
+        item(has_a_long_one),
+        item(has_two, marks.IN_ORDER),
+        item(body_without_examples, marks.SWEPT),
+    ]
+    begun: list[int | None] = []
+
+    class Recorded(Shares):
+        def _start(self) -> None:
+            begun.extend(self._waiting)
+
+    Recorded(items, jobs=1).judge()
+    assert begun == [2, 3, 1, 0]
+
+
+def body_without_examples() -> None:
+    """Stand for a sweep."""
 
 
 def test_killed_run_leaves_no_process(tmp_path: Path) -> None:
