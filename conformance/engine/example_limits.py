@@ -24,13 +24,17 @@ if the difference is silence, each one costs the silence bound."""
 class ExampleLimits:
     """Counts a property's examples and differences, and ends drawing and shrinking in time."""
 
-    def __init__(self, *, is_secondary_listener: bool, pinned: int) -> None:
+    def __init__(
+        self, *, is_secondary_listener: bool, pinned: int, distance_s: float = 0.0
+    ) -> None:
         """Start without examples.
 
         Args:
             is_secondary_listener: whether drawing ends after `SECONDARY_BUDGET_S`.
             pinned: the number of pinned examples; they come first, and all of them run.
+            distance_s: seconds of each example that do not count, because the target is far away.
         """
+        self._distance_s = distance_s
         self._is_secondary_listener = is_secondary_listener
         self._pinned = pinned
         self._shrinking = Shrinking()
@@ -83,5 +87,6 @@ class ExampleLimits:
         return TOO_SLOW.format(run=drawn - self._too_late, drawn=drawn, limit_s=SECONDARY_BUDGET_S)
 
     def _is_late(self) -> bool:
-        took_s = time.monotonic() - self._began_at
+        on_the_way_s = (self._drawn - 1) * self._distance_s
+        took_s = time.monotonic() - self._began_at - on_the_way_s
         return self._is_secondary_listener and took_s > SECONDARY_BUDGET_S

@@ -11,6 +11,7 @@ from typing import Any
 from clauses.catalogue import Clause, Level
 from conformance.assertions.judging import Unjudged
 from fixtures.launchers.kafka_home import origin_of
+from fixtures.registry.targets import KnownViolation
 from fixtures.under_test.judged_target import JudgedTarget
 from reports.records import Phase, Verdict
 from reports.run.failures import Failure, signature_of
@@ -117,6 +118,10 @@ class ExampleRecorder:
             return False
         return self._broker.is_pinned or any(c.level is not Level.PIN for c in self.clauses)
 
+    def is_declared(self, error: AssertionError) -> bool:
+        """Return whether an error is declared for every clause of the property."""
+        return all(self._known(clause, error) for clause in self.clauses)
+
     def signatures(self, error: AssertionError) -> Signatures:
         """Return the cells that an error belongs to, each with the failure's signature."""
         keys = map(self._key, self.clauses)
@@ -137,22 +142,25 @@ class ExampleRecorder:
 
     def _declared(self, error: AssertionError) -> dict[str, str]:
         """Return the notes of the declared violations that match this failure, by clause."""
-        target, listener = self._broker.target, self._broker.listener
         declared = {}
         for clause in self.clauses:
-            matched = [
-                known
-                for known in target.known_violations
-                if known.holds_on(clause.id, listener)
-                and re.search(known.match, str(error), re.DOTALL)
-            ]
+            matched = self._known(clause, error)
             for known in matched:
-                self._recorder.matched(target.id, known)
+                self._recorder.matched(self._broker.target.id, known)
             if matched:
                 declared[clause.id] = "; ".join(known.note for known in matched)
             else:
                 self._recorder.not_covered(self._key(clause))
         return declared
+
+    def _known(self, clause: Clause, error: AssertionError) -> list[KnownViolation]:
+        """Return the declared violations of a clause that match an error."""
+        return [
+            known
+            for known in self._broker.target.known_violations
+            if known.holds_on(clause.id, self._broker.listener)
+            and re.search(known.match, str(error), re.DOTALL)
+        ]
 
     def _record(
         self,

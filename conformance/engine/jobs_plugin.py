@@ -5,11 +5,15 @@ from __future__ import annotations
 from itertools import groupby
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
+from conformance.engine.examples_ahead import examples_at_once
 from conformance.engine.planning import is_judged, listener_of
 from conformance.engine.plugin import note_target
 from conformance.engine.shares import Shares, fixtures_of
 from fixtures.errors import HarnessError
+from fixtures.plugin import judges_elsewhere, kind_of
+from fixtures.tiers import EXPECTED, amount_in, connections_per_second_in, expected_duration
 from fixtures.under_test.broker import Broker
 from reports.plugin import RECORDER
 
@@ -41,9 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse several processes for what cannot be shared."""
     jobs = config.getoption("--jobs")
-    if jobs is not None and jobs > 1 and not config.getoption("--bootstrap-server"):
+    if jobs is not None and jobs > 1 and not _is_given(config):
         raise pytest.UsageError(
-            f"--jobs {jobs} needs --bootstrap-server: a target that the suite starts is judged by one process"
+            f"--jobs {jobs} needs --bootstrap-server or --bootstrap-controller: a target that the suite starts is judged by "
+            "one process"
         )
 
 
@@ -52,7 +57,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Judge the properties of each listener in several processes if that is worth it; otherwise leave it to pytest."""
     config = session.config
     given = config.getoption("--jobs")
-    if given == 1 or not config.getoption("--bootstrap-server") or not _can_be_shared(session):
+    if given == 1 or not _is_given(config) or not _can_be_shared(session):
         return None
     for _, items in groupby(session.items, key=listener_of):
         group = list(items)
@@ -62,6 +67,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         given = jobs
         Shares(group, jobs=jobs).judge()
     return True
+
+
+def _is_given(config: pytest.Config) -> bool:
+    """Return whether the targets are at addresses."""
+    return any(
+        config.getoption(option) for option in ("--bootstrap-server", "--bootstrap-controller")
+    )
 
 
 def _can_be_shared(session: pytest.Session) -> bool:
@@ -76,12 +88,33 @@ def _prepare(first: pytest.Item, given: int | None) -> int:
             broker: Broker = first.funcargs["broker"]  # type: ignore[attr-defined]
             jobs = fitting_jobs(broker) if given is None else given
             if jobs > 1:
-                broker.is_shared = True
+                broker.share()
+                _announce(first.config, broker, jobs)
                 note_target(first.config.stash[RECORDER], broker)
             return jobs
     except (HarnessError, pytest.fail.Exception, pytest.skip.Exception):
         # The properties meet the same error, and report it.
         return given or 1
+
+
+def _announce(config: pytest.Config, broker: Broker, jobs: int) -> None:
+    """Say how many processes judge a listener, and for about how long, now that its distance is known."""
+    reporter: TerminalReporter | None = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None:
+        return
+    at_once = examples_at_once(broker)
+    duration = expected_duration(
+        EXPECTED[amount_in(config), kind_of(config)].connections,
+        per_second=connections_per_second_in(config, is_elsewhere=judges_elsewhere(config)),
+        jobs=jobs,
+        examples_at_once=at_once,
+        exchange_s=broker.exchange_s,
+    )
+    each = f", each {at_once} examples at the same time" if at_once > 1 else ""
+    reporter.write_line(
+        f"{broker.target.id} {broker.listener}: an exchange takes {broker.exchange_s:.3f} s; {jobs} processes judge it{each}, for "
+        f"about {duration}"
+    )
 
 
 def fitting_jobs(broker: Broker) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from hypothesis.errors import UnsatisfiedAssumption
 
@@ -30,8 +30,8 @@ JUDGE_EXAMPLE: ContextVar[Judge] = ContextVar("judge_example")
 
 ONE_BY_ONE_AT_FIRST = 10
 AT_ONCE = 2
-"""Examples that wait for responses at the same time. With one, we wait whenever a broker takes longer than drawing;
-more than two bring no gain."""
+"""Examples that wait for responses at the same time if the target is near. With one, we wait whenever a broker takes longer than
+drawing; more than two bring no gain."""
 
 
 class RejudgeSequentially(BaseException):
@@ -45,17 +45,40 @@ class EndedBesideOthers(Exception):
     """The target ended while several examples were in progress, and runs again; which example ended it is unknown."""
 
 
-class Overlap:
-    """Suspends each example while it waits for a response, and resumes examples in the order they began."""
+class Waiting(Protocol):
+    """An example that has begun, and whose result is taken later."""
 
-    def __init__(self, judge: Judge) -> None:
+    def begin(self) -> None:
+        """Run it up to its first wait; its exceptions before that are raised here."""
+
+    def finish(self) -> None:
+        """Run the rest of it; its exceptions are raised here."""
+
+    def drop(self) -> None:
+        """Leave it."""
+
+
+class Overlap:
+    """Takes the result of each example after later ones have begun, in the order in which they began."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        *,
+        awaited: Callable[[Callable[..., None], Mapping[str, Any]], Waiting] | None = None,
+        at_once: int = AT_ONCE,
+    ) -> None:
         """Start without examples.
 
         Args:
             judge: judges one example.
+            awaited: returns an example that is judged while others wait; by default it is suspended while it waits for a response.
+            at_once: how many examples wait for responses at the same time.
         """
         self._judge = judge
-        self._waiting: deque[SuspendedCall] = deque()
+        self._awaited = self._suspended if awaited is None else awaited
+        self._at_once = at_once
+        self._waiting: deque[Waiting] = deque()
         self._one_by_one: float = ONE_BY_ONE_AT_FIRST
 
     def judge(self, body: Callable[..., None], values: Mapping[str, Any]) -> None:
@@ -65,11 +88,11 @@ class Overlap:
             RejudgeSequentially: a waiting example failed.
             Exception: whatever the judge raises for the next example.
         """
-        self._settle(leaving=0 if self._one_by_one else AT_ONCE - 1)
+        self._settle(leaving=0 if self._one_by_one else self._at_once - 1)
         if self._one_by_one:
             self._judge_alone(body, values)
         else:
-            self._begin(SuspendedCall(partial(self._judge, body, values)))
+            self._begin(self._awaited(body, values))
 
     def end(self) -> None:
         """Finish the waiting examples, after Hypothesis has drawn the last one.
@@ -88,7 +111,10 @@ class Overlap:
             raise
         self._one_by_one -= 1
 
-    def _begin(self, example: SuspendedCall) -> None:
+    def _suspended(self, body: Callable[..., None], values: Mapping[str, Any]) -> Waiting:
+        return SuspendedCall(partial(self._judge, body, values))
+
+    def _begin(self, example: Waiting) -> None:
         try:
             example.begin()
         except EndedBesideOthers as error:

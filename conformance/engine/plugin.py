@@ -19,6 +19,7 @@ from hypothesis.errors import Flaky
 from clauses import marks
 from clauses.catalogue import Clause, catalogue
 from conformance.engine.budgets import examples_on
+from conformance.engine.examples_ahead import examples_ahead
 from conformance.engine.expectations import drop_unneeded, unmatched_expectations
 from conformance.engine.failing_examples import one_by_one
 from conformance.engine.hypothesis_profiles import (
@@ -209,24 +210,13 @@ def _judge_property(
         clauses,
         _name_of(item),
         is_secondary_listener=is_secondary,
+        distance_s=broker.exchange_s if broker.is_shared else 0.0,
         pinned=_pinned_examples([item])[_name_of(item)],
     )
     JUDGE.set(judge)
-    overlap = Overlap(judge.judge)
-    in_order = item.get_closest_marker(marks.IN_ORDER) is not None
-    JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
     try:
         with _fewer_examples(item, broker) if is_secondary else nullcontext():
-            try:
-                result = yield
-                overlap.end()
-                INTERRUPTS.check()
-                judge.raise_first()
-            except RejudgeSequentially as found:
-                judge.begin_again(found.__cause__)
-                result = item.runtest()
-                judge.raise_first()
-            return result
+            return (yield from _run_examples(item, judge, broker))
     except (AssertionError, Flaky):
         if profile_name() != UNSHRUNK:
             repeater = _repeater(item.config, broker.target)
@@ -234,6 +224,31 @@ def _judge_property(
         raise
     finally:
         item.stash[FAILED_ELSEWHERE] = judge.failed_elsewhere
+
+
+def _run_examples(
+    item: pytest.Item, judge: PropertyJudge, broker: Broker
+) -> Generator[None, None, None]:
+    """Run a property's examples: several at the same time as long as all conform, unless it compares them."""
+    in_order = item.get_closest_marker(marks.IN_ORDER) is not None
+    pinned = () if in_order else pinned_examples(item.obj)  # type: ignore[attr-defined]
+    with examples_ahead(judge, broker, pinned) as ahead:
+        if ahead is None:
+            overlap = Overlap(judge.judge)
+        else:
+            overlap = Overlap(ahead.judge, awaited=ahead.awaited, at_once=ahead.at_once)
+        JUDGE_EXAMPLE.set(judge.judge if in_order else overlap.judge)
+        try:
+            result = yield
+            overlap.end()
+            INTERRUPTS.check()
+        except RejudgeSequentially as found:
+            judge.begin_again(found.__cause__)
+            if ahead is not None:
+                ahead.begin_again()
+            result = item.runtest()
+        judge.raise_first()
+        return result
 
 
 def _repeater(config: pytest.Config, target: Target) -> Repeater:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+from hypothesis.errors import UnsatisfiedAssumption
+
 from clauses.catalogue import Clause
 from conformance.assertions.blame import judged_elsewhere
 from conformance.assertions.judging import JudgedElsewhere, TargetEnded, Unjudged
@@ -45,6 +47,7 @@ class PropertyJudge:
         name: str,
         *,
         is_secondary_listener: bool = False,
+        distance_s: float = 0.0,
         pinned: int = 0,
         further_kinds: FurtherKinds | None = None,
         failing: FailingExamples | None = None,
@@ -57,13 +60,16 @@ class PropertyJudge:
             clauses: the clauses that the property judges.
             name: the property's name.
             is_secondary_listener: whether the listener is not the target's first, so that drawing ends early.
+            distance_s: seconds that an example takes in any case, because the target is far away.
             pinned: the number of pinned examples; they come first, and all of them run.
             further_kinds: finds further kinds of failures; None if the property ends with the first one.
             failing: keeps the failures of this property and others, to be repeated together; None to keep its own.
         """
         self._broker = broker
         self._examples = ExampleRecorder(recorder, broker, clauses, name)
-        self._limits = ExampleLimits(is_secondary_listener=is_secondary_listener, pinned=pinned)
+        self._limits = ExampleLimits(
+            is_secondary_listener=is_secondary_listener, pinned=pinned, distance_s=distance_s
+        )
         self._crashes = CrashJudge(broker, self._examples)
         self._failing = failing or FailingExamples(recorder)
         self._further = further_kinds
@@ -85,19 +91,42 @@ class PropertyJudge:
             AssertionError: the target violates the clause.
             HarnessError: the example could not be judged.
         """
-        drawn = self._examples.drawn(values)
-        if self._further is not None and self._further.skips(drawn):
-            return
-        if self._harness_error is None and self._limits.skips(
-            drawn,
-            is_first=self._examples.number == 0,
-            patience_left_s=self._broker.patience.left_s,
-        ):
+        if self._skips(values):
             return
         if self._further is None:
             self._run(body, values)
         else:
             self._run_on(self._further, body, values)
+
+    def judge_conforming(self, values: Mapping[str, Any], steps: tuple[Step, ...]) -> None:
+        """Judge a drawn example that conformed when it was run ahead, unless it is over the property's limits.
+
+        Raises:
+            HarnessError: an earlier example could not be judged.
+        """
+        if self._skips(values):
+            return
+        if self._harness_error is not None:
+            raise self._harness_error
+        self._examples.conforms(steps, self._limits.phase)
+
+    def is_expected(self, error: Exception) -> bool:
+        """Return whether an error of an example is no undeclared violation: it rejects the example, or is only noted."""
+        if isinstance(error, UnsatisfiedAssumption):
+            return True
+        if not isinstance(error, AssertionError) or isinstance(error, TargetEnded):
+            return False
+        return not self._examples.is_binding(error) or self._examples.is_declared(error)
+
+    def _skips(self, values: Mapping[str, Any]) -> bool:
+        drawn = self._examples.drawn(values)
+        if self._further is not None and self._further.skips(drawn):
+            return True
+        return self._harness_error is None and self._limits.skips(
+            drawn,
+            is_first=self._examples.number == 0,
+            patience_left_s=self._broker.patience.left_s,
+        )
 
     def _run_on(self, further: FurtherKinds, body: Body, values: Mapping[str, Any]) -> None:
         """Run the property's body once; go on after a failure unless Hypothesis has to shrink it.

@@ -10,7 +10,7 @@ A process that ends before its property does makes that property inconclusive, a
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
@@ -97,20 +97,31 @@ class Shares:
                 INTERRUPTS.check()
                 self._take_complete()
         except KeyboardInterrupt:
+            # First, because recording takes seconds on a machine on which they are still busy.
+            self._end_all()
             self._keep_unfinished()
             raise
         finally:
-            for share in self._shares:
-                # They own nothing but their connections.
-                share.process.kill()
-                share.process.join()
-                share.connection.close()
+            self._end_all()
+
+    def _end_all(self) -> None:
+        """End the processes; they own nothing but their connections."""
+        for share in self._shares:
+            share.process.kill()
+        for share in self._shares:
+            share.process.join()
+            share.connection.close()
+        self._shares.clear()
 
     def _urgency(self, place: int) -> tuple[bool, int]:
-        """Return what properties are begun in the order of: sweeps first, then those with most pinned examples."""
+        """Return what properties are begun in the order of, the longest first.
+
+        These are sweeps, and properties whose examples run one by one; then those whose pinned examples wait most often.
+        """
         item = self._items[place]
-        is_swept = item.get_closest_marker(marks.SWEPT) is not None
-        return not is_swept, -len(pinned_examples(item.obj))  # type: ignore[attr-defined]
+        is_long = any(map(item.get_closest_marker, (marks.SWEPT, marks.IN_ORDER)))
+        test = item.obj  # type: ignore[attr-defined]
+        return not is_long, -sum(map(_waits, pinned_examples(test)))
 
     def _start(self) -> None:
         place = next(self._waiting, None)
@@ -214,6 +225,12 @@ class Shares:
         """Record what was sent about properties that were not taken, because the run was interrupted."""
         for result in self._results[self._taken :]:
             self._record(result)
+
+
+def _waits(values: Mapping[str, Any]) -> int:
+    """Return about how often an example waits for the target, one time after the other: once for each element of a list."""
+    lists = [value for value in values.values() if isinstance(value, list | tuple)]
+    return max([1, *map(len, lists)])
 
 
 @contextmanager

@@ -117,6 +117,7 @@ def judged(
     also_planned: tuple[str, ...] = (),
     known: str = "",
     is_secondary_listener: bool = False,
+    distance_s: float = 0.0,
     pinned: int = 0,
     further_kinds: FurtherKinds | None = None,
 ) -> Judged:
@@ -139,6 +140,7 @@ def judged(
         clauses,
         "test_something",
         is_secondary_listener=is_secondary_listener,
+        distance_s=distance_s,
         pinned=pinned,
         further_kinds=further_kinds,
     )

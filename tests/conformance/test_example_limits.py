@@ -41,6 +41,24 @@ def test_secondary_listener_begins_nothing_late(
     assert ran == [1, 3]
 
 
+def test_distance_takes_no_time_of_a_secondary_listener(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The target has its own time for each example, however long requests are under way."""
+    now = [0.0]
+    monkeypatch.setattr(example_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    distance_s = 2 * SECONDARY_BUDGET_S
+    case = judged(tmp_path, FakeBroker(), is_secondary_listener=True, distance_s=distance_s)
+    ran: list[int] = []
+    for number in range(3):
+        case.run(ran.append, number)
+        now[0] += distance_s
+    case.run(ran.append, 3)
+    now[0] += distance_s + 2 * SECONDARY_BUDGET_S
+    case.run(ran.append, 4)
+    assert ran == [0, 1, 2, 3]
+
+
 def test_no_pinned_example_is_ever_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They all run, however late; the cell says that drawn examples were dropped."""
     now = [0.0]

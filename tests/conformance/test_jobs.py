@@ -10,12 +10,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from conformance.engine.jobs_plugin import MOST_JOBS, WORTH_A_PROCESS_S, fitting_jobs
+from clauses import marks
+from conformance.engine.jobs_plugin import (
+    MOST_JOBS,
+    WORTH_A_PROCESS_S,
+    fitting_jobs,
+    pytest_configure,
+)
+from conformance.engine.shares import Shares
 from fixtures.launchers.built_in import launch_built_in, reference_targets
 from reports.run.exit_status import ExitStatus
 from tests.conformance.fake_targets import PREPARATORY_CONNECTIONS, FakeTarget, serve, turning
@@ -54,11 +64,15 @@ def comparable(run: SuiteRun) -> list[dict[str, Any]]:
 
 
 def test_three_processes_keep_the_records_of_one(tmp_path: Path) -> None:
-    """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order."""
+    """The same seed draws the same examples, and the rows, cells, failures and verdicts stand in the same order.
+
+    In each of the three, several examples run at the same time, as for a target that is far away.
+    """
     with defective() as address:
         options = ("--bootstrap-server", address, "--hypothesis-seed", "7")
+        far = ("-p", "tests.conformance.waits_long")
         one, three = (
-            run_suite(*options, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
+            run_suite(*options, *far, "--jobs", jobs, runs=tmp_path / jobs, suite=SUITE)
             for jobs in ("1", "3")
         )
     assert one.status == three.status == 1, three.output
@@ -120,6 +134,76 @@ def test_interrupt_ends_every_process(tmp_path: Path) -> None:
     assert survivors(shares) == []
 
 
+def test_interrupt_ends_the_processes_before_it_records_what_they_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They keep every core busy, so an interrupted run of a far target took 40 s to end."""
+    done: list[str] = []
+    process = SimpleNamespace(kill=lambda: done.append("killed"), join=lambda: None)
+    connection = SimpleNamespace(close=lambda: None)
+
+    def interrupted(_: Shares) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(
+        Shares,
+        "_start",
+        lambda self: self._shares.append(SimpleNamespace(process=process, connection=connection)),
+    )
+    monkeypatch.setattr(Shares, "_receive", interrupted)
+    monkeypatch.setattr(Shares, "_record", lambda *_: done.append("recorded"))
+    item = SimpleNamespace(
+        config=None, session=None, obj=None, get_closest_marker=lambda _: None, nodeid=""
+    )
+    with pytest.raises(KeyboardInterrupt):
+        Shares([item], jobs=1).judge()  # type: ignore[list-item]
+    assert done == ["killed", "recorded"]
+
+
+@given(values=st.lists(st.integers()))
+@example(values=[1])
+@example(values=[2])
+def has_two(values: list[int]) -> None:
+    """Stand for a property with two pinned examples, each of which waits once."""
+
+
+@given(values=st.lists(st.integers()))
+@example(values=[0] * 51)
+def has_a_long_one(values: list[int]) -> None:
+    """Stand for a property with a pinned example that waits 51 times."""
+
+
+def test_longest_properties_are_begun_first() -> None:
+    """One that is begun last, and whose examples wait one after the other, would keep the run waiting for minutes."""
+
+    def item(test: object, *names: str) -> Any:
+        return SimpleNamespace(
+            config=None,
+            session=None,
+            obj=test,
+            get_closest_marker=lambda name: name in names or None,
+        )
+
+    items = [
+        item(has_two),
+        item(has_a_long_one),
+        item(has_two, marks.IN_ORDER),
+        item(body_without_examples, marks.SWEPT),
+    ]
+    begun: list[int | None] = []
+
+    class Recorded(Shares):
+        def _start(self) -> None:
+            begun.extend(self._waiting)
+
+    Recorded(items, jobs=1).judge()
+    assert begun == [2, 3, 1, 0]
+
+
+def body_without_examples() -> None:
+    """Stand for a sweep."""
+
+
 def test_killed_run_leaves_no_process(tmp_path: Path) -> None:
     """The processes of a run that is killed end by themselves."""
     with silenced_run(tmp_path) as (process, shares):
@@ -144,8 +228,14 @@ def test_process_that_dies_leaves_its_property_inconclusive(tmp_path: Path) -> N
 def test_several_processes_need_an_address(tmp_path: Path) -> None:
     """A target that the suite starts is judged by one process, and the run says so before anything is started."""
     process = start_suite("--broker", "reference", "--jobs", "2", runs=tmp_path)
-    await_line(process, "--jobs 2 needs --bootstrap-server")
+    await_line(process, "--jobs 2 needs --bootstrap-server or --bootstrap-controller")
     assert finish(process).status == pytest.ExitCode.USAGE_ERROR
+
+
+def test_an_address_of_a_controller_is_enough() -> None:
+    """What was started elsewhere can be shared, whatever its role."""
+    options = {"--jobs": 2, "--bootstrap-server": [], "--bootstrap-controller": "localhost:9093"}
+    pytest_configure(SimpleNamespace(getoption=options.get))  # type: ignore[arg-type]
 
 
 class Answering:
