@@ -28,6 +28,8 @@ from fixtures.client.running_broker import Address
 from fixtures.errors import InvalidCommandConfig
 from reports.escaping import printable
 
+INTERRUPTED = 2
+"""Exit status of a command that was interrupted before it watched anything."""
 WIDTH_WHEN_PIPED = 160
 WRITE_EVERY_REPORTS = 20
 """How many reports are shown for each that is written: one in about ten seconds."""
@@ -119,6 +121,8 @@ def watch(
         report = _watch(plan, folder)
     except (CannotListen, CannotWatch) as error:
         raise CouldNotTell(printable(str(error))) from error
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
     if folder is not None:
         folder.write(report)
     if is_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from conformance.watch.proxy import WatchProxy, Ways
@@ -36,24 +36,45 @@ class Relay:
 
     proxy: WatchProxy
     place: Address
-    broker: Address
+    writers: list[asyncio.StreamWriter]
 
-    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Connect as the application does."""
-        return await asyncio.open_connection(self.place.host, self.place.port)
+    async def connect(
+        self, place: Address | None = None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect as the application does, to the listen address or to another one."""
+        host, port = place or self.place
+        reader, writer = await asyncio.open_connection(host, port)
+        self.writers.append(writer)
+        return reader, writer
 
 
 @asynccontextmanager
 async def relayed(handler: Handler, rehearsal: Rehearsal | None = None) -> AsyncIterator[Relay]:
     """Run a broker and the proxy in front of it."""
-    server = await asyncio.start_server(handler, HOST, 0)
+    writers: list[asyncio.StreamWriter] = []
+    server = await start_broker(handler, writers)
     broker = Address(HOST, int(server.sockets[0].getsockname()[1]))
     proxy = WatchProxy(Watcher(lambda: 0), Ways(), rehearsal)
     try:
-        yield Relay(proxy, await proxy.listen(Address(HOST, 0), [broker]), broker)
+        yield Relay(proxy, await proxy.listen(Address(HOST, 0), [broker]), writers)
     finally:
         server.close()
         await proxy.end()
+        for each in writers:
+            each.transport.abort()
+        # Lets the transports end.
+        await asyncio.sleep(0)
+
+
+async def start_broker(handler: Handler, writers: list[asyncio.StreamWriter]) -> asyncio.Server:
+    """Start a broker; its connections are kept in a list, to be closed by the caller."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        with suppress(OSError, EOFError):
+            await handler(reader, writer)
+
+    return await asyncio.start_server(serve, HOST, 0)
 
 
 def request(

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from conformance.watch import proxy as proxy_module
 from conformance.watch.rehearsal import Rehearsal
 from conformance.watch.releases import release_named
+from fixtures.client.running_broker import Address
 from tests.conformance.watch.relay import (
     API_VERSIONS,
     FETCH,
@@ -26,6 +27,7 @@ from tests.conformance.watch.relay import (
     request,
     response,
     serve_tables,
+    start_broker,
     table,
 )
 from wire.api_versions import ApiVersionsResponse
@@ -234,7 +236,8 @@ async def no_payload_is_kept() -> None:
 
 async def brokers_get_addresses_of_ours() -> None:
     """A broker that a response names is reached through the proxy, and what it answers comes from it."""
-    second = await asyncio.start_server(serve_tables, HOST, 0)
+    writers: list[asyncio.StreamWriter] = []
+    second = await start_broker(serve_tables, writers)
     port = int(second.sockets[0].getsockname()[1])
 
     async def broker(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -248,10 +251,11 @@ async def brokers_get_addresses_of_ours() -> None:
         assert named is not None
         ((host, ours),) = named
         assert ours != port
-        reader, writer = await asyncio.open_connection(host, ours)
+        reader, writer = await relay.connect(Address(host, ours))
         writer.write(asking(3))
         assert await next_frame(reader) == table(3)
         assert list(relay.proxy.watcher.tables) == [1]
+        relay.writers += writers
 
 
 async def clients_are_counted() -> None:
