@@ -72,12 +72,17 @@ async def serve(
         listens: called with the port once connections are accepted.
         port: the port to listen on; 0 for a free one.
     """
+    # The loop itself has only weak references to tasks, so it could lose a connection on which both ends wait.
+    under_way: set[asyncio.Task[None] | None] = set()
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        under_way.add(task)
         # A target that refuses, or a stream that breaks, is seen by the other end as a close.
         with contextlib.suppress(OSError):
             await _pass_on((reader, writer), target, each_way_s)
         writer.close()
+        under_way.discard(task)
 
     server = await asyncio.start_server(accepted, "127.0.0.1", port)
     listens(server.sockets[0].getsockname()[1])

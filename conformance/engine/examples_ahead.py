@@ -35,13 +35,8 @@ Values = Mapping[str, Any]
 
 
 def examples_at_once(broker: Broker) -> int:
-    """Return how many examples of a property should run at the same time; 1 for a target that is near.
-
-    Only one that several processes judge is far away.
-    """
-    if not broker.is_shared:
-        return 1
-    return min(1 + int(broker.exchange_s / WORTH_AN_EXAMPLE_S), MOST_AT_ONCE)
+    """Return how many examples of a property should run at the same time; 1 for a target that is near."""
+    return min(1 + int(broker.distance_s / WORTH_AN_EXAMPLE_S), MOST_AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)

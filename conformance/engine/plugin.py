@@ -210,7 +210,7 @@ def _judge_property(
         clauses,
         _name_of(item),
         is_secondary_listener=is_secondary,
-        distance_s=broker.exchange_s if broker.is_shared else 0.0,
+        distance_s=broker.distance_s,
         pinned=_pinned_examples([item])[_name_of(item)],
     )
     JUDGE.set(judge)

@@ -22,11 +22,13 @@ from conformance.engine.examples_ahead import (
 )
 from conformance.engine.overlapping import ONE_BY_ONE_AT_FIRST, Overlap, RejudgeSequentially
 from fixtures.client.first_wait import about_to_wait
+from fixtures.client.running_broker import Address
 from fixtures.errors import HarnessError
 from fixtures.under_test.broker import Broker
 from reports.records import Verdict
 from reports.run.judged_examples import JudgedExample
 from tests.conformance.judged_properties import FakeBroker, declared, judged, target_with
+from tests.fixtures.running_targets import running_at
 from wire.exchange import Step
 
 FAR_S = 0.4
@@ -41,7 +43,7 @@ class FarBroker(FakeBroker):
     """A broker far away; its copies are for threads."""
 
     is_shared: bool = True
-    exchange_s: float = FAR_S
+    distance_s: float = FAR_S
     is_copy: bool = False
 
     def apart(self) -> FarBroker:
@@ -224,17 +226,22 @@ def test_example_that_cannot_be_judged_is_tried_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("exchange_s", "is_shared", "at_once"),
+    ("exchange_s", "round_trip_s", "is_shared", "at_once"),
     [
-        pytest.param(FAR_S, False, 1, id="judged-by-one-process"),
-        pytest.param(WORTH_AN_EXAMPLE_S / 2, True, 1, id="near"),
-        pytest.param(WORTH_AN_EXAMPLE_S * 2, True, 3, id="in-the-region"),
-        pytest.param(FAR_S, True, MOST_AT_ONCE, id="far"),
+        pytest.param(FAR_S, FAR_S / 2, False, 1, id="judged-by-one-process"),
+        pytest.param(WORTH_AN_EXAMPLE_S / 2, 0.01, True, 1, id="near"),
+        pytest.param(FAR_S, 0.0, True, 1, id="near-and-slow"),
+        pytest.param(WORTH_AN_EXAMPLE_S * 2, 0.05, True, 3, id="in-the-region"),
+        pytest.param(FAR_S, FAR_S / 2, True, MOST_AT_ONCE, id="far"),
     ],
 )
 def test_number_follows_the_time_of_an_exchange(
-    exchange_s: float, is_shared: bool, at_once: int
+    exchange_s: float, round_trip_s: float, is_shared: bool, at_once: int
 ) -> None:
     """Nothing changes for a target that is near, or that one process judges."""
-    broker = FarBroker(exchange_s=exchange_s, is_shared=is_shared)
-    assert examples_at_once(cast(Broker, broker)) == at_once
+    broker = Broker(running_at(Address("127.0.0.1", 1)), "plaintext")
+    broker.exchange_s = exchange_s
+    broker.patience.round_trip_s = round_trip_s
+    if is_shared:
+        broker.share()
+    assert examples_at_once(broker) == at_once
