@@ -68,7 +68,7 @@ SEEN_ELSEWHERE = frozenset(
 )
 """Clauses whose violation the recorded bytes do not show: a script that compares bytes cannot judge them."""
 CHANGING_FIELDS = ("throttle_time_ms", "finalized_features_epoch")
-_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+")
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|-?(?<!v)(?<!\d)\d+(?:,\d{3}(?!\d))*")
 _SIGNATURE_DIGITS = 16
 _LONGEST_MESSAGE = 1000
 

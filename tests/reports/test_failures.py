@@ -108,6 +108,12 @@ def test_numbers_do_not_change_the_signature(message: str) -> None:
     assert signature_of(**PARTS | {"message": message}) == signature_of(**PARTS)
 
 
+def test_number_with_commas_is_one_number() -> None:
+    """A client that loops is the same failure, however often it asked in the time that it had."""
+    counts = ("997 requests, 920 per second", "1,575 requests, 1,497,000 per second")
+    assert len({signature_of(**PARTS | {"message": count}) for count in counts}) == 1
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_changes_the_signature(part: str) -> None:
     """Another clause, target, listener, property, exception or message makes it another failure."""
