@@ -12,8 +12,26 @@ CONTROLLER = "controller"
 UPSTREAM = "upstream"
 """Not a listener of a target: the upstream of a proxy, which properties ask as well."""
 
-LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH, SASL_SSL, CONTROLLER)
+BROKER_LISTENERS = (PLAINTEXT, SASL_PLAINTEXT, SSL, SSL_CLIENT_AUTH, SASL_SSL)
+CONTROLLER_LISTENER_OF = {
+    PLAINTEXT: CONTROLLER,
+    **{name: f"{CONTROLLER}_{name}" for name in BROKER_LISTENERS if name != PLAINTEXT},
+}
+"""Maps a listener of a broker to that of a KRaft controller with the same security."""
+CONTROLLER_LISTENERS = tuple(CONTROLLER_LISTENER_OF.values())
+LISTENERS = (*BROKER_LISTENERS, *CONTROLLER_LISTENERS)
 """All listeners, in display order."""
-BROKER_LISTENERS = tuple(name for name in LISTENERS if name != CONTROLLER)
-SASL_LISTENERS = (SASL_PLAINTEXT, SASL_SSL)
-TLS_LISTENERS = (SSL, SSL_CLIENT_AUTH, SASL_SSL)
+USUAL_LISTENERS = (*BROKER_LISTENERS, CONTROLLER)
+"""Those of a target that the suite starts, unless it names others."""
+
+
+def _with_controllers(*names: str) -> tuple[str, ...]:
+    """Return listeners of a broker, and those of a controller with the same security."""
+    return (*names, *(CONTROLLER_LISTENER_OF[name] for name in names))
+
+
+SASL_LISTENERS = _with_controllers(SASL_PLAINTEXT, SASL_SSL)
+TLS_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH, SASL_SSL)
+TLS_WITHOUT_SASL_LISTENERS = _with_controllers(SSL, SSL_CLIENT_AUTH)
+CLIENT_AUTH_LISTENERS = _with_controllers(SSL_CLIENT_AUTH)
+"""Those that require a certificate of the client."""

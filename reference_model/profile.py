@@ -16,7 +16,12 @@ from dataclasses import dataclass, fields, replace
 from importlib.resources import files
 from typing import Any
 
-from reference_model.listeners import CONTROLLER, PLAINTEXT, SASL_LISTENERS
+from reference_model.listeners import (
+    CONTROLLER,
+    CONTROLLER_LISTENERS,
+    PLAINTEXT,
+    SASL_LISTENERS,
+)
 from wire.api_keys import API_VERSIONS_KEY
 from wire.api_versions import (
     NEWEST_VERSION,
@@ -70,6 +75,7 @@ class Traits:
     max_tags: int
     early_end_loses_answers: bool
     early_end_may_hang: bool
+    tls_hides_requests: bool
     answer_precedes_pause: bool
     unused_metrics_removed: bool
     sasl_frame_bytes_max: int
@@ -204,7 +210,7 @@ def traits_of(
     wanted = {field.name for field in fields(Traits)}
     if set(tables) != wanted:
         raise ProfileError(f"apache_kafka.toml: traits {sorted(set(tables) ^ wanted)} do not match")
-    role = CONTROLLER if listener == CONTROLLER else BROKER
+    role = CONTROLLER if listener in CONTROLLER_LISTENERS else BROKER
     values = {}
     for name, table in tables.items():
         reached = [c["value"] for c in table["changes"] if _applies(c, release, quorum, role)]
@@ -281,10 +287,12 @@ def profile_of(
     Args:
         release: the release; an unrecorded one has traits but no advertised table.
         quorum: "kraft" or "zookeeper".
-        listener: the listener's name. All listeners of a broker share one table; the controller has its own.
+        listener: the listener's name. All listeners of a broker share one table, and those of a controller
+            another one.
         follows: "apache-kafka" for the behaviour of the release; "kip-text" to follow the KIPs where it differs.
     """
-    key = {"quorum": quorum, "listener": CONTROLLER if listener == CONTROLLER else PLAINTEXT}
+    table = CONTROLLER if listener in CONTROLLER_LISTENERS else PLAINTEXT
+    key = {"quorum": quorum, "listener": table}
     in_line = _recorded_in_line(release, "advertised.csv", quorum=quorum)
     features = _rows("features.csv", release=release, **key)
     return Profile(

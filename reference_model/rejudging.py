@@ -6,7 +6,7 @@ Only the record is available. Where it says too little, an exchange is judged le
   authentication got.
 - A closed or silent connection is judged only if the example has no other exchange, because another exchange may
   have caused it. It is not judged on TLS listeners, because the request may have been sent without TLS.
-- A property of the controller's listener may have sent its requests to the plain listener, to compare the two.
+- A property of a controller's listener may have sent its requests to the plain listener, to compare the two.
 - The stream may have ended directly after a request. Only the clause about that case reveals it. Some releases lose
   the response then.
 - Bytes that are not exactly one complete frame of ApiVersions are not judged.
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from reference_model.agreement import Agreement, in_words
-from reference_model.listeners import CONTROLLER, PLAINTEXT, TLS_LISTENERS
+from reference_model.listeners import CONTROLLER_LISTENERS, PLAINTEXT, TLS_LISTENERS
 from reference_model.oracle import first_state
 from reference_model.profile import (
     APACHE_KAFKA,
@@ -88,7 +88,7 @@ def oracles_for(
     runs_kraft = bool(profile_of(release, quorum=KRAFT).api_keys)
     quorum = ZOOKEEPER if target.endswith(f"-{ZOOKEEPER}") or not runs_kraft else KRAFT
     follows = KIP_TEXT if implementation == REFERENCE else APACHE_KAFKA
-    listeners = (CONTROLLER, PLAINTEXT) if listener == CONTROLLER else (listener,)
+    listeners = (listener, PLAINTEXT) if listener in CONTROLLER_LISTENERS else (listener,)
     return tuple(
         StoredInputOracle(
             profile_of(release, quorum=quorum, listener=each, follows=follows), Identity()

@@ -7,14 +7,16 @@ import functools
 from collections.abc import Mapping
 
 from reference_model.profile import FOLDER, Profile
-from reference_model.reaction import AnswerKind, Listing, Reaction
+from reference_model.reaction import AnswerKind, Identity, Listing, Reaction
 from reference_model.request_parser import ParsedHeader
 from wire import primitives
+from wire.api_keys import DESCRIBE_CLUSTER_KEY, METADATA_KEY
 from wire.api_versions import FIRST_FLEXIBLE_VERSION, ApiVersion, ApiVersionsResponse
 from wire.codec import encode
 from wire.error_codes import ErrorCode
 from wire.frames import encode_frame
 from wire.sasl import FIRST_FLEXIBLE_AUTHENTICATE, SaslAuthenticateResponse, SaslHandshakeResponse
+from wire.startup_messages import CLUSTER_APIS, NodeAddress, cluster_response
 
 FIRST_VERSION_WITH_ZERO_MINIMUM_FEATURES = 4
 FIRST_AUTHENTICATE_WITH_LIFETIME = 1
@@ -94,6 +96,36 @@ def encode_step(
 
 
 _NO_TAGS = _COMPACT_NULL = b"\0"
+
+
+def answer_of_other_api(
+    header: ParsedHeader, error_code: ErrorCode, identity: Identity, address: tuple[str, int]
+) -> bytes:
+    """Return the response of another API, without the correlation id: the default one, except where it lists brokers.
+
+    Args:
+        header: that of the request.
+        error_code: the error code of the response.
+        identity: the ids of the broker, the only one of its cluster; one that has none lists none.
+        address: its host and port.
+    """
+    api_key, version = header.api_key, header.api_version
+    cluster_id, node_id = identity.cluster_id, identity.node_id
+    lists_brokers = api_key in _LISTING_BROKERS and error_code is ErrorCode.NONE
+    if not lists_brokers or cluster_id is None or node_id is None:
+        return refusal_of_other_api(api_key, version, error_code)
+    return _list_of_brokers(api_key, version, cluster_id, (node_id, *address))
+
+
+_LISTING_BROKERS = (METADATA_KEY, DESCRIBE_CLUSTER_KEY)
+
+
+@functools.lru_cache(maxsize=1024)
+def _list_of_brokers(api_key: int, api_version: int, cluster_id: str, node: NodeAddress) -> bytes:
+    api = CLUSTER_APIS[api_key]
+    message = cluster_response(api, api.request(), nodes=[node], cluster_id=cluster_id)
+    header = _NO_TAGS if api.response_header_version(api_version) else b""
+    return header + encode(message, version=api_version)
 
 
 def refusal_of_other_api(api_key: int, api_version: int, error_code: ErrorCode) -> bytes:

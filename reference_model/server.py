@@ -23,11 +23,12 @@ from reference_model.defects import DEFECTS
 from reference_model.instance_ids import PROPOSALS, InstanceIdBroker, InstanceIdConnection
 from reference_model.jolokia import serve_metrics
 from reference_model.listeners import (
-    CONTROLLER,
+    CLIENT_AUTH_LISTENERS,
+    CONTROLLER_LISTENERS,
+    LISTENERS,
     PLAINTEXT,
-    SASL_PLAINTEXT,
-    SSL_CLIENT_AUTH,
     TLS_LISTENERS,
+    USUAL_LISTENERS,
 )
 from reference_model.profile import KIP_TEXT, KRAFT, NEWEST_RELEASE, ZOOKEEPER, profile_of
 from reference_model.sasl import CREDENTIALS, Authentication
@@ -82,7 +83,7 @@ class _Listener:
             listener=name,
             first_bytes=first_bytes,
             open_connections=len(self.broker.connections),
-            certificate_required=name == SSL_CLIENT_AUTH,
+            certificate_required=name in CLIENT_AUTH_LISTENERS,
         )
         self.broker.tamper(Stage.TLS, opening)
         return TlsLayer(opening, self.contexts(opening))
@@ -196,6 +197,7 @@ async def serve(listeners: Mapping[str, _Listener], *, host: str, ports: Mapping
             host,
             ports.get(name, 0),
         )
+        listener.broker.address = servers[name].sockets[0].getsockname()[:2]
     servers[METRICS] = await serve_metrics(lambda: _counts(listeners), host)
     bound = {name: server.sockets[0].getsockname()[1] for name, server in servers.items()}
     print(json.dumps(bound), flush=True)  # noqa: T201 - the launcher reads it
@@ -260,9 +262,14 @@ def broker_for_listener(
 def listeners_of(options: argparse.Namespace) -> dict[str, _Listener]:
     """Return the listeners selected by the command line options."""
     contexts = _contexts(options) if options.tls_certificate else None
-    names = [PLAINTEXT, SASL_PLAINTEXT]
-    names += TLS_LISTENERS if contexts else ()
-    names += (CONTROLLER,) if options.quorum == KRAFT else ()
+    wanted = {*USUAL_LISTENERS, *dict(options.listener_port)}
+    names = [
+        name
+        for name in LISTENERS
+        if name in wanted
+        and (contexts is not None or name not in TLS_LISTENERS)
+        and (options.quorum == KRAFT or name not in CONTROLLER_LISTENERS)
+    ]
     log = options.request_log
     brokers = {
         name: broker_for_listener(

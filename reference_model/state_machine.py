@@ -45,9 +45,9 @@ from reference_model.request_parser import (
     read_mechanism,
 )
 from reference_model.responses import (
+    answer_of_other_api,
     answers_of_other_apis,
     encode_step,
-    refusal_of_other_api,
     response_for,
 )
 from reference_model.sasl import (
@@ -108,6 +108,7 @@ class ReferenceBroker:
         tampering: a planted defect, or None.
         authentication: accepted credentials and mechanisms, for a SASL listener.
         log: called with each entry of the request log; None if there is no log.
+        address: the host and port that Metadata and DescribeCluster name.
         connections: the open connections.
         recent: the software that was named last, whether or not a connection of it is open.
     """
@@ -117,6 +118,7 @@ class ReferenceBroker:
     tampering: Tampering | None = None
     authentication: Authentication = NOBODY
     log: Callable[[dict[str, Any]], None] | None = None
+    address: tuple[str, int] = ("", 0)
     connections: list[BrokerConnection] = field(default_factory=list)
     recent: deque[ClientSoftware] = field(default_factory=lambda: deque(maxlen=RECENT_MOST))
 
@@ -365,7 +367,7 @@ class BrokerConnection:
         reaction, header, broker = context.reaction, context.header, self._broker
         if reaction.kind is AnswerKind.OTHER:
             assert header is not None
-            body = refusal_of_other_api(header.api_key, header.api_version, reaction.error_code)
+            body = answer_of_other_api(header, reaction.error_code, broker.identity, broker.address)
             correlation_id = primitives.write_int32(header.correlation_id)
             context.answer = encode_frame(correlation_id + body)
         elif reaction.kind is not AnswerKind.API_VERSIONS:

@@ -146,6 +146,8 @@ class ConversationRunner:
         serves = any(state in SERVING for state in states)
         if serves and self._may_hang(requests, ends=action.ends):
             return
+        if states[0] not in SERVING and self._hides(requests):
+            return
         if action.ends:
             exchanges = opened.connection.end_stream(requests)
         else:
@@ -176,6 +178,11 @@ class ConversationRunner:
             len(requests) > 1 and any(has_refused_size(each.data) for each in requests)
         )
         return self._profile.traits.early_end_may_hang and ends_early
+
+    def _hides(self, requests: list[Request]) -> bool:
+        """Return whether the target may see only the first of these before authentication, until more comes."""
+        is_secured = self._broker.speaks_tls and self._broker.asks_for_authentication
+        return self._profile.traits.tls_hides_requests and is_secured and len(requests) > 1
 
     def _states_before(
         self, requests: list[Request], state: ConnectionState

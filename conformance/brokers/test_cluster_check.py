@@ -14,7 +14,7 @@ from conformance.assertions.judging import (
     right_ids,
 )
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import BROKER_LISTENERS, SASL_LISTENERS
+from reference_model.listeners import BROKER_LISTENERS, CONTROLLER_LISTENERS, SASL_LISTENERS
 from strategies.api_versions import build_request, unknown_versions
 from strategies.cluster_ids import (
     CLUSTER_ID_VARIANTS,
@@ -230,7 +230,7 @@ def assert_checked_as_on_plaintext(broker: Broker, ids: Given) -> None:
 
 @pytest.mark.malformed
 @pytest.mark.needs("cluster_id", "plaintext")
-@pytest.mark.listeners(*SASL_LISTENERS)
+@pytest.mark.listeners(*(name for name in SASL_LISTENERS if name in BROKER_LISTENERS))
 @pytest.mark.clause("KIP-1242.on-every-listener")
 @given(ids=st.sampled_from(Given))
 @example(ids=Given.NEITHER)
@@ -246,7 +246,7 @@ def test_ids_are_checked_before_authentication(broker: Broker, ids: Given) -> No
 
 @pytest.mark.malformed
 @pytest.mark.needs("cluster_id", "plaintext")
-@pytest.mark.listeners("controller")
+@pytest.mark.listeners(*CONTROLLER_LISTENERS)
 @pytest.mark.clause("KIP-1242.on-the-controller")
 @given(ids=st.sampled_from(Given))
 @example(ids=Given.NEITHER)

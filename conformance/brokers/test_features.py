@@ -20,7 +20,7 @@ from conformance.assertions.judging import (
 )
 from fixtures.client.running_broker import RunningBroker
 from fixtures.under_test.broker import Broker
-from reference_model.listeners import CONTROLLER, LISTENERS, PLAINTEXT
+from reference_model.listeners import CONTROLLER_LISTENERS, LISTENERS, PLAINTEXT
 from reference_model.same_response import stable_part
 from strategies.api_versions import api_versions_requests, build_request
 from wire.api_versions import (
@@ -213,5 +213,5 @@ def test_finalized_levels_do_not_depend_on_the_version(broker: Broker, versions:
 def test_every_listener_lists_features(broker: Broker, version: int) -> None:
     """Every listener lists features if the plaintext one does; that of a controller at least supported ones."""
     # Controllers of some releases know what they support, but not what the cluster finalized.
-    kinds = (Kind.SUPPORTED,) if broker.listener == CONTROLLER else tuple(Kind)
+    kinds = (Kind.SUPPORTED,) if broker.listener in CONTROLLER_LISTENERS else tuple(Kind)
     assert_features_as_on(broker, PLAINTEXT, version, kinds)

@@ -21,7 +21,7 @@ from conformance.assertions.judging import (
 )
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of, what_it_did
-from reference_model.listeners import SASL_LISTENERS
+from reference_model.listeners import LISTENERS, SASL_LISTENERS, TLS_LISTENERS
 from strategies.api_versions import build_request
 from strategies.odd_frames import (
     CLIENT_ID_LENGTH_END,
@@ -44,7 +44,7 @@ from wire.exchange import Exchange, Outcome, Request
 from wire.frames import SIZE_BYTES, SOCKET_REQUEST_MAX_BYTES
 from wire.primitives import INT32_MAX
 
-HALF_CLOSING_LISTENERS = ("plaintext", "sasl_plaintext", "controller")
+HALF_CLOSING_LISTENERS = tuple(name for name in LISTENERS if name not in TLS_LISTENERS)
 """The listeners without TLS. Up to TLS 1.2, the end of one side obliges the other to end at once and to drop responses
 that it has not written, which Apache Kafka does more or less often. With TLS 1.3 it answers, and may stay open."""
 SKIPPED_FRAME_BYTES = 2

@@ -18,7 +18,7 @@ from conformance.assertions.neighbours import open_bystander
 from fixtures.client.tls_stream import TlsShape
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
-from reference_model.listeners import SSL, SSL_CLIENT_AUTH
+from reference_model.listeners import TLS_WITHOUT_SASL_LISTENERS
 from reference_model.same_response import StablePart, stable_part
 from strategies.any_requests import odd_requests
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -135,7 +135,7 @@ def test_pieces_of_a_request_do_not_matter(
     )
 
 
-@pytest.mark.listeners(SSL, SSL_CLIENT_AUTH)
+@pytest.mark.listeners(*TLS_WITHOUT_SASL_LISTENERS)
 @pytest.mark.clause("PROTOCOL.tls-split-independent")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(

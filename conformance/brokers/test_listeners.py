@@ -23,7 +23,14 @@ from fixtures.client.transport import client_hello
 from fixtures.errors import TlsRefused
 from fixtures.under_test.broker import Broker
 from reference_model.agreement import summary_of
-from reference_model.listeners import SASL_LISTENERS, SSL, SSL_CLIENT_AUTH, TLS_LISTENERS
+from reference_model.listeners import (
+    CLIENT_AUTH_LISTENERS,
+    CONTROLLER_LISTENERS,
+    SASL_LISTENERS,
+    SSL,
+    SSL_CLIENT_AUTH,
+    TLS_LISTENERS,
+)
 from reference_model.same_response import stable_part
 from reference_model.tls import tls_records_size
 from strategies.api_versions import api_versions_requests, build_request, unknown_versions
@@ -169,7 +176,7 @@ def test_table_behind_tls_is_the_plain_one(broker: Broker, sent: Request, newest
 
 
 @pytest.mark.malformed
-@pytest.mark.listeners(SSL_CLIENT_AUTH)
+@pytest.mark.listeners(*CLIENT_AUTH_LISTENERS)
 @pytest.mark.clause("KIP-35.client-certificate-guards-table")
 @settings(max_examples=MAX_EXAMPLES_SLOW)
 @given(
@@ -202,7 +209,7 @@ def test_client_without_a_certificate_gets_no_table(
 
 
 @pytest.mark.needs("plaintext")
-@pytest.mark.listeners("controller")
+@pytest.mark.listeners(*CONTROLLER_LISTENERS)
 @pytest.mark.clause("KIP-35.controller-listener-table")
 @given(sent=WELL_FORMED_REQUESTS)
 @example(sent=build_request(version=0))
@@ -226,7 +233,7 @@ def test_controller_has_its_own_table(broker: Broker, sent: Request) -> None:
     assert ranges.keys() != brokers_table.keys(), "the controller advertises the broker's table"
 
 
-@pytest.mark.listeners("controller")
+@pytest.mark.listeners(*CONTROLLER_LISTENERS)
 @pytest.mark.clause("KIP-35.controller-listener-table")
 @given(version=st.integers(0, NEWEST_VERSION))
 @example(version=3)

@@ -44,6 +44,7 @@ from conformance.api_versions.terminal import (
 )
 from conformance.commands.addresses import addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile
+from conformance.commands.selection import command_config_option
 from fixtures.client.command_config import (
     CommandConfig,
     read_command_config,
@@ -62,11 +63,7 @@ WIDTH_WHEN_PIPED = 160
     metavar="HOST:PORT,...",
     help="controllers of the cluster: their tables are shown, and not those of the brokers",
 )
-@click.option(
-    "--command-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="properties with Kafka's names: security.protocol, ssl.*, sasl.mechanism, sasl.jaas.config",
-)
+@command_config_option
 @click.option(
     "--compare",
     nargs=2,

@@ -23,7 +23,7 @@ from reference_model import instance_ids, proxies
 from reference_model.clients import faults as client_faults
 from reference_model.defects import DEFECTS, Defect
 from reference_model.instance_ids import PROPOSALS
-from reference_model.listeners import LISTENERS
+from reference_model.listeners import USUAL_LISTENERS
 from reference_model.planted import Fault
 from reference_model.profile import REFERENCE
 
@@ -63,7 +63,7 @@ def _row(target: Target, note: str) -> tuple[str, ...]:
 
 
 def _listeners(target: Target) -> str:
-    absent = [listener for listener in LISTENERS if listener not in target.listeners]
+    absent = [listener for listener in USUAL_LISTENERS if listener not in target.listeners]
     if len(absent) > 1:
         return ", ".join(target.listeners)
     return f"all but {absent[0]}" if absent else "all"

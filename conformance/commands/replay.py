@@ -13,7 +13,11 @@ from clauses.catalogue import Role
 from conformance.assertions.judging import Unjudged
 from conformance.commands.errors import InvalidFile, UnknownName
 from conformance.commands.progress import status_line
-from conformance.commands.selection import clients_with_operations, selected_target
+from conformance.commands.selection import (
+    clients_with_operations,
+    command_config_option,
+    selected_target,
+)
 from conformance.failures.drawn_values import UnreadableValues
 from conformance.failures.stored_failures import (
     NoLongerApplies,
@@ -52,7 +56,7 @@ from fixtures.under_test.broker import Broker
 from fixtures.under_test.client import client_under_test
 from fixtures.under_test.judged_target import JudgedTarget
 from fixtures.under_test.trial import ChosenTrial, Trial, Trials
-from reference_model.listeners import CONTROLLER, PLAINTEXT
+from reference_model.listeners import CONTROLLER, CONTROLLER_LISTENERS, PLAINTEXT
 from reports.escaping import printable
 from reports.records import OPERATION
 from reports.run.exit_status import ExitStatus
@@ -97,11 +101,7 @@ class _GivenTarget:
     metavar="[PROTOCOL://]HOST:PORT",
     help="judge the broker at this address; PROTOCOL is a value of security.protocol",
 )
-@click.option(
-    "--command-config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="properties with Kafka's names that say how the address is reached",
-)
+@command_config_option
 @click.option(
     "--broker",
     metavar="ID",
@@ -217,7 +217,7 @@ def _target_at(given: GivenListener, failure: StoredFailure, *, even_remote: boo
         (target,) = found_targets([given], upstream=None, every_broker=False)
         return target
     # A controller's failure is judged on a controller
-    listener = CONTROLLER if failure.listener == CONTROLLER else PLAINTEXT
+    listener = CONTROLLER if failure.listener in CONTROLLER_LISTENERS else PLAINTEXT
     return address_target(given.addresses[0], listener=listener)
 
 

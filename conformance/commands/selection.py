@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from conformance.commands.errors import InvalidFile, UnknownName
+from fixtures.client.command_config import COMMAND_CONFIG_HELP
 from fixtures.errors import InvalidTargetFile, UnknownClient, UnknownTarget
 from fixtures.launchers.kafka_home import targets_named
 from fixtures.registry.clients import RINGS, Client, select_clients
@@ -15,6 +17,12 @@ from fixtures.registry.model_clients import select_with_models
 from fixtures.registry.targets import Target
 from fixtures.under_test.client import target_of
 
+command_config_option = click.option(
+    "--command-config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help=COMMAND_CONFIG_HELP,
+)
+"""Declares the option of the commands that reach the listeners of a user."""
 EVERY_RELEASE = ("apache-kafka-*",)
 EVERY_CLUSTER = ("kafka-cluster-*",)
 

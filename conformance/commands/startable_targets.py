@@ -10,6 +10,7 @@ import click
 from conformance.commands.errors import UnknownName
 from conformance.commands.selection import selected_target
 from conformance.failures.drawn_values import UnreadableValues, read_values
+from fixtures.kafka_setup.broker_properties import with_secured_controllers
 from fixtures.launchers.scripted import scripted_target
 from fixtures.registry.targets import Target, nearest_names
 from reference_model.clients.named_scripts import NAMED_SCRIPTS, SCRIPTED, scripted_name
@@ -67,6 +68,7 @@ def with_listeners(target: Target, wanted: Sequence[str]) -> Target:
             raise click.UsageError("a scripted broker has one listener; give --listener once")
         script = replace(target.launchers[SCRIPTED]["script"], listener=wanted[0])
         return scripted_target(script, target.id.partition("+")[2])
+    target = with_secured_controllers(target, wanted)
     missing = [name for name in wanted if name not in target.listeners]
     if missing:
         raise click.UsageError(

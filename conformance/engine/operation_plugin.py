@@ -16,9 +16,10 @@ from conformance.engine.repeating_plays import repeat_trial
 from conformance.runs.run_identity import target_facts
 from fixtures.client_plugin import CLIENTS
 from fixtures.errors import HarnessError
-from fixtures.operation_plugin import chosen_trials, tries_operations
+from fixtures.operation_plugin import chosen_trials, targets_of, tries_operations
 from fixtures.registry.clients import all_clients
 from fixtures.under_test.trial import ChosenTrial, Trial
+from reference_model.listeners import PLAINTEXT
 from reports.plugin import RECORDER, clauses_of
 from reports.run.allure_results import label_result
 from reports.run.judged_examples import CellKey
@@ -36,6 +37,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if not chosen & with_operations:
         raise pytest.UsageError(
             f"no chosen client has operations; those that have are {', '.join(sorted(with_operations))}"
+        )
+    elsewhere = [each.id for each in targets_of(config) if PLAINTEXT not in each.listeners]
+    if elsewhere:
+        raise pytest.UsageError(
+            f"operations are tried over a plaintext listener, which {', '.join(elsewhere)} has not been given: "
+            "give PLAINTEXT://HOST:PORT"
         )
     if not with_operations <= chosen:
         config.stash[PARTLY] = True

@@ -16,7 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 
-from reference_model.listeners import CONTROLLER
+from reference_model.listeners import CONTROLLER_LISTENERS
 from reports.escaping import printable
 from reports.grid.grid_summary import summarise
 from reports.grid.grid_view import PLAIN, FoldedCell, FoldedGrid, verdict_text
@@ -115,7 +115,11 @@ def _role_lines(recorder: RunRecorder, folded: FoldedGrid) -> Iterator[Line]:
     for column in folded.columns:
         facts = recorder.targets.get(column.target)
         listeners = [entry.listener for entry in column.listeners]
-        if facts is not None and facts.launcher == ADDRESS and listeners == [CONTROLLER]:
+        if (
+            facts is not None
+            and facts.launcher == ADDRESS
+            and set(listeners) <= {*CONTROLLER_LISTENERS}
+        ):
             yield Line(f"{printable(column.target)} is a KRaft controller: {OF_A_CONTROLLER}")
 
 

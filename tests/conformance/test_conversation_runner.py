@@ -179,6 +179,31 @@ def test_lossy_end_allows_all_answers_and_none() -> None:
     assert len([step for step in broker.journal if step.end_of_stream]) == 1
 
 
+class HidingBroker(InMemoryBroker):
+    """The reference broker as if it spoke TLS, judged as a release that may not see the second of two requests."""
+
+    speaks_tls = True
+
+    @property
+    def profile(self) -> Profile:
+        """The profile with that trait."""
+        profile = super().profile
+        hides = traits_of("0.11.0.3", quorum="zookeeper").tls_hides_requests
+        traits = dataclasses.replace(profile.traits, tls_hides_requests=hides)
+        return dataclasses.replace(profile, traits=traits)
+
+
+def test_requests_that_tls_may_hide_are_sent_one_by_one() -> None:
+    """Before authentication, a second one in the same write might wait for ever; after it, it is answered."""
+    broker = HidingBroker(in_memory_target(reference_targets()[0], None), SASL)
+    with assumptions_outside_hypothesis(), pytest.raises(UnsatisfiedAssumption):
+        play(broker, at_once(V0, Handshake()))
+    play(broker, (*one_by_one(Handshake(), Token()), *at_once(V0, V3)))
+    # Each conversation ends with one request more.
+    sent = [len(step.exchanges) for step in broker.journal if step.exchanges]
+    assert sent == [1, 1, 1, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("defect", "listener", "conversation"),
     [

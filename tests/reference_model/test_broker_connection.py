@@ -252,12 +252,12 @@ def test_broker_keeps_just_the_connections_that_are_open() -> None:
 
 
 def test_requests_of_other_apis_get_the_smallest_answer() -> None:
-    """Listed APIs are answered with an empty response, and the connection stays open."""
+    """Listed APIs are answered with an empty response, except for the broker itself, and the connection stays open."""
     connection = connect()
     connection.receive_data(bytes.fromhex("0000000a 0003 0001 00000007 ffff"))
     assert connection.state is OPEN
     assert connection.data_to_send() == bytes.fromhex(
-        "00000010 00000007 00000000 ffffffff 00000000"
+        "0000001c 00000007 00000001 00000001 0000 00000000 ffff 00000001 00000000"
     )
     flexible = bytes.fromhex("0000000b 003c 0000 00000008 ffff 00")
     connection.receive_data(flexible)

@@ -53,6 +53,7 @@ NEWEST = {
     "max_tags": 10000,
     "early_end_loses_answers": False,
     "early_end_may_hang": False,
+    "tls_hides_requests": False,
     "answer_precedes_pause": True,
     "unused_metrics_removed": False,
     "sasl_frame_bytes_max": 524288,
@@ -88,6 +89,7 @@ TRAITS_1_0 = replace(TRAITS_1_1, mechanisms_with_illegal_state=True)
 TRAITS_0_11 = replace(
     TRAITS_1_0,
     early_end_may_hang=True,
+    tls_hides_requests=True,
     short_frame_ignored=True,
     unanswered_client_ids=CHOKES_ON,
     sasl_versions_once=False,

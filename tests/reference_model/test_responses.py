@@ -7,12 +7,20 @@ import dataclasses
 import pytest
 
 from reference_model.profile import Profile, traits_of
+from reference_model.reaction import Identity
+from reference_model.request_parser import ParsedHeader, parse_header
+from reference_model.responses import answer_of_other_api
 from reference_model.state_machine import ReferenceBroker, reactions, response_for
 from tests.reference_model.reaction_tables import NAMES, V0, V1, V2, V3, V4, V5, V6, V99
 from tests.reference_model.release_lines import IDENTITY, LINES, profile_at
 from tests.wire.golden_bytes import load_vectors
 from wire.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 from wire.error_codes import ErrorCode
+from wire.exchange import encode_request
+from wire.frames import SIZE_BYTES
+from wire.headers import RequestHeader
+from wire.message_schemas import Api
+from wire.startup_messages import DESCRIBE_CLUSTER, METADATA
 
 SMALL = Profile(
     release="4.4.0",
@@ -187,3 +195,36 @@ def test_success_lists_the_recorded_table_at_every_version(release: str) -> None
         assert response.error_code is ErrorCode.NONE
         assert response.api_keys == profile.api_keys
         assert response.finalized_features == (profile.finalized_features if version >= 3 else ())
+
+
+def header_of(api: Api, version: int) -> ParsedHeader:
+    """Return the header of a request of an API."""
+    header = RequestHeader(
+        request_api_key=api.api_key, request_api_version=version, correlation_id=7, client_id=None
+    )
+    request = encode_request(header, b"", layout=api.layout(version))
+    return parse_header(memoryview(request.data[SIZE_BYTES:]), SMALL.traits)
+
+
+@pytest.mark.parametrize(
+    ("api", "version", "id_name"), [(METADATA, 2, "node_id"), (DESCRIBE_CLUSTER, 1, "broker_id")]
+)
+def test_cluster_lists_the_broker_itself(api: Api, version: int, id_name: str) -> None:
+    """With its ids, so that whoever is given its address can check those of ApiVersions v5."""
+    header = header_of(api, version)
+    body = answer_of_other_api(header, ErrorCode.NONE, IDENTITY, ("localhost", 9092))
+    _, message = api.decode_response(bytes(4) + body, version)
+    (listed,) = message.brokers
+    assert (message.cluster_id, message.controller_id) == (IDENTITY.cluster_id, IDENTITY.node_id)
+    assert (getattr(listed, id_name), listed.host, listed.port) == (1, "localhost", 9092)
+
+
+@pytest.mark.parametrize(
+    "identity", [Identity(), Identity(cluster_id="me"), Identity(node_id=1)], ids=str
+)
+def test_broker_without_ids_lists_none(identity: Identity) -> None:
+    """The default response of the schema remains."""
+    header = header_of(METADATA, 2)
+    body = answer_of_other_api(header, ErrorCode.NONE, identity, ("localhost", 9092))
+    _, message = METADATA.decode_response(bytes(4) + body, 2)
+    assert (message.cluster_id, message.brokers) == (None, ())
