@@ -1,0 +1,192 @@
+"""What sources saw of clients: which requests each client sent, in which versions, and whether it asks for versions.
+
+A source is anything that fills a `Sightings`: the proxy, a capture, a request log. What it cannot see it says in sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from wire.api_keys import API_VERSIONS_KEY
+
+MOST_CLIENTS = 2000
+"""How many distinct clients are kept; further ones are only counted."""
+MOST_VERSIONS = 1000
+"""How many distinct requests are kept of each client; Kafka 4.4 has fewer than 500 versions of all APIs together."""
+MOST_CONNECTIONS = 1000
+"""How many connections of each client are told apart."""
+MOST_NOTES = 50
+"""How many sentences are kept of each client, and how many about a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientIdentity:
+    """What distinguishes one client from another.
+
+    Attributes:
+        client_id: its client id; None if it has none.
+        address: its host, without a port.
+        principal: the user it is authenticated as, if the source knows.
+        software_name: its name in ApiVersions, if it has sent one.
+        software_version: its version in ApiVersions.
+    """
+
+    client_id: str | None
+    address: str
+    principal: str | None = None
+    software_name: str | None = None
+    software_version: str | None = None
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """What clients are sorted by."""
+        parts = (
+            self.software_name,
+            self.software_version,
+            self.client_id,
+            self.address,
+            self.principal,
+        )
+        return tuple(each or "" for each in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A request that a client sent.
+
+    Attributes:
+        client: the client.
+        api_key: the API.
+        api_version: the version of the request.
+    """
+
+    client: ClientIdentity
+    api_key: int
+    api_version: int
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was seen of one client."""
+
+    requests: Counter[tuple[int, int]] = field(default_factory=Counter)
+    connections: set[object] = field(default_factory=set)
+    missed_beginning: bool = False
+    notes: dict[str, None] = field(default_factory=dict)
+
+
+class Sightings:
+    """Counts the requests of each client. Its memory is bounded by the number of distinct clients, not by that of requests.
+
+    Attributes:
+        cannot_see: what the sources cannot see, each a sentence, in the order in which it was said.
+    """
+
+    def __init__(self, *, most_clients: int = MOST_CLIENTS) -> None:
+        self._clients: dict[ClientIdentity, _Seen] = {}
+        self._most_clients = most_clients
+        self.cannot_see: dict[str, None] = {}
+
+    def add(self, sighting: Sighting, times: int = 1, *, connection: object | None = None) -> None:
+        """Count a request.
+
+        Args:
+            sighting: the request.
+            times: how often it was sent.
+            connection: what distinguishes its connection from others of the client, if the source knows.
+        """
+        seen = self._of(sighting.client)
+        if seen is None:
+            return
+        request = (sighting.api_key, sighting.api_version)
+        if request in seen.requests or len(seen.requests) < MOST_VERSIONS:
+            seen.requests[request] += times
+        else:
+            self.note(sighting.client, f"it sent more than {MOST_VERSIONS} kinds of requests")
+        if connection is not None and len(seen.connections) < MOST_CONNECTIONS:
+            seen.connections.add(connection)
+
+    def asked(self, client: ClientIdentity) -> bool:
+        """Return whether a client was seen to ask for versions."""
+        return any(key == API_VERSIONS_KEY for key, _ in self.requests(client))
+
+    def miss_beginning(self, client: ClientIdentity) -> None:
+        """Remember that a connection of a client was not seen from its beginning, so that it may have asked for versions before."""
+        seen = self._of(client)
+        if seen is not None:
+            seen.missed_beginning = True
+
+    def never_asks(self, client: ClientIdentity) -> bool:
+        """Return whether a client is known not to ask for versions: all its connections were seen from their beginning."""
+        seen = self._clients.get(client)
+        return seen is not None and not seen.missed_beginning and not self.asked(client)
+
+    def note(self, client: ClientIdentity, sentence: str) -> None:
+        """Remember what a source could not read of a client."""
+        seen = self._of(client)
+        if seen is not None and len(seen.notes) < MOST_NOTES:
+            seen.notes[sentence] = None
+
+    def say_cannot_see(self, sentence: str) -> None:
+        """Remember what a source cannot see at all."""
+        if len(self.cannot_see) < MOST_NOTES:
+            self.cannot_see[sentence] = None
+
+    def merge(self, other: Sightings) -> None:
+        """Add what another source saw."""
+        for client, found in other._clients.items():
+            seen = self._of(client)
+            if seen is None:
+                continue
+            for (key, version), times in found.requests.items():
+                self.add(Sighting(client, key, version), times)
+            room = max(0, MOST_CONNECTIONS - len(seen.connections))
+            seen.connections |= set(list(found.connections - seen.connections)[:room])
+            seen.missed_beginning |= found.missed_beginning
+            for sentence in found.notes:
+                self.note(client, sentence)
+        for sentence in other.cannot_see:
+            self.say_cannot_see(sentence)
+
+    @property
+    def clients(self) -> tuple[ClientIdentity, ...]:
+        """The clients in a stable order."""
+        return tuple(sorted(self._clients, key=lambda each: each.order))
+
+    def requests(self, client: ClientIdentity) -> Mapping[tuple[int, int], int]:
+        """Return how often a client sent each request, by API key and version ascending."""
+        seen = self._clients.get(client)
+        return {} if seen is None else dict(sorted(seen.requests.items()))
+
+    def connections(self, client: ClientIdentity) -> int:
+        """Return how many connections of a client were told apart; at most `MOST_CONNECTIONS`."""
+        seen = self._clients.get(client)
+        return 0 if seen is None else len(seen.connections)
+
+    def notes(self, client: ClientIdentity) -> tuple[str, ...]:
+        """Return what the sources could not read of a client."""
+        seen = self._clients.get(client)
+        return () if seen is None else tuple(seen.notes)
+
+    def __iter__(self) -> Iterator[tuple[Sighting, int]]:
+        """Yield every request and how often it was sent: by client, API key and version."""
+        for client in self.clients:
+            for (key, version), times in self.requests(client).items():
+                yield Sighting(client, key, version), times
+
+    def __len__(self) -> int:
+        """Return the number of clients."""
+        return len(self._clients)
+
+    def _of(self, client: ClientIdentity) -> _Seen | None:
+        """Return what was seen of a client; None if there are too many clients."""
+        if client in self._clients:
+            return self._clients[client]
+        if len(self._clients) >= self._most_clients:
+            self.say_cannot_see(
+                f"there were more than {self._most_clients} clients; further ones are left out"
+            )
+            return None
+        return self._clients.setdefault(client, _Seen())

@@ -1,0 +1,70 @@
+"""Sightings count what clients sent, within bounds."""
+
+from __future__ import annotations
+
+from conformance.watch import sightings
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+
+ONE = ClientIdentity("one", "10.0.0.1")
+OTHER = ClientIdentity("other", "10.0.0.2", software_name="sarama")
+
+
+def test_requests_are_counted_in_a_stable_order() -> None:
+    """Requests are counted by client, API key and version, in whatever order they come."""
+    seen = Sightings()
+    seen.add(Sighting(OTHER, 3, 1), connection=7)
+    seen.add(Sighting(ONE, 3, 1), 5)
+    seen.add(Sighting(ONE, 0, 2))
+    seen.add(Sighting(ONE, 3, 1), connection=8)
+    assert list(seen) == [
+        (Sighting(ONE, 0, 2), 1),
+        (Sighting(ONE, 3, 1), 6),
+        (Sighting(OTHER, 3, 1), 1),
+    ]
+    assert seen.connections(ONE) == 1
+
+
+def test_a_client_that_was_seen_from_its_middle_may_have_asked() -> None:
+    """A client asks, never asks, or may have asked before it was seen."""
+    seen = Sightings()
+    seen.add(Sighting(ONE, 3, 1))
+    assert seen.never_asks(ONE)
+    seen.miss_beginning(ONE)
+    assert not seen.never_asks(ONE)
+    assert not seen.asked(ONE)
+    seen.add(Sighting(ONE, 18, 0))
+    assert seen.asked(ONE)
+
+
+def test_what_two_sources_saw_is_merged() -> None:
+    """Counts are added, and sentences kept once."""
+    first, second = Sightings(), Sightings()
+    for each in (first, second):
+        each.add(Sighting(ONE, 3, 1), 2, connection="a")
+        each.note(ONE, "bytes are missing")
+        each.say_cannot_see("no TLS")
+    second.miss_beginning(ONE)
+    second.add(Sighting(OTHER, 18, 3))
+    first.merge(second)
+    assert first.requests(ONE) == {(3, 1): 4}
+    assert first.connections(ONE) == 1
+    assert first.notes(ONE) == ("bytes are missing",)
+    assert list(first.cannot_see) == ["no TLS"]
+    assert not first.never_asks(ONE)
+    assert first.clients == (ONE, OTHER)
+
+
+def test_memory_is_bounded() -> None:
+    """Clients, kinds of requests, connections and sentences are kept up to a limit, and the result says so."""
+    seen = Sightings(most_clients=2)
+    for number in range(5):
+        seen.add(Sighting(ClientIdentity(str(number), "h"), 3, 1))
+    assert len(seen) == 2
+    assert "more than 2 clients" in next(iter(seen.cannot_see))
+    client = seen.clients[0]
+    for number in range(sightings.MOST_VERSIONS + 5):
+        seen.add(Sighting(client, number, 0), connection=number)
+        seen.note(client, str(number))
+    assert len(seen.requests(client)) == sightings.MOST_VERSIONS
+    assert seen.connections(client) == sightings.MOST_CONNECTIONS
+    assert len(seen.notes(client)) == sightings.MOST_NOTES
