@@ -110,6 +110,10 @@ class LoggedRequest(NamedTuple):
     is_first: bool = False
 
 
+_NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
+"""What `LogCounts` counts besides requests."""
+
+
 class LogCounts:
     """Counts the requests that lines of request logs report. It reads each kind of entry once, and recognizes it after that.
 
@@ -153,15 +157,33 @@ class LogCounts:
             self._add(request, times)
         for address, table in other.tables.items():
             self._learn(address, table)
-        self.forwarded += other.forwarded
-        self.unreadable += other.unreadable
-        self.other_lines += other.other_lines
-        self.left_out += other.left_out
+        for name in _NUMBERS:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def take_requests(self) -> Counter[LoggedRequest]:
         """Return the requests counted since the last call."""
         taken, self.requests = self.requests, Counter()
         return taken
+
+    def to_json(self) -> str:
+        """Return what was counted as text, for another program."""
+        requests = [[*request, times] for request, times in self.requests.items()]
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        return json.dumps({"requests": requests, "tables": self.tables, **numbers})
+
+    @classmethod
+    def from_json(cls, text: str) -> LogCounts:
+        """Return what `to_json` has written."""
+        written, counts = json.loads(text), cls()
+        for *request, times in written["requests"]:
+            counts.requests[LoggedRequest(*request)] = times
+        for address, table in written["tables"].items():
+            counts.tables[address] = {
+                int(key): (lowest, highest) for key, (lowest, highest) in table.items()
+            }
+        for name in _NUMBERS:
+            setattr(counts, name, written[name])
+        return counts
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process needs: everything but what is remembered to read faster."""

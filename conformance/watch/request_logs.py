@@ -64,9 +64,22 @@ def read_request_logs(
         for counts in _counted(paths):
             total.merge(counts)
         clients.add(total.requests)
+    return _said(clients, total, tables)
+
+
+def add_counted(
+    counts: LogCounts, sightings: Sightings, *, tables: Tables | None = None
+) -> list[str]:
+    """Add what another program has counted in request logs, as `read_request_logs` does with files."""
+    clients = LoggedClients(sightings)
+    clients.add(counts.requests)
+    return _said(clients, counts, tables)
+
+
+def _said(clients: LoggedClients, counts: LogCounts, tables: Tables | None) -> list[str]:
     if tables is not None:
-        tables.update(total.tables)
-    return limits_of(total, has_unnamed=clients.has_unnamed)
+        tables.update(counts.tables)
+    return limits_of(counts, has_unnamed=clients.has_unnamed)
 
 
 def count_file(path: Path) -> LogCounts:

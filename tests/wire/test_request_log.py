@@ -135,6 +135,22 @@ def test_counting_agrees_with_reading(order: list[str], split: int) -> None:
     assert counts.requests == {expected: 2 for _, expected in ENTRIES.values()}
 
 
+def test_counts_are_written_for_other_programs() -> None:
+    """What was counted is the same after it was written as text and read again."""
+    counts = counted(
+        *(line for line, _ in ENTRIES.values()), FORWARDED, b"other", request_log.ENTRY
+    )
+    again = LogCounts.from_json(counts.to_json())
+    assert again.requests == counts.requests
+    assert (again.tables, again.forwarded, again.unreadable, again.other_lines, again.left_out) == (
+        counts.tables,
+        1,
+        1,
+        1,
+        0,
+    )
+
+
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kinds of requests a log has, only so many are counted and remembered; the rest is counted as left out."""
     monkeypatch.setattr(request_log, "MOST_COUNTED", 3)

@@ -168,7 +168,7 @@ def network_packet(segment: Segment) -> ip.IP | ip6.IP6:
 
 def link_packet(packet: ip.IP | ip6.IP6, link_type: int, *, in_vlan: bool = False) -> bytes:
     """Return a packet with the header of a link type."""
-    type_ = ethernet.ETH_TYPE_IP if isinstance(packet, ip.IP) else ethernet.ETH_TYPE_IP6
+    type_: int = ethernet.ETH_TYPE_IP if isinstance(packet, ip.IP) else ethernet.ETH_TYPE_IP6
     inner: bytes = bytes(packet)
     if link_type == pcap.DLT_EN10MB:
         tag = b"\x81\x00\x00\x05" if in_vlan else b""

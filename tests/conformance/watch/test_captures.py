@@ -151,7 +151,8 @@ def test_a_connection_may_go_on_in_the_next_file(tmp_path: Path) -> None:
 @settings(max_examples=40)
 @given(
     changes=st.lists(
-        st.sampled_from(["keep", "keep", "keep", "drop", "twice", "cut", "late"]), min_size=1,
+        st.sampled_from(["keep", "keep", "keep", "drop", "twice", "cut", "late"]),
+        min_size=1,
         max_size=20,
     ),
     start=st.integers(0, 60),
