@@ -82,9 +82,16 @@ def mutation(session: nox.Session) -> None:
 
 @nox.session
 def benchmarks(session: nox.Session) -> None:
-    """Measure judging, corpus replay, hostile and far targets and the roll-up, as ratios of one run."""
+    """Measure judging, corpus replay, hostile and far targets, request logs and the roll-up, as ratios of one run."""
     install(session)
-    for name in ("throughput", "corpus_replay", "hostile_targets", "far_targets", "roll_up"):
+    for name in (
+        "throughput",
+        "corpus_replay",
+        "hostile_targets",
+        "far_targets",
+        "request_logs",
+        "roll_up",
+    ):
         session.run("python", "-m", f"benchmarks.{name}", *session.posargs)
 
 

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from wire.api_keys import API_VERSIONS_KEY, CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
+from wire.api_keys import CONTROLLED_SHUTDOWN_KEY, FETCH_KEY
 
 ENTRY = b"Completed request:"
-MOST_REMEMBERED = 50_000
-"""How many different beginnings and ends of entries are remembered, so that each is read once."""
-MOST_COUNTED = 100_000
-"""How many different requests are counted; further ones are left out."""
 FIRST_CORRELATION_IDS = (0, 1)
 """Clients count their requests from one of these, in each connection or in all of them."""
 
@@ -34,7 +29,7 @@ _HEAD_JSON = re.compile(
     rb'"clientSoftwareVersion":(?P<own_release>' + _JSON_STRING + rb"))?"
 )
 _TAIL_JSON = re.compile(
-    rb'"connection":"(?P<listener>[^"]*?:\d+)-(?P<host>[^"]*):\d+(?:-\d+)*",[^{}]*?"principal":(?P<principal>'
+    rb'"connection":"(?:[^"]*?:\d+)-(?P<host>[^"]*):\d+(?:-\d+)*",[^{}]*?"principal":(?P<principal>'
     + _JSON_STRING
     + rb"),"
     rb'"listener":"[^"]*"(?:,"clientInformation":\{"softwareName":(?P<name>' + _JSON_STRING + rb"),"
@@ -56,14 +51,15 @@ _HEADS_TEXT = (
     ),
 )
 _TAIL_TEXT = re.compile(
-    rb" from connection (?P<listener>\S+?:\d+)-(?P<host>\S+):\d+(?:-\d+)*;.*?,principal:(?P<principal>.*?)"
+    rb" from connection (?:\S+?:\d+)-(?P<host>\S+):\d+(?:-\d+)*;.*?,principal:(?P<principal>.*?)"
     rb"(?:,listener:[^,\s]*(?:,clientInformation:\w+\(softwareName=(?P<name>.*?), softwareVersion=(?P<release>.*?)\))?)?"
     rb"(?: \(kafka\.request\.logger\))?\s*$"
 )
-_TABLE_ROW = re.compile(
-    rb'\{"apiKey":(\d+),"minVersion":(\d+),"maxVersion":(\d+)|\{api_key=(\d+),min_version=(\d+),max_version=(\d+)'
+_FORMS = (
+    (_HEAD_JSON, _TAIL_JSON, b'"connection":"'),
+    *((head, _TAIL_TEXT, b" from connection ") for head in _HEADS_TEXT),
 )
-_JSON_CONNECTION, _TEXT_CONNECTION = b'"connection":"', b" from connection "
+"""Beginning and end of each form, and what the end begins with."""
 
 _NAMES = """
 PRODUCE FETCH LIST_OFFSETS METADATA LEADER_AND_ISR STOP_REPLICA UPDATE_METADATA CONTROLLED_SHUTDOWN OFFSET_COMMIT
@@ -110,109 +106,6 @@ class LoggedRequest(NamedTuple):
     is_first: bool = False
 
 
-_NUMBERS = ("forwarded", "unreadable", "other_lines", "left_out")
-"""What `LogCounts` counts besides requests."""
-
-
-class LogCounts:
-    """Counts the requests that lines of request logs report. It reads each kind of entry once, and recognizes it after that.
-
-    Attributes:
-        requests: how often each request was reported.
-        forwarded: entries of requests that another broker has passed on; that broker's log has them as well.
-        unreadable: lines with an entry that cannot be read.
-        other_lines: lines without an entry.
-        left_out: entries that were not counted because there were too many different requests.
-        tables: the table of versions that each listener answers, by its address; lowest and highest version by API key.
-    """
-
-    def __init__(self) -> None:
-        self.requests: Counter[LoggedRequest] = Counter()
-        self.forwarded = self.unreadable = self.other_lines = self.left_out = 0
-        self.tables: dict[str, dict[int, tuple[int, int]]] = {}
-        self._known: dict[tuple[Any, ...], LoggedRequest | None] = {}
-
-    def count(self, lines: Iterable[bytes]) -> None:
-        """Count the requests of further lines, without their line ends."""
-        for line in lines:
-            start = line.find(ENTRY)
-            if start < 0:
-                self.other_lines += 1
-                continue
-            parts = _parts(line, start + len(ENTRY))
-            try:
-                # A line with other parts in it is one that a layout of the operator's has wrapped in JSON.
-                entry = self._entry_of(parts, line) if parts is not None else read_entry(line)
-            except ValueError:
-                self.unreadable += 1
-                continue
-            if entry is None:
-                self.forwarded += 1
-            else:
-                self._add(entry, 1)
-
-    def merge(self, other: LogCounts) -> None:
-        """Add what was counted elsewhere."""
-        for request, times in other.requests.items():
-            self._add(request, times)
-        for address, table in other.tables.items():
-            self._learn(address, table)
-        for name in _NUMBERS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-
-    def take_requests(self) -> Counter[LoggedRequest]:
-        """Return the requests counted since the last call."""
-        taken, self.requests = self.requests, Counter()
-        return taken
-
-    def to_json(self) -> str:
-        """Return what was counted as text, for another program."""
-        requests = [[*request, times] for request, times in self.requests.items()]
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        return json.dumps({"requests": requests, "tables": self.tables, **numbers})
-
-    @classmethod
-    def from_json(cls, text: str) -> LogCounts:
-        """Return what `to_json` has written."""
-        written, counts = json.loads(text), cls()
-        for *request, times in written["requests"]:
-            counts.requests[LoggedRequest(*request)] = times
-        for address, table in written["tables"].items():
-            counts.tables[address] = {
-                int(key): (lowest, highest) for key, (lowest, highest) in table.items()
-            }
-        for name in _NUMBERS:
-            setattr(counts, name, written[name])
-        return counts
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: everything but what is remembered to read faster."""
-        return {**self.__dict__, "_known": {}}
-
-    def _add(self, request: LoggedRequest, times: int) -> None:
-        if request in self.requests or len(self.requests) < MOST_COUNTED:
-            self.requests[request] += times
-        else:
-            self.left_out += times
-
-    def _entry_of(self, parts: tuple[Any, ...], line: bytes) -> LoggedRequest | None:
-        if parts in self._known:
-            return self._known[parts]
-        if len(self._known) >= MOST_REMEMBERED:
-            self._known.clear()
-        entry = self._known[parts] = _entry_of_parts(*parts[1:])
-        if entry is not None and entry.api_key == API_VERSIONS_KEY:
-            rows = [tuple(map(int, filter(None, row))) for row in _TABLE_ROW.findall(line)]
-            table = {key: (lowest, highest) for key, lowest, highest in rows}
-            self._learn(parts[0].decode(), table)
-        return entry
-
-    def _learn(self, address: str, table: dict[int, tuple[int, int]]) -> None:
-        # The response to an unsupported version has less in it.
-        if len(table) > len(self.tables.get(address, ())):
-            self.tables[address] = table
-
-
 def read_entry(line: bytes) -> LoggedRequest | None:
     """Read the entry in a line, whatever surrounds it.
 
@@ -225,74 +118,49 @@ def read_entry(line: bytes) -> LoggedRequest | None:
     start = line.find(ENTRY)
     if start < 0:
         raise ValueError("the line has no entry of a request log")
-    parts = _parts(line, start + len(ENTRY))
-    if parts is not None:
-        return _entry_of_parts(*parts[1:])
+    start += len(ENTRY)
     if line.lstrip().startswith(b"{"):
+        # A layout of the operator's has wrapped it in JSON.
         return read_entry(_unwrapped(line))
-    return _entry_of_object(line[start + len(ENTRY) :])
+    matched = _matched(line, start)
+    return _entry_of_object(line[start:]) if matched is None else _entry_of(*matched)
 
 
-def _parts(line: bytes, start: int) -> tuple[Any, ...] | None:
-    """Return what distinguishes an entry from others; None if it is in no known form, or in a line of JSON."""
-    if line.startswith(b"{"):
-        return None
-    if line.startswith(b"{", start) and not line.startswith(b"{api_key", start):
-        return _joined(_HEAD_JSON.match(line, start), _TAIL_JSON, line, _JSON_CONNECTION)
-    for head in _HEADS_TEXT:
-        found = head.match(line, start)
-        if found is not None:
-            return _joined(found, _TAIL_TEXT, line, _TEXT_CONNECTION)
+def _matched(line: bytes, start: int) -> tuple[re.Match[bytes], re.Match[bytes]] | None:
+    """Return the beginning and the end of an entry in one of Kafka's forms; None if it has another."""
+    for head_form, tail_form, mark in _FORMS:
+        head = head_form.match(line, start)
+        # Names in a request or response may contain anything, but the connection comes after both.
+        tail = tail_form.match(line, max(line.rfind(mark), 0)) if head is not None else None
+        if head is not None and tail is not None:
+            return head, tail
     return None
 
 
-def _joined(
-    head: re.Match[bytes] | None, tail: re.Pattern[bytes], line: bytes, mark: bytes
-) -> tuple[Any, ...] | None:
-    # Names in a request or response may contain anything, but the connection comes after both.
-    end = tail.match(line, line.rfind(mark)) if head is not None else None
-    if head is None or end is None:
-        return None
-    is_json = mark is _JSON_CONNECTION
-    # An entry of ApiVersions names the software in its request only; the connection has its name from then on.
+def _entry_of(head: re.Match[bytes], tail: re.Match[bytes]) -> LoggedRequest | None:
+    is_json = head.re is _HEAD_JSON
     own = head.groupdict()
-    correlation = head["correlation"]
-    return (
-        end["listener"],
-        b"json" if is_json else None,
-        own.get("forwarded"),
-        head["api"],
-        head["version"],
-        correlation if int(correlation) in FIRST_CORRELATION_IDS else None,
-        end["host"],
-        head["client"],
-        end["principal"],
-        own.get("own_name") or end["name"],
-        own.get("own_release") or end["release"],
-    )
-
-
-def _entry_of_parts(
-    form: bytes | None,
-    forwarded: bytes | None,
-    api: bytes,
-    version: bytes,
-    first: bytes | None,
-    host: bytes,
-    *texts: bytes | None,
-) -> LoggedRequest | None:
-    if forwarded == b"true":
+    if own.get("forwarded") == b"true":
         return None
-    client, principal, name, release = (_text(each, is_json=form is not None) for each in texts)
+    # An entry of ApiVersions names the software in its request only; the connection has its name from then on.
+    client, principal, name, release = (
+        _text(each, is_json=is_json)
+        for each in (
+            head["client"],
+            tail["principal"],
+            own.get("own_name") or tail["name"],
+            own.get("own_release") or tail["release"],
+        )
+    )
     return LoggedRequest(
-        api_key=_api_key(api.decode()),
-        api_version=int(version),
+        api_key=_api_key(head["api"].decode()),
+        api_version=int(head["version"]),
         client_id=client,
-        address=_address(host.decode(errors="replace")),
+        address=_address(tail["host"].decode(errors="replace")),
         principal=principal,
         software_name=_known(name),
         software_version=_known(release),
-        is_first=first is not None,
+        is_first=int(head["correlation"]) in FIRST_CORRELATION_IDS,
     )
 
 

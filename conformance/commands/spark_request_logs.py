@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from conformance.commands.spark_jobs import spark_job
 from conformance.watch.request_logs import Tables, add_counted
 from conformance.watch.sightings import Sightings
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 
 def read_request_logs_with_spark(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
-from wire.request_log import MOST_COUNTED, LogCounts, LoggedRequest
+from wire.request_log import LoggedRequest
+from wire.request_log_counts import MOST_COUNTED, LogCounts
 
 LIMITS = (
     "a request log has the requests that a broker has completed; a request in a version that the broker refuses costs its "

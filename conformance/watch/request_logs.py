@@ -14,7 +14,7 @@ import pyarrow as pa
 from conformance.watch.logged_clients import LoggedClients, limits_of
 from conformance.watch.sightings import Sightings
 from conformance.watch.unusable_source import UnusableSource
-from wire.request_log import LogCounts
+from wire.request_log_counts import LogCounts
 
 Tables = dict[str, dict[int, tuple[int, int]]]
 """What listeners list in their ApiVersions responses: lowest and highest version by API key, by the listener's address."""

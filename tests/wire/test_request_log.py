@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
-from wire import request_log
-from wire.request_log import API_KEYS_BY_NAME, LogCounts, LoggedRequest, read_entry
+from wire import request_log, request_log_counts
+from wire.request_log import API_KEYS_BY_NAME, LoggedRequest, read_entry
+from wire.request_log_counts import LogCounts
 
 CASES = pytest.mark.parametrize(
     ("line", "expected"), ENTRIES.values(), ids=[f"form-{each}" for each in ENTRIES]
@@ -135,6 +136,25 @@ def test_counting_agrees_with_reading(order: list[str], split: int) -> None:
     assert counts.requests == {expected: 2 for _, expected in ENTRIES.values()}
 
 
+@pytest.mark.parametrize("release", ["1.0", "2.8"])
+def test_a_client_id_may_look_like_an_entry(release: str) -> None:
+    """Clients whose ids contain parts of an entry are counted apart, as reading each line finds them."""
+    text = (
+        "two, correlationId=1) -- ",
+        'two", "correlationId":1,"request":',
+        'two", "correlationId":2,"x',
+    )
+    lines = []
+    for each in text:
+        name = json.dumps(each)[1:-1] if release == "2.8" else each
+        lines.append(ENTRIES[release][0].replace(b"named", name.encode()))
+    lines.append(ENTRIES[release][0].replace(b"127.0.0.1:", b"a-b-c-d:"))
+    counts = LogCounts()
+    for _ in range(2):
+        counts.count(lines)
+    assert counts.requests == {read_entry(line): 2 for line in lines}
+
+
 def test_counts_are_written_for_other_programs() -> None:
     """What was counted is the same after it was written as text and read again."""
     counts = counted(
@@ -153,8 +173,8 @@ def test_counts_are_written_for_other_programs() -> None:
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many kinds of requests a log has, only so many are counted and remembered; the rest is counted as left out."""
-    monkeypatch.setattr(request_log, "MOST_COUNTED", 3)
-    monkeypatch.setattr(request_log, "MOST_REMEMBERED", 3)
+    monkeypatch.setattr(request_log_counts, "MOST_COUNTED", 3)
+    monkeypatch.setattr(request_log_counts, "MOST_REMEMBERED", 3)
     lines = [OF_2_8.replace(b"named", b"client-%d" % number) for number in range(8)]
     counts = counted(*lines, *lines)
     assert (len(counts.requests), counts.left_out) == (3, 10)
