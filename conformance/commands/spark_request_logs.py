@@ -6,7 +6,8 @@ import subprocess
 from collections.abc import Sequence
 
 from conformance.commands.spark_jobs import spark_job
-from conformance.watch.request_logs import Tables, add_counted
+from conformance.watch.listed_versions import Tables
+from conformance.watch.request_logs import add_counted
 from conformance.watch.sightings import Sightings
 from wire.request_log_counts import LogCounts
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.api_versions.known_apis import known_apis
+from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.captured_connection import CapturedConnection, Kind
+from conformance.watch.listed_versions import Tables
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, PacketCounts, Segment, read_segments
-
-Tables = dict[str, dict[int, tuple[int, int]]]
-"""What listeners list in their ApiVersions responses: lowest and highest version by API key, by the listener's address."""
 
 MOST_CONNECTIONS = 20_000
 """How many connections are read at once; the one that was silent for longest ends if there are more."""
@@ -34,6 +33,7 @@ class _Totals:
         joined: connections that had begun before the capture.
         discarded: requests that no response proved.
         cut: requests of which too little was captured to know the client.
+        between_brokers: connections between brokers.
         servers: the brokers that answered requests.
         unanswered: requests without any response, by broker, client and kind.
     """
@@ -43,6 +43,7 @@ class _Totals:
     joined: int = 0
     discarded: int = 0
     cut: int = 0
+    between_brokers: int = 0
     servers: set[Endpoint] = field(default_factory=set)
     unanswered: Counter[tuple[Endpoint, Sighting]] = field(default_factory=Counter)
 
@@ -132,7 +133,8 @@ class _CaptureReader:
                 totals.cut,
             ),
         )
-        return [f"{what}: {number}" for what, number in counted if number]
+        said = [LEFT_OUT] if totals.between_brokers else []
+        return said + [f"{what}: {number}" for what, number in counted if number]
 
     def _end(self, ends: frozenset[Endpoint]) -> None:
         connection = self._open.pop(ends)
@@ -147,7 +149,9 @@ class _CaptureReader:
         if client is None or server is None or not (connection.requests or connection.unproved):
             totals.unknown += not connection.cut
             return
-        if connection.requests:
+        if any(is_broker(kind.client_id, [kind.api_key]) for kind in connection.requests):
+            totals.between_brokers += 1
+        elif connection.requests:
             self._add(connection, client, server)
         elif not connection.is_complete:
             totals.discarded += connection.unproved.total()

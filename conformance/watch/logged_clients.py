@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from conformance.watch.between_brokers import LEFT_OUT, is_broker
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from wire.request_log import LoggedRequest
 from wire.request_log_counts import MOST_COUNTED, LogCounts
@@ -29,29 +30,38 @@ class LoggedClients:
 
     Attributes:
         has_unnamed: whether the software of some client is unknown.
+        has_brokers: whether requests were left out that a broker sent to another one.
     """
 
     def __init__(self, sightings: Sightings) -> None:
-        self.has_unnamed = False
+        self.has_unnamed = self.has_brokers = False
         self._sightings = sightings
         self._software: dict[tuple[str | None, ...], set[tuple[str | None, str | None]]] = {}
+        self._brokers: set[tuple[str | None, ...]] = set()
         self._seen: set[ClientIdentity] = set()
 
     def add(self, requests: Mapping[LoggedRequest, int]) -> None:
         """Add further requests. A client that is new must be seen from its first request on, or its beginning was missed."""
         for request in requests:
-            self._learn_software(request)
-        clients = {request: self._client_of(request) for request in requests}
+            self._learn(request)
+        clients = {
+            request: self._client_of(request)
+            for request in requests
+            if _key(request) not in self._brokers
+        }
+        self.has_brokers |= len(clients) < len(requests)
         begun = {client for request, client in clients.items() if request.is_first}
-        for request, times in requests.items():
-            sighting = Sighting(clients[request], request.api_key, request.api_version)
-            self._sightings.add(sighting, times)
+        for request, client in clients.items():
+            sighting = Sighting(client, request.api_key, request.api_version)
+            self._sightings.add(sighting, requests[request])
         for client in dict.fromkeys(clients.values()):
             if client not in self._seen and client not in begun:
                 self._sightings.miss_beginning(client)
         self._seen = set(self._sightings.clients)
 
-    def _learn_software(self, request: LoggedRequest) -> None:
+    def _learn(self, request: LoggedRequest) -> None:
+        if is_broker(request.client_id, [request.api_key]):
+            self._brokers.add(_key(request))
         if request.software_name is not None:
             known = self._software.setdefault(_key(request), set())
             known.add((request.software_name, request.software_version))
@@ -69,9 +79,11 @@ def _key(request: LoggedRequest) -> tuple[str | None, ...]:
     return request.client_id, request.address, request.principal
 
 
-def limits_of(counts: LogCounts, *, has_unnamed: bool) -> list[str]:
+def limits_of(counts: LogCounts, clients: LoggedClients) -> list[str]:
     """Return sentences about what the logs cannot show, and what in them was not read."""
-    sentences = [*LIMITS, NO_SOFTWARE] if has_unnamed else list(LIMITS)
+    sentences = list(LIMITS)
+    sentences += [NO_SOFTWARE] if clients.has_unnamed else []
+    sentences += [LEFT_OUT] if clients.has_brokers else []
     counted = (
         (
             "another broker had passed the request on, and that broker's log has it",

@@ -11,13 +11,11 @@ from typing import IO
 
 import pyarrow as pa
 
+from conformance.watch.listed_versions import Tables
 from conformance.watch.logged_clients import LoggedClients, limits_of
 from conformance.watch.sightings import Sightings
 from conformance.watch.unusable_source import UnusableSource
 from wire.request_log_counts import LogCounts
-
-Tables = dict[str, dict[int, tuple[int, int]]]
-"""What listeners list in their ApiVersions responses: lowest and highest version by API key, by the listener's address."""
 
 POLL_INTERVAL_S = 0.5
 """How often growing files are looked at. Python's library has no event for it."""
@@ -79,7 +77,7 @@ def add_counted(
 def _said(clients: LoggedClients, counts: LogCounts, tables: Tables | None) -> list[str]:
     if tables is not None:
         tables.update(counts.tables)
-    return limits_of(counts, has_unnamed=clients.has_unnamed)
+    return limits_of(counts, clients)
 
 
 def count_file(path: Path) -> LogCounts:

@@ -16,7 +16,7 @@ MOST_CLIENTS = 2000
 MOST_VERSIONS = 1000
 """How many distinct requests are kept of each client; Kafka 4.4 has fewer than 500 versions of all APIs together."""
 MOST_CONNECTIONS = 1000
-"""How many connections of each client are told apart."""
+"""How many connections of each client are distinguished."""
 MOST_NOTES = 50
 """How many sentences are kept of each client, and how many about a source."""
 
@@ -86,6 +86,7 @@ class Sightings:
 
     def __init__(self, *, most_clients: int = MOST_CLIENTS) -> None:
         self._clients: dict[ClientIdentity, _Seen] = {}
+        self._alike: dict[tuple[str | None, str], list[ClientIdentity]] = {}
         self._most_clients = most_clients
         self.cannot_see: dict[str, None] = {}
 
@@ -110,7 +111,8 @@ class Sightings:
 
     def asked(self, client: ClientIdentity) -> bool:
         """Return whether a client was seen to ask for versions."""
-        return any(key == API_VERSIONS_KEY for key, _ in self.requests(client))
+        seen = self._clients.get(client)
+        return seen is not None and any(key == API_VERSIONS_KEY for key, _ in seen.requests)
 
     def miss_beginning(self, client: ClientIdentity) -> None:
         """Remember that a connection of a client was not seen from its beginning, so that it may have asked for versions before."""
@@ -118,10 +120,15 @@ class Sightings:
         if seen is not None:
             seen.missed_beginning = True
 
-    def never_asks(self, client: ClientIdentity) -> bool:
-        """Return whether a client is known not to ask for versions: all its connections were seen from their beginning."""
-        seen = self._clients.get(client)
-        return seen is not None and not seen.missed_beginning and not self.asked(client)
+    def asks(self, client: ClientIdentity) -> bool | None:
+        """Return whether a client asks for versions; None if it may have asked on a connection before that was seen.
+
+        A client may ask on its first connection alone. So what has the same client id and address counts as the same client.
+        """
+        same = self._alike.get((client.client_id, client.address), ())
+        if any(self.asked(each) for each in same):
+            return True
+        return None if any(self._clients[each].missed_beginning for each in same) else False
 
     def note(self, client: ClientIdentity, sentence: str) -> None:
         """Remember what a source could not read of a client."""
@@ -161,7 +168,7 @@ class Sightings:
         return {} if seen is None else dict(sorted(seen.requests.items()))
 
     def connections(self, client: ClientIdentity) -> int:
-        """Return how many connections of a client were told apart; at most `MOST_CONNECTIONS`."""
+        """Return how many connections of a client were distinguished; at most `MOST_CONNECTIONS`."""
         seen = self._clients.get(client)
         return 0 if seen is None else len(seen.connections)
 
@@ -189,4 +196,5 @@ class Sightings:
                 f"there were more than {self._most_clients} clients; further ones are left out"
             )
             return None
+        self._alike.setdefault((client.client_id, client.address), []).append(client)
         return self._clients.setdefault(client, _Seen())

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from conformance.commands.spark_request_logs import read_request_logs_with_spark
-from conformance.watch.request_logs import Tables, read_request_logs
+from conformance.watch.listed_versions import Tables
+from conformance.watch.request_logs import read_request_logs
 from conformance.watch.sightings import Sightings
 from spark_aggregation.request_logs_job import main
 from tests.wire.logged_requests import ENTRIES, FORWARDED

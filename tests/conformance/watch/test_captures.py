@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.watch import captures
-from conformance.watch.captures import LIMITS, Tables, read_captures
+from conformance.watch.between_brokers import LEFT_OUT
+from conformance.watch.captures import LIMITS, read_captures
+from conformance.watch.listed_versions import Tables, versions_of_all
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.tcp_packets import Endpoint, Segment
 from conformance.watch.unusable_source import UnusableSource
@@ -91,6 +93,7 @@ def test_each_kind_of_capture_is_read(
     assert read_captures([path], sightings, tables=tables) == [*LIMITS]
     assert {each.address: kinds(sightings) for each in sightings.clients} == {hosts[0]: SEEN}
     assert tables == {f"{hosts[1]}:9092": TABLE}
+    assert versions_of_all(tables | {"controller:9093": {18: (0, 4)}}) == TABLE
 
 
 def test_packets_of_a_vlan_are_read(tmp_path: Path) -> None:
@@ -203,7 +206,7 @@ def test_reading_goes_on_after_a_hole() -> None:
     assert first < starts[2]
     sightings, _ = read(_without(starts[2]))
     assert kinds(sightings) == {(18, 3): 1, (3, 9): 7}
-    assert not sightings.never_asks(SHOP)
+    assert sightings.asks(SHOP)
 
 
 def test_a_capture_may_begin_in_the_middle() -> None:
@@ -213,10 +216,10 @@ def test_a_capture_may_begin_in_the_middle() -> None:
     sightings, left_out = read(segments)
     (client,) = sightings.clients
     assert (client.client_id, kinds(sightings)) == ("shop", {(3, 9): 5})
-    assert not sightings.never_asks(client)
+    assert sightings.asks(client) is None
     assert [each.rpartition(": ")[2] for each in left_out] == ["1"]
     begun = read(Conversation().turns(*turns).segments)[0]
-    assert begun.never_asks(client)
+    assert begun.asks(client) is False
 
 
 def test_the_broker_is_found_by_its_frames() -> None:
@@ -269,8 +272,20 @@ def test_a_refused_request_counts() -> None:
     sightings, left_out = read(in_order([refused, WHOLE]))
     old = ClientIdentity("old", "10.0.0.7")
     assert (sightings.requests(old), left_out) == ({(0, 0): 1}, [])
-    assert sightings.never_asks(old)
+    assert sightings.asks(old) is False
     assert [f"{BROKER} closed" in each for each in sightings.notes(old)] == [True]
+
+
+def test_brokers_are_no_clients() -> None:
+    """What brokers send each other is left out, as it is upgraded with them."""
+    replica = [(request(1, 4, n, "broker-2-fetcher-0"), response(n)) for n in range(3)]
+    controller = [(request(18, 0, 0, "2"), response(0)), (request(6, 5, 1, "2"), response(1))]
+    conversations = [
+        Conversation(CLIENT._replace(port=port)).turns(*turns)
+        for port, turns in ((1, replica), (2, controller))
+    ]
+    assert read(in_order([*conversations, WHOLE]))[1] == [LEFT_OUT]
+    assert kinds(read(in_order([*conversations, WHOLE]))[0]) == SEEN
 
 
 def test_tokens_are_no_requests() -> None:

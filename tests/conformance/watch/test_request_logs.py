@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 from conformance.watch import request_logs
+from conformance.watch.between_brokers import LEFT_OUT
+from conformance.watch.listed_versions import Tables
 from conformance.watch.logged_clients import LIMITS, NO_SOFTWARE
-from conformance.watch.request_logs import Tables, read_request_logs
+from conformance.watch.request_logs import read_request_logs
 from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
 from conformance.watch.unusable_source import UnusableSource
 from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
@@ -108,7 +110,22 @@ def test_only_a_client_with_its_first_request_is_known_not_to_ask(tmp_path: Path
     later = LATER_IN_2_8.replace(b"named", b"later")
     first = later.replace(b"later", b"first").replace(b'"correlationId":5', b'"correlationId":0')
     sightings = read(written(tmp_path / "requests.log", later, first, IN_2_8))
-    assert [each.client_id for each in sightings.clients if sightings.never_asks(each)] == ["first"]
+    assert {each.client_id: sightings.asks(each) for each in sightings.clients} == {
+        "later": None,
+        "first": False,
+        "named": True,
+    }
+
+
+def test_brokers_are_no_clients(tmp_path: Path) -> None:
+    """What brokers send each other is left out, with everything else that comes from the same client id and address."""
+    update = LATER_IN_2_8.replace(b"named", b"1").replace(b'Key":3', b'Key":6')
+    metadata = LATER_IN_2_8.replace(b"named", b"1")
+    replica = LATER_IN_2_8.replace(b"named", b"broker-2-fetcher-0")
+    path = written(tmp_path / "requests.log", metadata, update, replica, IN_2_8)
+    sightings = Sightings()
+    assert read_request_logs([path], sightings) == [*LIMITS, LEFT_OUT]
+    assert sightings.clients == (NAMED,)
 
 
 def test_what_was_not_read_is_said(tmp_path: Path) -> None:

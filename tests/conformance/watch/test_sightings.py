@@ -28,12 +28,22 @@ def test_a_client_that_was_seen_from_its_middle_may_have_asked() -> None:
     """A client asks, never asks, or may have asked before it was seen."""
     seen = Sightings()
     seen.add(Sighting(ONE, 3, 1))
-    assert seen.never_asks(ONE)
+    assert seen.asks(ONE) is False
     seen.miss_beginning(ONE)
-    assert not seen.never_asks(ONE)
-    assert not seen.asked(ONE)
+    assert seen.asks(ONE) is None
     seen.add(Sighting(ONE, 18, 0))
+    assert seen.asks(ONE)
     assert seen.asked(ONE)
+
+
+def test_a_client_that_names_its_software_on_one_connection_alone_asks() -> None:
+    """What has the same client id and address is the same client when it comes to asking."""
+    seen = Sightings()
+    named = ClientIdentity(ONE.client_id, ONE.address, software_name="kafka-python")
+    seen.add(Sighting(named, 18, 3))
+    seen.add(Sighting(ONE, 3, 1))
+    assert seen.asks(ONE)
+    assert not seen.asked(ONE)
 
 
 def test_what_two_sources_saw_is_merged() -> None:
@@ -50,7 +60,7 @@ def test_what_two_sources_saw_is_merged() -> None:
     assert first.connections(ONE) == 1
     assert first.notes(ONE) == ("bytes are missing",)
     assert list(first.cannot_see) == ["no TLS"]
-    assert not first.never_asks(ONE)
+    assert first.asks(ONE) is None
     assert first.clients == (ONE, OTHER)
 
 
