@@ -1,0 +1,202 @@
+"""Reads request logs of brokers: rotated, compressed and growing ones, several at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from conformance.watch.listed_versions import Tables
+from conformance.watch.logged_clients import LoggedClients, limits_of
+from conformance.watch.sightings import Sightings
+from conformance.watch.unusable_source import UnusableSource
+from wire.request_log_counts import LogCounts
+
+POLL_INTERVAL_S = 0.5
+"""How often growing files are looked at. Python's library has no event for it."""
+_CHUNK_BYTES = 4 * 1024 * 1024
+_LONGEST_LINE_BYTES = 64 * 1024 * 1024
+_COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+"""What compressed files begin with."""
+
+
+def read_request_logs(
+    paths: Sequence[Path],
+    sightings: Sightings,
+    *,
+    follow: bool = False,
+    until: threading.Event | None = None,
+    tables: Tables | None = None,
+) -> list[str]:
+    """Read request logs into sightings.
+
+    Args:
+        paths: the files: plain, or compressed with gzip, bzip2, LZ4 or Zstandard.
+        sightings: gets the requests.
+        follow: whether to wait for what is written to the plain files from now on, and to the files that replace them.
+        until: ends the waiting when it is set; None waits until the process is interrupted.
+        tables: gets the tables of versions that the brokers answered.
+
+    Returns:
+        Sentences about what the logs cannot show, and what was not read.
+
+    Raises:
+        UnusableSource: a file cannot be opened.
+    """
+    for path in paths:
+        _check(path)
+    clients, total = LoggedClients(sightings), LogCounts()
+    if follow:
+        _follow(paths, clients, total, until or threading.Event())
+    else:
+        for counts in _counted(paths):
+            total.merge(counts)
+        clients.add(total.requests)
+    return _said(clients, total, tables)
+
+
+def add_counted(
+    counts: LogCounts, sightings: Sightings, *, tables: Tables | None = None
+) -> list[str]:
+    """Add what another program has counted in request logs, as `read_request_logs` does with files."""
+    clients = LoggedClients(sightings)
+    clients.add(counts.requests)
+    return _said(clients, counts, tables)
+
+
+def _said(clients: LoggedClients, counts: LogCounts, tables: Tables | None) -> list[str]:
+    if tables is not None:
+        tables.update(counts.tables)
+    return limits_of(counts, clients)
+
+
+def count_file(path: Path) -> LogCounts:
+    """Count the requests in one file, which does not grow."""
+    counts = LogCounts()
+    with _opened(path) as file:
+        lines = _Lines()
+        try:
+            while chunk := file.read(_CHUNK_BYTES):
+                counts.count(lines.of(chunk))
+        except OSError:
+            # A compressed file that is cut off: what came before counts.
+            counts.unreadable += 1
+        counts.count(lines.rest())
+    return counts
+
+
+def _counted(paths: Sequence[Path]) -> Iterator[LogCounts]:
+    processes = min(len(paths), os.cpu_count() or 1)
+    if processes <= 1:
+        yield from map(count_file, paths)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(count_file, paths)
+
+
+class _Lines:
+    """Splits chunks into lines; the beginning of a line waits for its end."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def of(self, chunk: bytes) -> list[bytes]:
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > _LONGEST_LINE_BYTES:
+            # No entry is as long: the file is something else, and must not fill the memory.
+            self._rest = b""
+        return lines
+
+    def rest(self) -> list[bytes]:
+        """Return the last line if it has no end."""
+        rest, self._rest = self._rest, b""
+        return [rest] if rest else []
+
+
+class _GrowingFile:
+    """A file that is written meanwhile, and replaced by a new one of its name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = path.open("rb")
+        self._lines = _Lines()
+
+    def new_lines(self) -> Iterator[list[bytes]]:
+        """Yield what was written since the last call."""
+        yield from self._written()
+        if self._is_replaced():
+            # The last lines of the old file may have come since it was read.
+            yield from self._written()
+            yield self._lines.rest()
+            self._file.close()
+            self._file = self._path.open("rb")
+            yield from self._written()
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _written(self) -> Iterator[list[bytes]]:
+        while chunk := self._file.read(_CHUNK_BYTES):
+            yield self._lines.of(chunk)
+
+    def _is_replaced(self) -> bool:
+        try:
+            found = self._path.stat()
+        except FileNotFoundError:
+            # It was renamed, and the new one is not there yet.
+            return False
+        own = os.fstat(self._file.fileno())
+        is_other = (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino)
+        return is_other or found.st_size < self._file.tell()
+
+
+def _follow(
+    paths: Sequence[Path], clients: LoggedClients, total: LogCounts, until: threading.Event
+) -> None:
+    for path in paths:
+        if _compression(path) is not None:
+            total.merge(count_file(path))
+    clients.add(total.take_requests())
+    growing = [_GrowingFile(path) for path in paths if _compression(path) is None]
+    try:
+        is_over = False
+        while not is_over:
+            is_over = until.wait(POLL_INTERVAL_S)
+            for file in growing:
+                for lines in file.new_lines():
+                    total.count(lines)
+                    clients.add(total.take_requests())
+    finally:
+        for file in growing:
+            file.close()
+
+
+def _check(path: Path) -> None:
+    try:
+        _opened(path).close()
+    except OSError as error:
+        raise UnusableSource(f"cannot read the request log {path}: {error.strerror}") from error
+
+
+def _compression(path: Path) -> str | None:
+    with path.open("rb") as file:
+        beginning = file.read(4)
+    return next((name for mark, name in _COMPRESSIONS.items() if beginning.startswith(mark)), None)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    compression = _compression(path)
+    if compression is None:
+        return path.open("rb")
+    opened: IO[bytes] = pa.input_stream(str(path), compression=compression)
+    return opened

@@ -1,0 +1,170 @@
+"""TCP segments in packet captures: pcap and pcapng, with the link types that tcpdump writes; cut packets too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import dpkt
+
+from conformance.watch.unusable_source import UnusableSource
+
+_ETHERNET, _COOKED, _COOKED_2 = 1, 113, 276
+_LOOPBACK = (0, 108)
+_RAW = (12, 14, 101, 228, 229)
+"""Packets that begin with their IP header; some systems have own numbers for it."""
+
+
+class Endpoint(NamedTuple):
+    """One end of a connection."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Segment(NamedTuple):
+    """One TCP segment.
+
+    Attributes:
+        source: who sent it.
+        destination: to whom.
+        sequence: the number of its first byte; that of a SYN stands for no byte.
+        data: its bytes, as far as they were captured.
+        size: how many bytes it had.
+        opens: whether it is a SYN.
+        acknowledged: the number of the first byte that its sender has not received; None in a client's SYN.
+        ends: whether it is a FIN.
+        resets: whether it is a RST.
+    """
+
+    source: Endpoint
+    destination: Endpoint
+    sequence: int
+    data: bytes
+    size: int
+    opens: bool
+    acknowledged: int | None
+    ends: bool
+    resets: bool
+
+
+@dataclass(slots=True)
+class PacketCounts:
+    """What was in captures.
+
+    Attributes:
+        segments: TCP segments.
+        others: packets that are no TCP segments, or of which not even the TCP header was captured.
+        cut: segments of which only a part was captured.
+        unfinished: captures that end in the middle of a packet.
+    """
+
+    segments: int = 0
+    others: int = 0
+    cut: int = 0
+    unfinished: int = 0
+
+
+def read_segments(path: Path, counts: PacketCounts) -> Iterator[Segment]:
+    """Yield the TCP segments of a capture in its order.
+
+    Args:
+        path: the capture.
+        counts: counts what is in it.
+
+    Raises:
+        UnusableSource: the file cannot be read, is no capture, or has packets of another link type.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from _segments(*_opened(path, file), counts)
+    except OSError as error:
+        raise UnusableSource(f"cannot read the capture {path}: {error.strerror}") from error
+
+
+def _opened(path: Path, file: BinaryIO) -> tuple[Iterable[tuple[float, bytes]], int]:
+    """Return the packets of a file, and their link type."""
+    try:
+        capture = dpkt.pcap.UniversalReader(file)
+    except (ValueError, dpkt.UnpackError) as error:
+        raise UnusableSource(f"{path} is no packet capture (pcap or pcapng)") from error
+    link_type: int = capture.datalink()
+    if link_type not in (_ETHERNET, _COOKED, _COOKED_2, *_LOOPBACK, *_RAW):
+        raise UnusableSource(
+            f"cannot read the packets of {path}: their link type is {link_type}; capture on an Ethernet, loopback or 'any' "
+            "interface"
+        )
+    return capture, link_type
+
+
+def _segments(
+    capture: Iterable[tuple[float, bytes]], link_type: int, counts: PacketCounts
+) -> Iterator[Segment]:
+    packets = iter(capture)
+    while True:
+        try:
+            _, packet = next(packets)
+        except StopIteration:
+            return
+        except dpkt.UnpackError:
+            counts.unfinished += 1
+            return
+        segment = _segment(packet, link_type)
+        if segment is None:
+            counts.others += 1
+            continue
+        counts.segments += 1
+        counts.cut += len(segment.data) < segment.size
+        yield segment
+
+
+def _segment(packet: bytes, link_type: int) -> Segment | None:
+    try:
+        ip = _network_packet(packet, link_type)
+    except dpkt.UnpackError:
+        return None
+    tcp = getattr(ip, "data", None)
+    if not isinstance(ip, dpkt.ip.IP | dpkt.ip6.IP6) or not isinstance(tcp, dpkt.tcp.TCP):
+        return None
+    data = bytes(tcp.data)
+    return Segment(
+        source=Endpoint(str(ip_address(ip.src)), tcp.sport),
+        destination=Endpoint(str(ip_address(ip.dst)), tcp.dport),
+        sequence=tcp.seq,
+        data=data,
+        size=max(len(data), _payload_size(ip, tcp)),
+        opens=bool(tcp.flags & dpkt.tcp.TH_SYN),
+        acknowledged=tcp.ack if tcp.flags & dpkt.tcp.TH_ACK else None,
+        ends=bool(tcp.flags & dpkt.tcp.TH_FIN),
+        resets=bool(tcp.flags & dpkt.tcp.TH_RST),
+    )
+
+
+def _network_packet(packet: bytes, link_type: int) -> object:
+    if link_type == _ETHERNET:
+        return dpkt.ethernet.Ethernet(packet).data
+    if link_type == _COOKED:
+        return dpkt.sll.SLL(packet).data
+    if link_type == _COOKED_2:
+        return dpkt.sll2.SLL2(packet).data
+    if link_type in _LOOPBACK:
+        return dpkt.loopback.Loopback(packet).data
+    return dpkt.ip6.IP6(packet) if packet[:1] and packet[0] >> 4 == 6 else dpkt.ip.IP(packet)
+
+
+def _payload_size(ip: dpkt.ip.IP | dpkt.ip6.IP6, tcp: dpkt.tcp.TCP) -> int:
+    """Return the size of a segment's data as its headers say; 0 if the network card was to split it, and they do not say."""
+    if isinstance(ip, dpkt.ip.IP):
+        headers = ip.hl * 4
+        total = ip.len
+    else:
+        headers = sum(each.length for each in ip.all_extension_headers)
+        total = ip.plen
+    size: int = total - headers - tcp.off * 4
+    return max(size, 0)

@@ -1,0 +1,210 @@
+"""Files of request logs are read whole, whatever became of them: rotated, compressed, cut, growing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conformance.watch import request_logs
+from conformance.watch.between_brokers import LEFT_OUT
+from conformance.watch.listed_versions import Tables
+from conformance.watch.logged_clients import LIMITS, NO_SOFTWARE
+from conformance.watch.request_logs import read_request_logs
+from conformance.watch.sightings import ClientIdentity, Sighting, Sightings
+from conformance.watch.unusable_source import UnusableSource
+from tests.wire.logged_requests import ENTRIES, FORWARDED, USER
+
+LINES = [line for line, _ in ENTRIES.values()]
+NAMED = ClientIdentity("named", "127.0.0.1", USER, "my-app", "1.2.3")
+IN_2_8 = ENTRIES["2.8"][0]
+LATER_IN_2_8 = (
+    IN_2_8.replace(b'"correlationId":0', b'"correlationId":5')
+    .replace(b'"requestApiKey":18', b'"requestApiKey":3')
+    .replace(b'"clientSoftwareName":"my-app","clientSoftwareVersion":"1.2.3"', b"")
+)
+"""Another request of the same client, whose entry does not say the software."""
+
+
+def read(*paths: Path) -> Sightings:
+    """Return what is in some files."""
+    sightings = Sightings()
+    read_request_logs(paths, sightings)
+    return sightings
+
+
+def written(path: Path, *lines: bytes) -> Path:
+    """Write a log."""
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("compression", ["gzip", "bz2", "zstd", "lz4"])
+def test_compressed_files_are_read(tmp_path: Path, compression: str) -> None:
+    """A compressed file has the same requests as a plain one, whatever its name."""
+    plain = written(tmp_path / "requests.log", *LINES)
+    compressed = tmp_path / "requests.log.2026-11-26-10"
+    with pa.output_stream(str(compressed), compression=compression) as file:
+        file.write(plain.read_bytes())
+    assert list(read(compressed)) == list(read(plain)) != []
+
+
+def test_several_files_are_read_by_several_processes(tmp_path: Path) -> None:
+    """Files side by side give the requests of one file with the lines of all."""
+    parts = [written(tmp_path / f"{number}.log", *LINES[number::3]) for number in range(3)]
+    assert list(read(*parts)) == list(read(written(tmp_path / "all.log", *LINES)))
+
+
+def test_chunks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is read in chunks that end anywhere; its last line may have no end."""
+    path = written(tmp_path / "requests.log", *LINES)
+    expected = list(read(path))
+    path.write_bytes(path.read_bytes()[:-1])
+    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 100)
+    assert list(read(path)) == expected
+
+
+def test_a_line_without_end_does_not_fill_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes without line ends, as in a file that is no log, are dropped, and what follows is read."""
+    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
+    monkeypatch.setattr(request_logs, "_LONGEST_LINE_BYTES", 3000)
+    path = written(tmp_path / "requests.log", b"x" * 100_000, IN_2_8)
+    assert list(read(path)) == [(Sighting(NAMED, 18, 3), 1)]
+
+
+def test_what_came_before_the_cut_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a compressed file that is cut, what was read before the cut counts, and the cut is said."""
+    monkeypatch.setattr(request_logs, "_CHUNK_BYTES", 1000)
+    path = tmp_path / "requests.log.gz"
+    with pa.output_stream(str(path), compression="gzip") as file:
+        for number in range(2000):
+            file.write(IN_2_8.replace(b"58800", b"%d" % (number * 7919 % 60000)) + b"\n")
+    path.write_bytes(path.read_bytes()[:-200])
+    sightings = Sightings()
+    said = read_request_logs([path], sightings)
+    assert 0 < sightings.requests(NAMED)[18, 3] < 2000
+    assert [each for each in said if "cut file" in each]
+
+
+def test_entries_before_the_introduction_count_for_the_same_client(tmp_path: Path) -> None:
+    """Entries that do not name the software count for the one software with this client id, address and user."""
+    sightings = read(written(tmp_path / "requests.log", LATER_IN_2_8, IN_2_8))
+    assert list(sightings) == [(Sighting(NAMED, 3, 3), 1), (Sighting(NAMED, 18, 3), 1)]
+
+
+def test_entries_of_two_programs_are_not_mixed(tmp_path: Path) -> None:
+    """If two programs share client id, address and user, an entry that names neither counts for neither."""
+    other = IN_2_8.replace(b"my-app", b"other")
+    sightings = read(written(tmp_path / "requests.log", LATER_IN_2_8, IN_2_8, other))
+    unnamed = ClientIdentity("named", "127.0.0.1", USER)
+    assert (len(sightings), sightings.requests(unnamed)) == (3, {(3, 3): 1})
+
+
+def test_only_a_client_with_its_first_request_is_known_not_to_ask(tmp_path: Path) -> None:
+    """A client never asks for versions if its first request is in the log and none is ApiVersions; else nothing is known."""
+    later = LATER_IN_2_8.replace(b"named", b"later")
+    first = later.replace(b"later", b"first").replace(b'"correlationId":5', b'"correlationId":0')
+    sightings = read(written(tmp_path / "requests.log", later, first, IN_2_8))
+    assert {each.client_id: sightings.asks(each) for each in sightings.clients} == {
+        "later": None,
+        "first": False,
+        "named": True,
+    }
+
+
+def test_brokers_are_no_clients(tmp_path: Path) -> None:
+    """What brokers send each other is left out, with everything else that comes from the same client id and address."""
+    update = LATER_IN_2_8.replace(b"named", b"1").replace(b'Key":3', b'Key":6')
+    metadata = LATER_IN_2_8.replace(b"named", b"1")
+    replica = LATER_IN_2_8.replace(b"named", b"broker-2-fetcher-0")
+    path = written(tmp_path / "requests.log", metadata, update, replica, IN_2_8)
+    sightings = Sightings()
+    assert read_request_logs([path], sightings) == [*LIMITS, LEFT_OUT]
+    assert sightings.clients == (NAMED,)
+
+
+def test_what_was_not_read_is_said(tmp_path: Path) -> None:
+    """Sentences say what the log cannot show, and how many lines were left out for which reason."""
+    broken = ENTRIES["1.0"][0].replace(b"clientId=named", b"clientId=two\nlines")
+    path = written(tmp_path / "requests.log", b"started", FORWARDED, broken, ENTRIES["0.11"][0])
+    tables: Tables = {}
+    said = read_request_logs([path], Sightings(), tables=tables)
+    assert said[: len(LIMITS) + 1] == [*LIMITS, NO_SOFTWARE]
+    assert [each.rpartition(": ")[2] for each in said[len(LIMITS) + 1 :]] == ["1", "1", "2"]
+    assert tables == {}
+
+
+def test_the_tables_of_brokers_are_returned(tmp_path: Path) -> None:
+    """What the brokers list in ApiVersions responses is returned with the requests."""
+    tables: Tables = {}
+    read_request_logs([written(tmp_path / "a.log", IN_2_8)], Sightings(), tables=tables)
+    assert tables == {"127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}}
+
+
+def test_a_file_that_does_not_exist_is_wrong_usage(tmp_path: Path) -> None:
+    """A file that cannot be opened is named, before anything is read."""
+    with pytest.raises(UnusableSource, match=r"missing\.log: No such file") as raised:
+        read(written(tmp_path / "a.log", IN_2_8), tmp_path / "missing.log")
+    assert raised.value.exit_code == 2
+
+
+class _Moments(threading.Event):
+    """An event that is waited for again and again; each time something happens, and it is set at the end."""
+
+    def __init__(self, moments: Iterator[None]) -> None:
+        super().__init__()
+        self._moments = moments
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Let the next thing happen."""
+        assert timeout == request_logs.POLL_INTERVAL_S
+        if next(self._moments, "over") == "over":
+            self.set()
+        return self.is_set()
+
+
+def test_a_growing_log_is_followed(tmp_path: Path) -> None:
+    """What is written while a log is followed is read: in pieces, after a rotation, and after the file was emptied."""
+    path = written(tmp_path / "requests.log", IN_2_8)
+    archived = tmp_path / "requests.log.gz"
+    with pa.output_stream(str(archived), compression="gzip") as archive:
+        archive.write(IN_2_8 + b"\n")
+    seen: list[int] = []
+    sightings = Sightings()
+
+    def count() -> None:
+        seen.append(sightings.requests(NAMED).get((18, 3), 0))
+
+    def moments() -> Iterator[None]:
+        count()
+        yield
+        with path.open("ab") as file:
+            file.write(IN_2_8[:100])
+        yield
+        count()
+        with path.open("ab") as file:
+            file.write(IN_2_8[100:] + b"\n")
+        yield
+        count()
+        with path.open("ab") as file:
+            file.write(IN_2_8 + b"\n")
+        path.rename(tmp_path / "requests.log.1")
+        yield
+        count()
+        written(path, IN_2_8)
+        yield
+        count()
+        path.write_bytes(b"")
+        yield
+        written(path, IN_2_8)
+        yield
+        count()
+
+    said = read_request_logs([path, archived], sightings, follow=True, until=_Moments(moments()))
+    assert seen == [1, 2, 3, 4, 5, 6]
+    assert said == [*LIMITS]

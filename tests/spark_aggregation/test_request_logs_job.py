@@ -1,0 +1,71 @@
+"""Spark counts what is in request logs as the command does."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from conformance.commands.spark_request_logs import read_request_logs_with_spark
+from conformance.watch.listed_versions import Tables
+from conformance.watch.request_logs import read_request_logs
+from conformance.watch.sightings import Sightings
+from spark_aggregation.request_logs_job import main
+from tests.wire.logged_requests import ENTRIES, FORWARDED
+
+
+def test_spark_counts_the_same(
+    spark: SparkSession,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Plain and compressed logs give the same sightings, tables and sentences with Spark as without."""
+    assert spark.range(1).count() == 1
+    lines = [*(line for line, _ in ENTRIES.values()), FORWARDED, b"other \xff line\r"]
+    content = b"".join(line + b"\n" for line in lines)
+    (tmp_path / "requests.log").write_bytes(content * 50)
+    (tmp_path / "requests.log.1.gz").write_bytes(gzip.compress(content))
+    paths = sorted(tmp_path.iterdir())
+
+    class Finished:
+        returncode = 0
+        stdout = ""
+
+    def run(job: Sequence[str], **_: object) -> Finished:
+        main_in_this_process(job[job.index("-m") + 2 :])
+        finished = Finished()
+        finished.stdout = capsys.readouterr().out
+        return finished
+
+    monkeypatch.setattr(subprocess, "run", run)
+    by_spark, directly = Sightings(), Sightings()
+    spark_tables, tables = Tables(), Tables()
+    uris = [path.as_uri() for path in paths]
+    said = read_request_logs_with_spark(uris, by_spark, tables=spark_tables)
+    assert said == read_request_logs(paths, directly, tables=tables)
+    assert list(by_spark) == list(directly)
+    assert sum(times for _, times in directly) == 51 * len(ENTRIES)
+    assert spark_tables == tables
+
+
+def main_in_this_process(arguments: Sequence[str]) -> None:
+    """Run the job with the session of the tests."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert not ended.value.code
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_path_that_does_not_exist_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path that does not exist is named, with the exit status of wrong usage."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path / "missing.log")])
+    assert ended.value.code == 2
+    assert "missing.log" in capsys.readouterr().err
