@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import IO
@@ -37,6 +37,7 @@ def read_request_logs(
     follow: bool = False,
     until: threading.Event | None = None,
     tables: Tables | None = None,
+    on_read: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """Read request logs into sightings.
 
@@ -46,6 +47,7 @@ def read_request_logs(
         follow: whether to wait for what is written to the plain files from now on, and to the files that replace them.
         until: ends the waiting when it is set; None waits until the process is interrupted.
         tables: gets the tables of versions that the brokers answered.
+        on_read: called after each look at files that are followed.
 
     Returns:
         Sentences about what the logs cannot show, and what was not read.
@@ -57,7 +59,9 @@ def read_request_logs(
         _check(path)
     clients, total = LoggedClients(sightings), LogCounts()
     if follow:
-        _follow(paths, clients, total, until or threading.Event())
+        for _ in _follow(paths, clients, total, until or threading.Event()):
+            _give_tables(total, tables)
+            on_read()
     else:
         for counts in _counted(paths):
             total.merge(counts)
@@ -75,9 +79,13 @@ def add_counted(
 
 
 def _said(clients: LoggedClients, counts: LogCounts, tables: Tables | None) -> list[str]:
+    _give_tables(counts, tables)
+    return limits_of(counts, clients)
+
+
+def _give_tables(counts: LogCounts, tables: Tables | None) -> None:
     if tables is not None:
         tables.update(counts.tables)
-    return limits_of(counts, clients)
 
 
 def count_file(path: Path) -> LogCounts:
@@ -162,7 +170,8 @@ class _GrowingFile:
 
 def _follow(
     paths: Sequence[Path], clients: LoggedClients, total: LogCounts, until: threading.Event
-) -> None:
+) -> Iterator[None]:
+    """Read what is there, and then what comes; yield after each look."""
     for path in paths:
         if _compression(path) is not None:
             total.merge(count_file(path))
@@ -176,6 +185,7 @@ def _follow(
                 for lines in file.new_lines():
                     total.count(lines)
                     clients.add(total.take_requests())
+            yield
     finally:
         for file in growing:
             file.close()

@@ -1,4 +1,4 @@
-"""The error for a file that a source cannot read at all."""
+"""The error for a file that cannot be used as a source."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import click
 
 
 class UnusableSource(click.ClickException):
-    """A capture or a log that was named does not exist, cannot be opened, or is something else. It is wrong usage."""
+    """A capture or a log that was named does not exist, cannot be opened, or is something else."""
 
-    exit_code = click.UsageError.exit_code
+    exit_code = 4

@@ -340,13 +340,11 @@ def test_a_client_without_an_id_is_one() -> None:
         ),
     ],
 )
-def test_what_is_no_capture_is_wrong_usage(
-    tmp_path: Path, content: bytes | None, reason: str
-) -> None:
+def test_what_is_no_capture_is_refused(tmp_path: Path, content: bytes | None, reason: str) -> None:
     """A file that is no capture is refused with its name and the reason."""
     path = tmp_path / "a.pcap"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(UnusableSource, match=rf"a\.pcap.*{reason}") as raised:
         read_captures([path], Sightings())
-    assert raised.value.exit_code == 2
+    assert raised.value.exit_code == 4

@@ -146,11 +146,11 @@ def test_the_tables_of_brokers_are_returned(tmp_path: Path) -> None:
     assert tables == {"127.0.0.1:45663": {0: (0, 9), 1: (0, 12)}}
 
 
-def test_a_file_that_does_not_exist_is_wrong_usage(tmp_path: Path) -> None:
+def test_a_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     """A file that cannot be opened is named, before anything is read."""
     with pytest.raises(UnusableSource, match=r"missing\.log: No such file") as raised:
         read(written(tmp_path / "a.log", IN_2_8), tmp_path / "missing.log")
-    assert raised.value.exit_code == 2
+    assert raised.value.exit_code == 4
 
 
 class _Moments(threading.Event):

@@ -1,0 +1,90 @@
+"""What `watch` does with files in place of a proxy: reads captures and request logs, and follows logs until it is to end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.watch.captures import read_captures
+from conformance.watch.listed_versions import Tables
+from conformance.watch.request_logs import read_request_logs
+from conformance.watch.sightings import Sightings
+
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenFiles:
+    """The files that are read.
+
+    Attributes:
+        captures: packet captures, in the order in which they were written.
+        request_logs: request logs of brokers, in any order.
+        follow: whether to read on while the request logs grow, until a signal.
+        time_s: how long to follow them; None for no limit.
+    """
+
+    captures: Sequence[Path] = ()
+    request_logs: Sequence[Path] = ()
+    follow: bool = False
+    time_s: float | None = None
+
+
+def read_given_files(
+    files: GivenFiles,
+    sightings: Sightings,
+    tables: Tables,
+    on_read: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Read files into sightings. Call it in the main thread if logs are followed, because signals arrive there.
+
+    Args:
+        files: the files.
+        sightings: gets the requests.
+        tables: gets the tables of versions that the brokers answered.
+        on_read: called after each look at logs that are followed.
+
+    Returns:
+        Sentences about what these sources cannot show, and what was not read.
+
+    Raises:
+        UnusableSource: a file cannot be read, or is something else.
+    """
+    said: list[str] = []
+    if files.captures:
+        said += read_captures(files.captures, sightings, tables=tables)
+    if files.request_logs and files.follow:
+        with _ended_by_signal(files.time_s) as until:
+            said += read_request_logs(
+                files.request_logs,
+                sightings,
+                follow=True,
+                until=until,
+                tables=tables,
+                on_read=on_read,
+            )
+    elif files.request_logs:
+        said += read_request_logs(files.request_logs, sightings, tables=tables)
+    return said
+
+
+@contextmanager
+def _ended_by_signal(time_s: float | None) -> Iterator[threading.Event]:
+    """Return an event that is set by a signal or after a time; signals have their usual effect again after the block."""
+    until = threading.Event()
+    before = {each: signal.signal(each, lambda *_: until.set()) for each in _ENDING}
+    timer = None if time_s is None else threading.Timer(time_s, until.set)
+    if timer is not None:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield until
+    finally:
+        if timer is not None:
+            timer.cancel()
+        for each, handler in before.items():
+            signal.signal(each, handler)
