@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 import click
+
+from conformance.commands.progress import status_line
+from wire.request_log_counts import LogCounts
 
 REQUIRED = ("numpy", "pandas", "pyspark")
 
@@ -31,3 +36,19 @@ def spark_job(name: str, *arguments: str) -> list[str]:
             f"{sys.executable} -m pip install 'kafka-conformance[grid]'"
         )
     return [sys.executable, "-m", f"spark_aggregation.{name}", *arguments]
+
+
+def count_with_spark(uris: Sequence[str]) -> LogCounts:
+    """Count the requests in request logs of brokers at any URI that Hadoop knows.
+
+    Raises:
+        NotInstalled: packages are missing.
+        SystemExit: the program failed, and has said why.
+    """
+    with status_line("reading with Spark"):
+        finished = subprocess.run(
+            spark_job("request_logs_job", *uris), check=False, stdout=subprocess.PIPE, text=True
+        )
+    if finished.returncode:
+        raise SystemExit(finished.returncode)
+    return LogCounts.from_json(finished.stdout)

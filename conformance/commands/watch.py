@@ -6,15 +6,20 @@ import asyncio
 import json
 import shutil
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.live import Live
 
 from conformance.commands.addresses import address_of, addresses_of
 from conformance.commands.errors import CouldNotTell, InvalidFile, UnknownName
+from conformance.commands.spark_jobs import count_with_spark
 from conformance.watch.files import ReportFolder
+from conformance.watch.given_files import GivenFiles, report_of_files
 from conformance.watch.proxy import CannotListen, Ways
 from conformance.watch.releases import Release, UnknownRelease, release_named
 from conformance.watch.report import EXIT_STATUS, WatchReport, as_json
@@ -30,6 +35,8 @@ from reports.escaping import printable
 
 INTERRUPTED = 2
 """Exit status of a command that was interrupted before it watched anything."""
+LISTEN = "127.0.0.1:9999"
+_OF_THE_PROXY = ("command", "bootstrap_server", "listen", "rehearse", "command_config", "tls_ca")
 WIDTH_WHEN_PIPED = 160
 WRITE_EVERY_REPORTS = 20
 """How many reports are shown for each that is written: one in about ten seconds."""
@@ -37,12 +44,31 @@ WRITE_EVERY_REPORTS = 20
 
 @click.command()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND ...]")
+@click.option("--bootstrap-server", metavar="HOST:PORT,...", help="brokers of the cluster")
 @click.option(
-    "--bootstrap-server", required=True, metavar="HOST:PORT,...", help="brokers of the cluster"
+    "--pcap",
+    "captures",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="a packet capture to read in place of watching; repeatable, in the order in which they were written",
+)
+@click.option(
+    "--request-log",
+    "request_logs",
+    multiple=True,
+    metavar="FILE",
+    help="a request log of a broker to read in place of watching, also rotated and compressed; repeatable",
+)
+@click.option("--follow", is_flag=True, help="read on while request logs grow")
+@click.option(
+    "--spark",
+    "with_spark",
+    is_flag=True,
+    help="let Spark read the request logs, which may be files, folders or patterns at any URI that Hadoop knows",
 )
 @click.option(
     "--listen",
-    default="127.0.0.1:9999",
+    default=LISTEN,
     show_default=True,
     metavar="HOST:PORT",
     help="where the application connects; the brokers get the ports after it",
@@ -76,7 +102,7 @@ WRITE_EVERY_REPORTS = 20
     "time_s",
     type=click.FloatRange(min=0, min_open=True),
     metavar="S",
-    help="end after so many seconds",
+    help="end watching, or following, after so many seconds",
 )
 @click.option(
     "--out",
@@ -87,7 +113,11 @@ WRITE_EVERY_REPORTS = 20
 @click.option("--json", "is_json", is_flag=True, help="print what report.json contains")
 def watch(
     command: tuple[str, ...],
-    bootstrap_server: str,
+    bootstrap_server: str | None,
+    captures: tuple[Path, ...],
+    request_logs: tuple[str, ...],
+    follow: bool,
+    with_spark: bool,
     listen: str,
     releases: tuple[str, ...],
     rehearse: str | None,
@@ -100,29 +130,85 @@ def watch(
     """Watch what an application sends to a cluster, and predict which releases it survives.
 
     Point the application at the listen address, or give a COMMAND that finds it in KAFKA_BOOTSTRAP_SERVERS. It ends on Ctrl-C, after
-    --time, or with the command. The exit status is 0 if every client works with every release, 1 if one breaks, and 10 if nothing can be
-    said about one.
+    --time, or with the command. In place of --bootstrap-server, captures or request logs show what was sent. The exit status is 0 if
+    every client works with every release, 1 if one breaks, and 10 if nothing can be said about one.
     """
-    place = address_of(listen, may_be_any_port=True)
-    brokers = addresses_of(bootstrap_server)
-    if command and shutil.which(command[0]) is None:
-        raise click.UsageError(f"{command[0]!r} is no command; what follows -- is run")
-    plan = WatchPlan(
-        brokers=brokers,
-        listen=place,
-        ways=_ways(command_config, tls_ca, place),
-        releases=[_release(each) for each in dict.fromkeys(releases)],
-        rehearsed=None if rehearse is None else _release(rehearse),
-        time_s=time_s,
-        command=command,
-    )
-    folder = _folder(out)
-    try:
+    asked_about = [_release(each) for each in dict.fromkeys(releases)]
+    if captures or request_logs:
+        _refuse_what_needs_the_proxy()
+        _check_how_files_are_read(
+            captures, request_logs, time_s, follow=follow, with_spark=with_spark
+        )
+        files = GivenFiles(
+            captures=captures,
+            request_logs=() if with_spark else tuple(map(Path, request_logs)),
+            counted=count_with_spark(request_logs) if with_spark else None,
+            follow=follow,
+            time_s=time_s,
+        )
+        folder = _folder(out)
+        with _shown_live(folder, Console(stderr=True), has_table=follow) as reported:
+            report = report_of_files(files, asked_about, reported)
+    else:
+        if follow or with_spark or bootstrap_server is None:
+            raise click.UsageError(
+                "give --bootstrap-server to watch as a proxy, or files to read: --pcap, or --request-log, "
+                "to which --follow and --spark belong"
+            )
+        if command and shutil.which(command[0]) is None:
+            raise click.UsageError(f"{command[0]!r} is no command; what follows -- is run")
+        place = address_of(listen, may_be_any_port=True)
+        plan = WatchPlan(
+            brokers=addresses_of(bootstrap_server),
+            listen=place,
+            ways=_ways(command_config, tls_ca, place),
+            releases=asked_about,
+            rehearsed=None if rehearse is None else _release(rehearse),
+            time_s=time_s,
+            command=command,
+        )
+        folder = _folder(out)
         report = _watch(plan, folder)
-    except (CannotListen, CannotWatch) as error:
-        raise CouldNotTell(printable(str(error))) from error
-    except KeyboardInterrupt:
-        raise SystemExit(INTERRUPTED) from None
+    _end(report, folder, is_json=is_json)
+
+
+def _refuse_what_needs_the_proxy() -> None:
+    """Refuse options that mean nothing for files."""
+    context = click.get_current_context()
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in _OF_THE_PROXY
+        and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(
+            f"{', '.join(given)} cannot be given with --pcap or --request-log, which are read in place of watching"
+        )
+
+
+def _check_how_files_are_read(
+    captures: Sequence[Path],
+    request_logs: Sequence[str],
+    time_s: float | None,
+    *,
+    follow: bool,
+    with_spark: bool,
+) -> None:
+    if (follow or with_spark) and not request_logs:
+        raise click.UsageError("--follow and --spark are about request logs: give --request-log")
+    if with_spark and (follow or captures):
+        raise click.UsageError(
+            "--spark reads request logs that are complete: leave out --follow and --pcap"
+        )
+    if time_s is not None and not follow:
+        raise click.UsageError(
+            "--time is about watching and following; files are read to their end"
+        )
+
+
+def _end(report: WatchReport, folder: ReportFolder | None, *, is_json: bool) -> None:
+    """Write and show the result, and end with its exit status."""
     if folder is not None:
         folder.write(report)
     if is_json:
@@ -135,9 +221,7 @@ def watch(
 
 
 def _watch(plan: WatchPlan, folder: ReportFolder | None) -> WatchReport:
-    """Watch with a live table, if there is a terminal and no command that writes to it."""
     console = Console(stderr=True)
-    shown = 0
 
     def listening(place: Address) -> None:
         console.print(
@@ -146,17 +230,33 @@ def _watch(plan: WatchPlan, folder: ReportFolder | None) -> WatchReport:
         if not plan.command and plan.time_s is None:
             console.print("Ctrl-C ends it")
 
+    try:
+        # A command writes to the terminal itself.
+        with _shown_live(folder, console, has_table=not plan.command) as reported:
+            return asyncio.run(watch_until_ended(plan, listening, reported))
+    except (CannotListen, CannotWatch) as error:
+        raise CouldNotTell(printable(str(error))) from error
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+
+
+@contextmanager
+def _shown_live(
+    folder: ReportFolder | None, console: Console, *, has_table: bool
+) -> Iterator[Callable[[WatchReport], None]]:
+    """Return what shows a report so far in a table, if there is a terminal, and writes some of them."""
+    shown = 0
     with Live(console=console, transient=True, auto_refresh=False) as live:
 
         def reported(report: WatchReport) -> None:
             nonlocal shown
             shown += 1
-            if console.is_terminal and not plan.command:
+            if console.is_terminal and has_table:
                 live.update(table_of(report), refresh=True)
             if folder is not None and shown % WRITE_EVERY_REPORTS == 1:
                 folder.write(report)
 
-        return asyncio.run(watch_until_ended(plan, listening, reported))
+        yield reported
 
 
 def _console() -> Console:

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.watch.captures import read_captures
-from conformance.watch.listed_versions import Tables
-from conformance.watch.request_logs import read_request_logs
+from conformance.watch.listed_versions import Tables, versions_of_all
+from conformance.watch.releases import Release
+from conformance.watch.report import WatchReport, report_of
+from conformance.watch.request_logs import add_counted, read_request_logs
 from conformance.watch.sightings import Sightings
+from wire.request_log_counts import LogCounts
 
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
@@ -24,14 +27,44 @@ class GivenFiles:
     Attributes:
         captures: packet captures, in the order in which they were written.
         request_logs: request logs of brokers, in any order.
+        counted: what another program has counted in further request logs; None for nothing.
         follow: whether to read on while the request logs grow, until a signal.
         time_s: how long to follow them; None for no limit.
     """
 
     captures: Sequence[Path] = ()
     request_logs: Sequence[Path] = ()
+    counted: LogCounts | None = None
     follow: bool = False
     time_s: float | None = None
+
+
+def report_of_files(
+    files: GivenFiles, releases: Sequence[Release], on_report: Callable[[WatchReport], None]
+) -> WatchReport:
+    """Return what files mean for releases.
+
+    Args:
+        files: the files.
+        releases: the releases that are asked about.
+        on_report: called with the report so far while logs are followed, whenever something came.
+
+    Raises:
+        UnusableSource: a file cannot be read, or is something else.
+    """
+    sightings, tables = Sightings(), Tables()
+    shown = 0
+
+    def looked() -> None:
+        nonlocal shown
+        seen = sum(sum(sightings.requests(each).values()) for each in sightings.clients)
+        if seen != shown:
+            shown = seen
+            on_report(report_of(sightings, versions_of_all(tables), releases))
+
+    for sentence in read_given_files(files, sightings, tables, looked):
+        sightings.say_cannot_see(sentence)
+    return report_of(sightings, versions_of_all(tables), releases)
 
 
 def read_given_files(
@@ -69,6 +102,8 @@ def read_given_files(
             )
     elif files.request_logs:
         said += read_request_logs(files.request_logs, sightings, tables=tables)
+    if files.counted is not None:
+        said += add_counted(files.counted, sightings, tables=tables)
     return said
 
 

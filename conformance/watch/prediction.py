@@ -95,7 +95,7 @@ def predict(
         found.append(
             Decision(
                 outcome=Outcome.CANNOT_SAY,
-                sentence="it sent nothing that a release refuses or serves",
+                sentence="it sent nothing but ApiVersions requests",
             )
         )
     found.sort(key=lambda each: WORST_FIRST.index(each.outcome))
