@@ -85,8 +85,8 @@ NEEDS: Mapping[str, Need] = {
     ),
     "scram": Need(
         lambda broker: broker.running.sasl is not None and SCRAM in broker.running.sasl.usable,
-        "the target offers no SCRAM: its release is too old, or the way it was started does not allow the suite to "
-        "add a user",
+        f"there is no account for {SCRAM}: the target does not offer it, the suite cannot add a user, or none was given "
+        "for it",
     ),
     "upstream": Need(
         lambda broker: broker.has_listener(UPSTREAM),
